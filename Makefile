@@ -1,0 +1,48 @@
+# `make` alone lists the targets. Each sets up .venv by itself when it is missing or out of date.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+READY  := .venv/.ready
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench clean
+
+help: ## list the targets
+	@echo "usage: make TARGET [PYTHON=python3.12]"
+	@awk -F ' *## ' '/^[a-z]+:.*## / { sub(/:.*/, "", $$1); printf "  %-6s  %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## find the best region of the paper's first function, and draw it
+	@$(BIN)/zonal demo
+
+# One BLAS thread a worker: the matrices are small and the workers share the cores.
+test bench: export OPENBLAS_NUM_THREADS := 1
+test: export MPLBACKEND := Agg
+
+test: lint ## lint, then run all tests with two workers
+	@$(BIN)/python -m pytest -n 2
+
+lint: $(READY) ## check style, format, types and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## measure speed, as ratios within one run
+	@$(BIN)/python benchmarks/speed.py
+
+clean: ## remove .venv, caches and builds
+	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Zonal needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)" >&2; \
+		echo "Name another one, for example: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+		exit 1; }
+	@echo "Setting up .venv (first use, or pyproject.toml has changed) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@touch $@

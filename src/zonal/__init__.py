@@ -1,0 +1,53 @@
+"""Zonal: find the region with the highest average when measurements are noisy averages over regions."""
+
+from zonal import theory
+from zonal.errors import (
+    BudgetSpent,
+    Exhausted,
+    InvalidInput,
+    NumericalWarning,
+    SmoothnessWarning,
+    TrialError,
+    ZonalError,
+)
+from zonal.feedback import Average, Center, Mean
+from zonal.kernels import RBF, Matern
+from zonal.maximize import maximize
+from zonal.policies.optimistic import GPOO
+from zonal.problems import PerWeight, reward_function, simulate
+from zonal.spaces import Box, Region
+from zonal.study import Result, Study
+from zonal.theory import GeometricDelta, LipschitzDelta
+from zonal.trials import Recommendation, Trial, TrialRecord
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GPOO",
+    "RBF",
+    "Average",
+    "Box",
+    "BudgetSpent",
+    "Center",
+    "Exhausted",
+    "GeometricDelta",
+    "InvalidInput",
+    "LipschitzDelta",
+    "Matern",
+    "Mean",
+    "NumericalWarning",
+    "PerWeight",
+    "Recommendation",
+    "Region",
+    "Result",
+    "SmoothnessWarning",
+    "Study",
+    "Trial",
+    "TrialError",
+    "TrialRecord",
+    "ZonalError",
+    "maximize",
+    "reward_function",
+    "simulate",
+    "theory",
+]

@@ -1,0 +1,312 @@
+"""The exact Gaussian-process belief over averages (equation 4 of the paper).
+
+One observation at a time, without refits. For t observed rows and m tracked footprints it keeps
+``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
+a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
+row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
+distinct footprints, the factor is rebuilt from one row each, so that a round's cost depends on the number of
+distinct regions and not on the number of rounds.
+
+This room knows covariances and rewards, counted from the prior mean; it must not know regions or trees.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from zonal.beliefs.blas import one_thread
+from zonal.errors import InvalidInput, NumericalWarning
+from zonal.feedback import Footprints
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
+KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as known
+CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
+ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
+JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
+
+
+class Covariance(Protocol):
+    """Prior covariance of footprints, which are known by number once entered."""
+
+    def add(self, footprints: Footprints) -> None:
+        """Enter footprints; they get the next numbers."""
+
+    def row(self, one: int) -> Floats:
+        """Return the covariance of one footprint with all that are entered."""
+
+    def between(self, some: Ints, others: Ints | slice) -> Floats:
+        """Return the covariance matrix of entered footprints."""
+
+    def variance(self, some: slice) -> Floats:
+        """Return the prior variance of entered footprints."""
+
+    def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
+        """Return covariances with footprints not entered, and their variances."""
+
+
+class GaussianBelief:
+    """Mean and variance of every tracked footprint, given all observations so far.
+
+    A tracked footprint is known by its slot, in order of tracking. Means are counted from the prior mean.
+
+    Attributes
+    ----------
+    jitters, clamped : int
+        How often jitter had to be added, and how many variances were raised to zero.
+    """
+
+    def __init__(self, covariance: Covariance) -> None:
+        self._covariance = covariance
+        self.jitters = 0
+        self.clamped = 0
+        self.size = 0  # m, tracked footprints
+        self._rows = 0  # t, rows of the factor
+        self._V = np.zeros((16, 32))
+        self._L = np.zeros((16, 16), order="F")
+        self._w = np.zeros(16)  # L^-1 (rewards of the rows)
+        self._slots = np.zeros(16, dtype=np.intp)  # of the rows
+        self._mean = np.zeros(32)
+        self._var = np.zeros(32)
+        self._prior = np.zeros(32)
+        self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
+        self._record_var = np.zeros(16)  # 1 / p, with p the precision of its measurements
+        self._record_mean = np.zeros(16)  # precision-weighted mean reward
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior means of the tracked footprints, counted from the prior mean."""
+        return self._mean[: self.size]
+
+    @property
+    def variance(self) -> Floats:
+        """Posterior variances of the tracked footprints."""
+        return self._var[: self.size]
+
+    def track(self, footprints: Footprints) -> int:
+        """Track more footprints and return the slot of the first."""
+        start, stop = self.size, self.size + len(footprints.centers)
+        self._covariance.add(footprints)
+        if stop > self._V.shape[1]:
+            self._widen(max(stop, 2 * self._V.shape[1]))
+        self.size = stop
+        new, t = slice(start, stop), self._rows
+        prior = self._covariance.variance(new)
+        self._prior[new] = prior
+        self._var[new] = prior
+        self._mean[new] = 0.0
+        if t:
+            with one_thread(t * t):
+                cross = self._covariance.between(self._slots[:t], new)
+                v = self._solve(cross)
+                self._V[:t, new] = v
+                self._mean[new] = self._w[:t] @ v
+                self._var[new] -= np.einsum("ij,ij->j", v, v)
+            self._repair(new)
+        return start
+
+    def check(self, where: int | Footprints, reward: float, variance: float) -> None:
+        """Complain if an exact reward contradicts what is known exactly, before anything changes.
+
+        Parameters
+        ----------
+        where : int or Footprints
+            A slot, or one footprint that is not tracked.
+        reward, variance : float
+            As for `observe`.
+        """
+        if variance > 0:
+            return
+        if isinstance(where, int):
+            mean, known, prior = self._mean[where], self._var[where], self._prior[where]
+        else:
+            mean, known = (float(value[0]) for value in self.predict(where))
+            prior = self._covariance.outside(self._slots[:0], where)[1][0]
+        if known > KNOWN * prior:
+            return
+        if abs(reward - mean) > CONTRADICTION * math.sqrt(prior) + 1e-9 * abs(reward):
+            raise InvalidInput(
+                "a measurement without noise contradicts earlier ones of the same or other regions, which fix "
+                f"this value at {mean:.9g} from the prior mean",
+                reward,
+                "Pass a noise or sem above 0 if measurements scatter.",
+            )
+
+    def observe(self, slot: int, reward: float, variance: float) -> None:
+        """Take in one reward, counted from the prior mean, with the given noise variance.
+
+        What is known already to within rounding is not observed again; call `check` first.
+        """
+        own = self._var[slot] + variance
+        if own <= KNOWN * self._prior[slot]:
+            return
+        self._collapse(slot, reward, variance)
+        if self._rows + 1 > 2 * len(self._distinct) + SPARE_ROWS:
+            self._rebuild()
+            return
+        t, m = self._rows, self.size
+        if t == len(self._w):
+            self._lengthen(2 * t)
+        d = math.sqrt(own)
+        with one_thread(t * m):
+            column = self._V[:t, slot].copy()  # this footprint's row of L
+            v = self._V[t, :m]
+            np.subtract(self._covariance.row(slot), column @ self._V[:t, :m], out=v)
+            v /= d
+        w = (reward - self._mean[slot]) / d
+        self._L[t, :t] = column
+        self._L[t, t] = d
+        self._w[t] = w
+        self._slots[t] = slot
+        self._rows += 1
+        self._mean[:m] += v * w
+        self._var[:m] -= v * v
+        self._repair(slice(0, m))
+        # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
+        self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
+
+    def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
+        """Return mean and variance of footprints that need not be tracked."""
+        t = self._rows
+        cross, prior = self._covariance.outside(self._slots[:t], footprints)
+        if t == 0:
+            return np.zeros(len(prior)), prior
+        with one_thread(t * t):
+            v = self._solve(cross)
+            mean = self._w[:t] @ v
+        return mean, np.maximum(prior - np.einsum("ij,ij->j", v, v), 0.0)
+
+    def overlay(self) -> Overlay:
+        """Return the posterior as it would be with more measurements under way."""
+        return Overlay(self)
+
+    def covariance_row(self, slot: int) -> Floats:
+        """Return the posterior covariance of one tracked footprint with all of them."""
+        t, m = self._rows, self.size
+        with one_thread(t * m):
+            row: Floats = self._covariance.row(slot) - self._V[:t, slot] @ self._V[:t, :m]
+        return row
+
+    def _solve(self, cross: Floats) -> Floats:
+        """Return L^-1 cross, without copying L."""
+        solution, info = lapack.dtrtrs(self._L[:, : self._rows], cross, lower=1)
+        assert info == 0, info
+        return np.asarray(solution)
+
+    def _collapse(self, slot: int, reward: float, variance: float) -> None:
+        """Combine a reward with earlier ones of the same footprint, by precision."""
+        record = self._distinct.get(slot)
+        if record is None:
+            record = self._distinct[slot] = len(self._distinct)
+            if record == len(self._record_var):
+                self._record_var = np.pad(self._record_var, (0, record))
+                self._record_mean = np.pad(self._record_mean, (0, record))
+            self._record_var[record], self._record_mean[record] = variance, reward
+            return
+        old = self._record_var[record]
+        share = old / (old + variance)
+        self._record_mean[record] += share * (reward - self._record_mean[record])
+        self._record_var[record] = share * variance
+
+    def _rebuild(self) -> None:
+        """Factorise anew with one row for each distinct footprint."""
+        m, distinct = self.size, len(self._distinct)
+        slots = np.fromiter(self._distinct, dtype=np.intp, count=distinct)
+        with one_thread(distinct * m):
+            gram = self._covariance.between(slots, slots)
+            gram[np.diag_indices(distinct)] += self._record_var[:distinct]
+            factor = self._cholesky(gram)
+            self._rows = distinct
+            self._L[:distinct, :distinct] = factor
+            self._slots[:distinct] = slots
+            v = self._solve(self._covariance.between(slots, slice(0, m)))
+            w = self._solve(self._record_mean[:distinct, None])[:, 0]
+            self._V[:distinct, :m] = v
+            self._w[:distinct] = w
+            self._mean[:m] = w @ v
+            self._var[:m] = self._prior[:m] - np.einsum("ij,ij->j", v, v)
+        self._repair(slice(0, m))
+        self._var[slots] = np.minimum(self._var[slots], self._record_var[:distinct])
+
+    def _cholesky(self, gram: Floats) -> Floats:
+        """Return the lower Cholesky factor, with jitter only after a failure, counted and reported."""
+        for jitter in (0.0, *JITTERS):
+            attempt = gram
+            if jitter:
+                attempt = gram + np.diag(jitter * np.diag(gram))
+                self.jitters += 1
+            factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
+            if info == 0:
+                if jitter:
+                    warnings.warn(
+                        f"the covariance of the measurements is singular to rounding; {jitter:g} of its "
+                        "diagonal was added. Give measurements a noise above 0, or leave out regions that "
+                        "are nearly the same.",
+                        NumericalWarning,
+                        stacklevel=2,
+                    )
+                return np.asarray(factor)
+        raise np.linalg.LinAlgError(f"no Cholesky factor with jitter up to {JITTERS[-1]:g}")
+
+    def _repair(self, slots: slice) -> None:
+        """Raise negative variances to zero; report them when they are more than rounding."""
+        variance = self._var[slots]
+        if variance.min() >= 0:
+            return
+        bad = int(np.count_nonzero(variance < -ROUNDING * self._prior[slots]))
+        np.maximum(variance, 0.0, out=variance)
+        if bad and not self.clamped:
+            warnings.warn(
+                f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is "
+                "too small for double precision. Pass a larger noise.",
+                NumericalWarning,
+                stacklevel=2,
+            )
+        self.clamped += bad
+
+    def _widen(self, columns: int) -> None:
+        more = columns - self._V.shape[1]
+        self._V = np.pad(self._V, ((0, 0), (0, more)))
+        self._mean = np.pad(self._mean, (0, more))
+        self._var = np.pad(self._var, (0, more))
+        self._prior = np.pad(self._prior, (0, more))
+
+    def _lengthen(self, rows: int) -> None:
+        more = rows - len(self._w)
+        self._V = np.pad(self._V, ((0, more), (0, 0)))
+        self._L = np.asfortranarray(np.pad(self._L, (0, more)))
+        self._w = np.pad(self._w, (0, more))
+        self._slots = np.pad(self._slots, (0, more))
+
+
+class Overlay:
+    """The variances of a belief with measurements under way: means stay, variances shrink.
+
+    A pending measurement is observed at its own mean. Nothing of it enters the belief.
+    """
+
+    def __init__(self, belief: GaussianBelief) -> None:
+        self._belief = belief
+        self._rows: list[Floats] = []
+        self.variance = belief.variance.copy()
+
+    def add(self, slot: int, variance: float) -> None:
+        """Take one more pending measurement into account."""
+        own = self.variance[slot] + variance
+        row = self._belief.covariance_row(slot)
+        for v in self._rows:
+            row -= v[slot] * v
+        if own <= 0:
+            return
+        v = row / math.sqrt(own)
+        self._rows.append(v)
+        self.variance -= v * v
+        np.maximum(self.variance, 0.0, out=self.variance)

@@ -1,0 +1,105 @@
+"""What went wrong, with which value, and how to mend it.
+
+Every error Zonal raises on purpose is one of the classes below. The checks of single numbers that several
+constructors share live here too, so that the same mistake reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+
+class ZonalError(Exception):
+    """Base of all errors that Zonal raises on purpose."""
+
+
+class InvalidInput(ZonalError, ValueError):
+    """A value that cannot be used: the message gives the problem, the value and the fix.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in a few words.
+    value : object
+        The offending value; it appears in the message.
+    fix : str
+        What to do about it.
+    """
+
+    def __init__(self, problem: str, value: object, fix: str) -> None:
+        super().__init__(f"{problem}; got {value!r}. {fix}")
+
+
+class TrialError(ZonalError, ValueError):
+    """A trial that is unknown, already told or given up."""
+
+
+class BudgetSpent(ZonalError, RuntimeError):
+    """More measurements were asked for than the budget allows."""
+
+
+class Exhausted(ZonalError, RuntimeError):
+    """No region is left that may be measured."""
+
+
+class NumericalWarning(UserWarning):
+    """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
+
+
+class SmoothnessWarning(UserWarning):
+    """A delta that grows with depth, which Assumption 3 of the paper rules out."""
+
+
+def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
+    """Return `value` as a float, or complain that it is not one finite real number."""
+    if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
+        raise InvalidInput(f"{name} must be a single number", value, fix)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} must be a single number", value, fix) from None
+    if not math.isfinite(number):
+        raise InvalidInput(f"{name} must be finite", value, fix)
+    return number
+
+
+def positive_number(value: Any, name: str) -> float:
+    """Return `value` as a float above zero, or complain."""
+    number = finite_number(value, name, "Pass a number above 0.")
+    if number <= 0:
+        raise InvalidInput(f"{name} must be positive", value, "Pass a number above 0.")
+    return number
+
+
+def standard_deviation(value: Any, name: str) -> float:
+    """Return `value` as a standard deviation (zero means exact), or complain."""
+    fix = "Pass a standard deviation of 0 or more."
+    number = finite_number(value, name, fix)
+    if number < 0:
+        raise InvalidInput(f"{name} must not be negative", value, fix)
+    return number
+
+
+def probability(value: Any, name: str) -> float:
+    """Return `value` as a float strictly between 0 and 1, or complain."""
+    fix = "Pass a number strictly between 0 and 1."
+    number = finite_number(value, name, fix)
+    if not 0 < number < 1:
+        raise InvalidInput(f"{name} must lie strictly between 0 and 1", value, fix)
+    return number
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return `value` as an int of at least `least`, or complain."""
+    fix = f"Pass a whole number of {least} or more."
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name} must be a whole number", value, fix) from None
+    if number < least:
+        raise InvalidInput(f"{name} must be at least {least}", value, fix)
+    return number

@@ -1,0 +1,119 @@
+"""Exact averages of a one-dimensional kernel over two intervals (the paper's appendix on continuous feedback).
+
+Everything is in units of the lengthscale, and intervals are given by the distance of their centres and their
+widths, never by endpoints: differences of endpoints would cost half the digits.
+
+With K1 the integral of the profile from 0 and K2 the integral of K1, the mean over [a, b] x [c, d] is
+``(K2(b-c) + K2(a-d) - K2(b-d) - K2(a-c)) / ((b-a)(d-c))``. That cancels for narrow intervals, so narrow ones
+are integrated by Gauss-Legendre rules on pieces where the integrand is smooth. All three ways are accurate to
+about 1e-15 on their own ground; `mean_over_intervals` chooses.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
+
+
+class Profile(Protocol):
+    """A stationary kernel of one axis at lengthscale one, as functions of the distance r >= 0."""
+
+    @property
+    def slope_variance(self) -> float | None:
+        """Variance of the derivative of a draw, None if it has none."""
+
+    def value(self, r: Floats) -> Floats:
+        """Return the correlation at distance `r`."""
+
+    def first(self, r: Floats) -> Floats:
+        """Return K1, the integral of `value` from 0 to `r`."""
+
+    def second(self, r: Floats) -> Floats:
+        """Return K2, the integral of K1 from 0 to `r`."""
+
+    def tail(self, r: Floats) -> Floats:
+        """Return K2 less its linear part: the part that decays."""
+
+
+def mean_over_intervals(profile: Profile, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+    """Return the mean of the profile over pairs of intervals.
+
+    Parameters
+    ----------
+    profile : Profile
+        The kernel along this axis.
+    gap : array
+        Distance between the two centres, of either sign.
+    wide_a, wide_b : array
+        Widths, zero for a point. All three broadcast together.
+    """
+    gap, wide_a, wide_b = np.broadcast_arrays(np.abs(gap), wide_a, wide_b)
+    wide, narrow = np.maximum(wide_a, wide_b), np.minimum(wide_a, wide_b)
+    mean = np.empty(gap.shape)
+    both_narrow, both_wide = wide <= NARROW, narrow > NARROW
+    for where, rule in (
+        (both_narrow, _both_narrow),
+        (both_wide, _both_wide),
+        (~(both_narrow | both_wide), _mixed),
+    ):
+        if where.any():
+            mean[where] = rule(profile, gap[where], wide[where], narrow[where])
+    return mean
+
+
+def _pieces(edges: Floats) -> tuple[Floats, Floats]:
+    """Return Gauss-Legendre nodes and weights on the pieces between sorted edges (last axis)."""
+    start, length = edges[..., :-1, None], np.diff(edges)[..., None]
+    nodes = start + length * _NODES
+    weights = length * _WEIGHTS
+    shape = (*edges.shape[:-1], -1)
+    return nodes.reshape(shape), weights.reshape(shape)
+
+
+def _both_narrow(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+    """Integrate the profile against the density of the difference of two uniforms, a trapezoid."""
+    half, flat = (wide + narrow) / 2, (wide - narrow) / 2
+    kink = np.clip(-gap, -half, half)  # the profile is not smooth at distance 0
+    edges = np.sort(np.stack([-half, -flat, flat, half, kink], axis=-1), axis=-1)
+    x, weights = _pieces(edges)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.clip((half[..., None] - np.abs(x)) / narrow[..., None], 0, 1)
+        density = np.where(narrow[..., None] > 0, density, 1.0) / wide[..., None]
+    mean = np.einsum("...i,...i->...", profile.value(np.abs(gap[..., None] + x)), density * weights)
+    return np.where(wide > 0, mean, profile.value(gap))
+
+
+def _both_wide(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+    """Evaluate the closed form; for disjoint intervals the linear parts of K2 cancel exactly."""
+    half, flat = (wide + narrow) / 2, (wide - narrow) / 2
+    apart = gap >= half
+    mean = np.empty(gap.shape)
+    for where, k2 in ((apart, profile.tail), (~apart, profile.second)):
+        g, h, f = gap[where], half[where], flat[where]
+        mean[where] = k2(g + h) + k2(np.abs(g - h)) - k2(g + f) - k2(np.abs(g - f))
+    return mean / (wide * narrow)
+
+
+def _mixed(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+    """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
+    scale = np.maximum(narrow, np.finfo(float).tiny)
+    ends = [np.clip((gap - wide / 2) / scale, -0.5, 0.5), np.clip((gap + wide / 2) / scale, -0.5, 0.5)]
+    sides = np.full(gap.shape, 0.5)
+    edges = np.stack([-sides, ends[0], ends[1], sides], axis=-1)
+    x, weights = _pieces(edges)
+    position = gap[..., None] - x * narrow[..., None]  # of the wide centre, seen from a point
+    reach = wide[..., None] / 2
+
+    def k1(r: Floats) -> Floats:
+        return np.sign(r) * profile.first(np.abs(r))
+
+    mean = (k1(position + reach) - k1(position - reach)) / wide[..., None]
+    return np.einsum("...i,...i->...", mean, weights)

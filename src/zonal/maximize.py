@@ -1,0 +1,61 @@
+"""The one call that does it all."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import Any
+
+from zonal.run import Callback, Measure
+from zonal.study import Result, SpaceLike, Study
+
+
+def maximize(
+    measure: Measure,
+    space: SpaceLike,
+    budget: int,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> Result:
+    """Find the region of the highest average, on a fixed budget of noisy measurements.
+
+    Parameters
+    ----------
+    measure : callable
+        Turns a region into a noisy measurement of its average.
+    space : Box, or bounds for one
+        Where to look.
+    budget : int
+        How many measurements to make.
+    executor, workers, callback, progress
+        As for `Study.optimize`.
+    **settings
+        As for `Study`: kernel, noise, mean, feedback, policy, rng, direction, max_looks and so on.
+
+    Returns
+    -------
+    Result
+        The region with mean and standard deviation of its average, and the study. After Ctrl-C the best so
+        far, with ``success=False``. If `measure` raises, the study so far is the error's ``study``.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> measure = zn.simulate(lambda x: -(x[:, 0] - 0.3) ** 2, zn.Mean(), noise=0.01, rng=0)
+    >>> result = zn.maximize(measure, [(0, 1)], budget=40, kernel=zn.RBF(0.1, 0.3), noise=0.01)
+    >>> bool(abs(result.x[0] - 0.3) < 0.1)
+    True
+    """
+    study = Study(space, budget=budget, **settings)
+    try:
+        return study.optimize(
+            measure, executor, workers=workers, callback=callback, progress=progress
+        )
+    except Exception as error:
+        error.study = study  # type: ignore[attr-defined]
+        if study.told:
+            error.add_note(f"{study.told} measurements were told before; they are in this error's .study.")
+        raise

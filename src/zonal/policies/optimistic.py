@@ -1,0 +1,116 @@
+"""GPOO, the paper's Algorithm 1: optimism in the face of uncertainty on a tree."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
+from zonal.policies import Floats, Setting, best
+from zonal.theory import Delta, LipschitzDelta, beta_t, delta_by_depth, log_node_count
+from zonal.tree import Tree
+
+
+@dataclass(frozen=True)
+class GPOO:
+    """Gaussian process optimistic optimisation (Algorithm 1 of the paper).
+
+    In each round the leaf with the highest ``mean + sqrt(beta_t) std + delta(depth)`` is measured, and split
+    once ``sqrt(beta_t) std <= delta(depth)``. Recommended is, among the deepest expanded nodes, the one of the
+    highest posterior mean.
+
+    Parameters
+    ----------
+    delta : callable, depth -> float
+        Bound on how much f varies within a cell of a depth. By default it is derived from the kernel
+        (`LipschitzDelta`, a heuristic); the paper's experiments use ``GeometricDelta(14, 0.5)``.
+    theta : float
+        The probability with which the confidence intervals may fail, between 0 and 1.
+    h_max : int
+        The deepest depth at which nodes are expanded, so that leaves exist down to h_max + 1.
+    """
+
+    delta: Delta = field(default_factory=LipschitzDelta)
+    theta: float = 0.1
+    h_max: int = 10
+
+    def __post_init__(self) -> None:
+        if not callable(self.delta):
+            raise InvalidInput(
+                "delta must be a function of the depth", self.delta, "Pass GeometricDelta(14, 0.5)."
+            )
+        probability(self.theta, "theta")
+        whole_number(self.h_max, "h_max", 0)
+
+    def bind(self, setting: Setting) -> OptimisticRules:
+        """Return the rules for one problem."""
+        delta = delta_by_depth(
+            self.delta, setting.reach, setting.slopes, self.h_max, self.theta
+        )
+        if (np.diff(delta) > 0).any():
+            warnings.warn(
+                f"delta grows with depth ({delta[0]:g}, {delta[1]:g}, ...); the theory asks for a "
+                "decreasing one (Assumption 3).",
+                SmoothnessWarning,
+                stacklevel=2,
+            )
+        log_m = log_node_count(setting.arity, self.h_max)
+        beta = partial(beta_t, log_m=log_m, theta=self.theta)
+        return OptimisticRules(delta, beta, self.h_max, setting.tie)
+
+
+@dataclass(frozen=True)
+class OptimisticRules:
+    """The rules of optimistic tree search, whatever belief fills the columns.
+
+    Attributes
+    ----------
+    delta : array, shape (h_max + 2,)
+        delta(h).
+    beta : callable, t -> float
+        beta_t.
+    h_max : int
+        The deepest depth at which nodes are expanded.
+    tie : float
+        Values closer than this are equal.
+    """
+
+    delta: Floats
+    beta: Callable[[int], float]
+    h_max: int
+    tie: float
+
+    def choose(self, tree: Tree, t: int) -> int:
+        """Return the leaf with the highest b-value (line 2)."""
+        return self.urgent(tree, tree.askable.nonzero()[0], t)
+
+    def urgent(self, tree: Tree, rows: NDArray[np.intp], t: int) -> int:
+        """Return the row among `rows` with the highest b-value."""
+        b = tree.std[rows]  # equation (5): mean + CI + delta
+        b *= math.sqrt(self.beta(t))
+        b += tree.mean[rows]
+        b += self.delta[tree.depth[rows]]
+        return best(tree, rows, b, self.tie)
+
+    def splits(self, tree: Tree, node: int, t: int) -> bool:
+        """Tell whether a measured node is to be expanded (line 6)."""
+        depth = tree.depth[node]
+        return bool(
+            depth <= self.h_max
+            and self.delta[depth] >= math.sqrt(self.beta(t)) * tree.std[node]  # CI of equation (6)
+        )
+
+    def recommend(self, tree: Tree) -> int:
+        """Return the best of the deepest expanded nodes (line 11); the root if there is none."""
+        rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
+        if len(rows) == 0:
+            return 0
+        depth = tree.depth[rows]
+        rows = rows[depth == depth.max()]
+        return best(tree, rows, tree.mean[rows], self.tie)

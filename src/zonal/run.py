@@ -1,0 +1,237 @@
+"""The driver: ask, measure, tell, until the budget is spent; alone or on any `concurrent.futures` executor.
+
+It knows that a study can be asked and told, and nothing about how the study decides. Ctrl-C is taken between
+two steps of the study or during a measurement, never in the middle of an update.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+from zonal.errors import InvalidInput, whole_number
+from zonal.problems import Simulation
+from zonal.spaces import Region
+from zonal.trials import Trial
+
+Measure = Callable[[Region], float]
+Callback = Callable[[Any, Trial], object]
+
+
+class Driven(Protocol):
+    """What the driver needs of a study."""
+
+    @property
+    def remaining(self) -> int:
+        """Measurements that may still be asked for."""
+
+    def ask(self) -> Trial:
+        """Return the next trial."""
+
+    def tell(self, trial: Trial, value: float) -> None:
+        """Take in a measurement."""
+
+    def give_up(self, trial: Trial) -> None:
+        """Take a trial back."""
+
+
+def drive(
+    study: Driven,
+    measure: Measure,
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> str:
+    """Measure until the budget is spent, and return why it ended: "" for the budget.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked and told.
+    measure : callable
+        Region to value. If it raises, its trial is given up and the error goes on to the caller.
+    executor : concurrent.futures.Executor, optional
+        Where to measure; without one, measurements are made here, one after the other.
+    workers : int, optional
+        Measurements under way at once on the executor; by default its number of workers.
+    callback : callable, optional
+        Called with the study and the trial after each measurement; raise StopIteration to stop.
+    progress : bool
+        Show a progress bar.
+    """
+    if not callable(measure):
+        raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
+    if executor is None:
+        workers = 1
+    elif workers is None:
+        workers = getattr(executor, "_max_workers", None)
+        if workers is None:
+            raise InvalidInput(
+                "this executor does not tell how many workers it has", executor, "Pass workers=."
+            )
+    workers = whole_number(workers, "workers", 1)
+    with _Bar(study.remaining if progress else None) as bar, _CtrlC() as ctrl_c:
+        if executor is None:
+            return _alone(study, measure, callback, bar, ctrl_c)
+        return _shared(study, measure, executor, workers, callback, bar, ctrl_c)
+
+
+def _alone(
+    study: Driven, measure: Measure, callback: Callback | None, bar: _Bar, ctrl_c: _CtrlC
+) -> str:
+    while study.remaining and not ctrl_c.pressed:
+        trial = study.ask()
+        try:
+            with ctrl_c.may_interrupt:
+                value = measure(trial.region)
+            study.tell(trial, value)
+        except KeyboardInterrupt:
+            study.give_up(trial)
+            return INTERRUPTED
+        except BaseException:
+            study.give_up(trial)
+            raise
+        bar.step()
+        if _stopped(study, trial, callback):
+            return STOPPED
+    return INTERRUPTED if ctrl_c.pressed else ""
+
+
+def _shared(
+    study: Driven,
+    measure: Measure,
+    executor: Executor,
+    workers: int,
+    callback: Callback | None,
+    bar: _Bar,
+    ctrl_c: _CtrlC,
+) -> str:
+    under_way: dict[Future[float], Trial] = {}
+    why, failure = "", None
+    try:
+        while under_way or (study.remaining and not why):
+            while study.remaining and len(under_way) < workers and not why:
+                trial = study.ask()
+                under_way[executor.submit(_measure, measure, trial)] = trial
+            with ctrl_c.may_interrupt:
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=lambda one: under_way[one].number):
+                trial = under_way[future]
+                try:
+                    study.tell(trial, future.result())
+                except Exception as error:  # finish what is under way first: nothing measured is lost
+                    failure = failure or error
+                    why = STOPPED
+                    continue
+                del under_way[future]
+                bar.step()
+                if _stopped(study, trial, callback):
+                    why = STOPPED
+            if failure:
+                for future in done & set(under_way):
+                    study.give_up(under_way.pop(future))
+            if ctrl_c.pressed:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        why = INTERRUPTED
+    finally:
+        for future, trial in under_way.items():
+            future.cancel()
+            study.give_up(trial)
+    if failure:
+        raise failure
+    return why
+
+
+INTERRUPTED = "interrupted by Ctrl-C"
+STOPPED = "stopped by the callback"
+
+
+def _measure(measure: Measure, trial: Trial) -> float:
+    """Measure a trial on a worker. The trial is passed whole, so that no two calls are alike."""
+    if isinstance(measure, Simulation):
+        return measure.at(trial.region, trial.number)
+    return measure(trial.region)
+
+
+def _stopped(study: Driven, trial: Trial, callback: Callback | None) -> bool:
+    try:
+        if callback is not None:
+            callback(study, trial)
+    except StopIteration:
+        return True
+    return False
+
+
+class _Bar:
+    """A progress bar, or none."""
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self._bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        if self._total is not None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=self._total, desc="measuring", unit="")
+        return self
+
+    def step(self) -> None:
+        if self._bar is not None:
+            self._bar.update()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class _CtrlC:
+    """Keeps Ctrl-C from tearing an update apart: it is taken only while measuring, else noted."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.may_interrupt = _Open()
+        self._installed = False
+
+    def __enter__(self) -> _CtrlC:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            signal.signal(signal.SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+        if self.may_interrupt.is_open:
+            raise KeyboardInterrupt
+
+
+class _Open:
+    """Open while a measurement is made."""
+
+    is_open = False
+
+    def __enter__(self) -> None:
+        self.is_open = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.is_open = False

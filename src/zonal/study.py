@@ -1,0 +1,461 @@
+"""A search with numbered trials, a budget and the user's units.
+
+The study is the boundary: it checks what comes in, turns the user's values (any unit, minimised or maximised,
+any prior mean) into rewards counted from the prior mean, and turns what goes out back. Every check comes
+before the first change, so that an error leaves the study as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.errors import (
+    BudgetSpent,
+    InvalidInput,
+    TrialError,
+    finite_number,
+    standard_deviation,
+    whole_number,
+)
+from zonal.feedback import Feedback, Mean
+from zonal.kernels import Kernel
+from zonal.policies import Policy
+from zonal.policies.optimistic import GPOO
+from zonal.run import Callback, Measure, drive
+from zonal.search import Noise, Search
+from zonal.spaces import Box, Node, Region, with_feedback
+from zonal.tree import TreeTable
+from zonal.trials import Recommendation, State, Trial, TrialRecord
+
+log = logging.getLogger("zonal")
+
+GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
+SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+
+
+class Prediction(NamedTuple):
+    """Posterior mean and standard deviation of averages."""
+
+    mean: Any
+    std: Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `maximize` and `Study.optimize` return.
+
+    Attributes
+    ----------
+    region : Region
+        The recommended region.
+    x : array, shape (d,)
+        Its centre.
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    nfev : int
+        Measurements told.
+    success : bool
+        Whether the whole budget was spent.
+    message : str
+        How it ended.
+    study : Study
+        The study, to look at or to go on with.
+    """
+
+    region: Region
+    x: NDArray[np.float64]
+    mean: float
+    std: float
+    nfev: int
+    success: bool
+    message: str
+    study: Study
+
+    def __repr__(self) -> str:
+        """Return the answer, without the whole study."""
+        shown = (
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name not in ("study", "region")
+        )
+        return f"Result(region={self.region.name!r}, {', '.join(shown)})"
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    state: State
+    value: float | None = None
+    sem: float | None = None
+    note: str = ""
+
+
+class Study:
+    """A search for the region of the highest average, in memory.
+
+    Parameters
+    ----------
+    space : Box, or bounds for one
+        Where to look.
+    budget : int
+        How many measurements may be made.
+    kernel : Kernel
+        How values of f at two points go together.
+    noise : float or callable
+        Standard deviation of one measurement, or a function of the region (see `PerWeight`).
+    mean : float, optional
+        Prior mean of f; 0 by default.
+    feedback : Center, Average or Mean
+        What a measurement sees of a region; by default its exact mean.
+    policy : Policy, optional
+        Which region to measure next; by default `GPOO` with `LipschitzDelta`.
+    rng : int or Generator, optional
+        For policies that draw random numbers; GPOO draws none.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are wanted.
+    max_looks : int, optional
+        The most measurements of one region.
+    value_name, value_unit : str
+        What is measured, for tables and pictures.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> study = zn.Study([(0, 1)], budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    >>> trial = study.ask()
+    >>> trial.region.name
+    'x 0..1'
+    >>> study.tell(trial, 0.7)
+    >>> study.recommend().node
+    (0, 0)
+    """
+
+    def __init__(
+        self,
+        space: SpaceLike,
+        *,
+        budget: int,
+        kernel: Kernel | None = None,
+        noise: Noise | None = None,
+        mean: float | None = None,
+        feedback: Feedback | None = None,
+        policy: Policy | None = None,
+        rng: int | np.random.Generator | None = None,
+        direction: Literal["maximize", "minimize"] = "maximize",
+        max_looks: int | None = None,
+        value_name: str = "value",
+        value_unit: str = "",
+    ) -> None:
+        self.space = space if isinstance(space, Box) else Box(space)
+        self.budget = whole_number(budget, "budget", 1)
+        if not isinstance(kernel, Kernel):
+            raise InvalidInput(
+                "kernel must be a kernel; learning it from the measurements is not in this version",
+                kernel,
+                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05).",
+            )
+        if noise is None:
+            raise InvalidInput(
+                "noise must be given; learning it from the measurements is not in this version",
+                noise,
+                "Pass the standard deviation of one measurement.",
+            )
+        if not callable(noise):
+            noise = standard_deviation(noise, "noise")
+        if direction not in ("maximize", "minimize"):
+            raise InvalidInput(
+                "direction must be 'maximize' or 'minimize'", direction, "Choose one of the two."
+            )
+        if feedback is not None and not isinstance(feedback, Feedback):
+            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        if policy is not None and not hasattr(policy, "bind"):
+            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+        if max_looks is not None:
+            max_looks = whole_number(max_looks, "max_looks", 1)
+        self.feedback = Mean() if feedback is None else feedback
+        self.direction = direction
+        self.prior_mean = finite_number(0.0 if mean is None else mean, "mean")
+        self.rng = np.random.default_rng(rng)
+        self.value_name = value_name
+        self.value_unit = value_unit
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._search = Search(
+            self.space, kernel, noise, self.feedback, GPOO() if policy is None else policy, max_looks
+        )
+        self._trials: list[Trial] = []
+        self._rows: list[int] = []  # of the trials' nodes
+        self._outcomes: dict[int, _Outcome] = {}
+        self._asked: dict[int, None] = {}  # numbers of pending trials, oldest first
+        self._failures: dict[int, int] = {}  # give-ups in a row, by row
+        self._told = 0
+
+    @property
+    def told(self) -> int:
+        """Trials told."""
+        return self._told
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials asked for and not yet told or given up, oldest first."""
+        return tuple(self._trials[number] for number in self._asked)
+
+    @property
+    def remaining(self) -> int:
+        """Measurements that may still be asked for."""
+        return self.budget - self._told - len(self._asked)
+
+    @property
+    def trials(self) -> list[TrialRecord]:
+        """All trials so far and what became of them."""
+        waiting = _Outcome("asked")
+        records = []
+        for trial in self._trials:
+            outcome = self._outcomes.get(trial.number, waiting)
+            records.append(TrialRecord(**vars(trial), **vars(outcome)))
+        return records
+
+    @property
+    def tree(self) -> TreeTable:
+        """The tree now, as read-only arrays; means and stds are of told measurements only."""
+        return self._search.tree.snapshot(self.prior_mean, self._sign)
+
+    @overload
+    def ask(self, n: None = None) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next trial, or a list of the next `n`.
+
+        Trials under way are taken into account: they narrow the uncertainty where they look.
+        """
+        number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+        if number > self.remaining:
+            raise BudgetSpent(
+                f"{number} more asked for, but of the budget of {self.budget} {self._told} are told and "
+                f"{len(self._asked)} under way, so {self.remaining} remain. Call extend(n) for more."
+            )
+        batch: list[Trial] = []
+        try:
+            for _ in range(number):
+                batch.append(self._ask())
+        except BaseException:
+            for trial in reversed(batch):
+                self._search.end(self._rows.pop())
+                del self._trials[trial.number], self._asked[trial.number]
+            raise
+        return batch[0] if n is None else batch
+
+    def _ask(self) -> Trial:
+        search = self._search
+        row = search.choose(self._told + len(self._asked) + 1)
+        region = search.regions[row]
+        assert region.node is not None
+        trial = Trial(len(self._trials), region.node, region, search.looks(row) + 1)
+        search.begin(row)
+        self._trials.append(trial)
+        self._rows.append(row)
+        self._asked[trial.number] = None
+        return trial
+
+    def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
+        """Take in the measurement of a trial.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            The trial, or its number.
+        value : float
+            The measured average.
+        sem : float, optional
+            Standard error of this one measurement; the study's noise by default.
+        note : str
+            Kept with the trial.
+        """
+        number = self._open(trial)
+        reward, variance = self._reward(value, sem, self._search.tree.noise[self._rows[number]])
+        row = self._rows[number]
+        self._search.tell(row, reward, variance, self._told + 1)
+        self._told += 1
+        self._failures.pop(row, None)
+        del self._asked[number]
+        self._outcomes[number] = _Outcome("told", float(value), None if sem is None else float(sem), note)
+
+    def give_up(self, trial: Trial | int, retry: bool = True) -> None:
+        """Take back a trial that could not be measured; the budget gets it back.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            The trial, or its number.
+        retry : bool
+            Whether the region may be asked for again. With False it never is; its children are, if it may be
+            split. A region given up three times in a row counts as impossible to measure all the same.
+        """
+        number = self._open(trial)
+        row = self._rows[number]
+        failures = self._failures.get(row, 0) + 1
+        if not retry or failures >= GIVE_UPS:
+            self._search.bar(row)
+            if retry:
+                log.warning(
+                    "region %s was given up %d times in a row and will not be asked for again",
+                    self._trials[number].region.name,
+                    failures,
+                )
+        self._failures[row] = failures
+        self._search.end(row)
+        del self._asked[number]
+        self._outcomes[number] = _Outcome("given up")
+
+    def observe(self, region: Region | ArrayLike, value: float, sem: float | None = None) -> None:
+        """Take in an earlier or outside measurement of any region; it costs no budget.
+
+        Parameters
+        ----------
+        region : Region or array_like of shape (d, 2)
+            A region of this space, in the tree or not.
+        value : float
+            Its measured average, seen by the study's own feedback.
+        sem : float, optional
+            Standard error of this measurement; the study's noise by default.
+        """
+        seen = self._region(region)
+        noise = self._search.noise_of(seen) if sem is None else 0.0
+        reward, variance = self._reward(value, sem, noise)
+        self._search.observe(seen, reward, variance)
+
+    def recommend(self) -> Recommendation:
+        """Return the region to settle for now, with mean and std of its average."""
+        row = self._search.recommend()
+        region, tree = self._search.regions[row], self._search.tree
+        assert region.node is not None
+        mean = self.prior_mean + self._sign * float(tree.mean[row])
+        return Recommendation(region, region.node, mean, float(tree.std[row]))
+
+    def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
+        """Return posterior mean and standard deviation of any regions' averages.
+
+        Parameters
+        ----------
+        regions : Region, array_like of shape (d, 2), or several of these
+            Edges that are equal mean a point on that axis.
+
+        Returns
+        -------
+        Prediction
+            ``mean`` and ``std``: numbers for one region, arrays for several.
+        """
+        one = isinstance(regions, Region) or _depth(regions) == 2
+        listed = [self._region(region) for region in ([regions] if one else regions)]  # type: ignore[union-attr,list-item]
+        if not listed:
+            return Prediction(np.zeros(0), np.zeros(0))
+        centred, std = self._search.predict(listed)
+        mean = self.prior_mean + self._sign * centred
+        return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
+
+    def extend(self, n: int) -> None:
+        """Add `n` measurements to the budget."""
+        self.budget += whole_number(n, "the number of measurements to add", 1)
+
+    def optimize(
+        self,
+        measure: Measure,
+        executor: Executor | None = None,
+        *,
+        workers: int | None = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Result:
+        """Ask, measure and tell until the budget is spent.
+
+        Parameters
+        ----------
+        measure : callable
+            Region to value. If it raises, its trial is given up and the error is passed on; the study can go
+            on afterwards.
+        executor : concurrent.futures.Executor, optional
+            Where to measure several regions at once.
+        workers : int, optional
+            How many at once; by default as many as the executor has workers.
+        callback : callable, optional
+            Called with the study and the trial after each measurement; raise StopIteration to stop.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Result
+            With ``success=False`` after Ctrl-C or a stop by the callback.
+        """
+        why = drive(
+            self, measure, executor=executor, workers=workers, callback=callback, progress=progress
+        )
+        found = self.recommend()
+        spent = f"{self._told} of {self.budget} measurements made"
+        return Result(
+            region=found.region,
+            x=found.region.center,
+            mean=found.mean,
+            std=found.std,
+            nfev=self._told,
+            success=not why,
+            message=f"{why}; {spent}" if why else f"the budget is spent: {spent}",
+            study=self,
+        )
+
+    def __repr__(self) -> str:
+        """Return what a person wants to know first."""
+        return (
+            f"<Study: {self._told} of {self.budget} told, {len(self._asked)} under way, "
+            f"{len(self._search.regions)} nodes>"
+        )
+
+    def _open(self, trial: Trial | int) -> int:
+        """Return the number of a trial that is under way, or complain."""
+        if isinstance(trial, Trial):
+            number, given = trial.number, repr(trial.region.name)
+        else:
+            number, given = whole_number(trial, "a trial", 0), str(trial)
+        if number >= len(self._trials) or (
+            isinstance(trial, Trial) and trial.region != self._trials[number].region
+        ):
+            raise TrialError(
+                f"trial {number} ({given}) is not of this study, which has asked for "
+                f"{len(self._trials)}. Pass a trial that ask() returned, or its number."
+            )
+        if number not in self._asked:
+            outcome = self._outcomes[number]
+            became = f"told already ({outcome.value!r})" if outcome.state == "told" else "given up"
+            raise TrialError(
+                f"trial {number} was {became} and cannot be told or given up again. "
+                "Use observe() for a further measurement of its region."
+            )
+        return number
+
+    def _reward(self, value: Any, sem: Any, noise: float) -> tuple[float, float]:
+        """Return a checked value as a reward, counted from the prior mean, and its noise variance."""
+        number = finite_number(value, "a measured value", "Tell one finite number, or give the trial up.")
+        spread = float(noise) if sem is None else standard_deviation(sem, "sem")
+        return self._sign * (number - self.prior_mean), spread**2
+
+    def _region(self, region: Any) -> Region:
+        if isinstance(region, Region) and region.space == self.space:
+            return with_feedback(region, self.feedback)
+        return self.space.region(region.bounds if isinstance(region, Region) else region, self.feedback)
+
+
+def _depth(nested: Any) -> int:
+    """Return how deeply numbers are nested in sequences, looking at the first of each."""
+    depth = 0
+    while not isinstance(nested, (Region, str)) and np.iterable(nested):
+        depth += 1
+        if len(nested) == 0:
+            return 3
+        nested = nested[0]
+    return depth

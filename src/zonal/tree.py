@@ -1,0 +1,129 @@
+"""The tree is a table: one row a node, one column a quantity.
+
+The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
+exporters read the columns.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+COLUMNS: dict[str, type[np.generic]] = {
+    "depth": np.int64,
+    "index": np.int64,  # position within the depth, in order of the coordinate
+    "parent": np.int64,  # row of the parent, -1 for the root
+    "first_child": np.int64,  # row of the first child, -1 for a leaf; siblings are adjacent rows
+    "count": np.int64,  # T: trials told
+    "mean": np.float64,  # posterior of the average, from told measurements
+    "std": np.float64,
+    "noise": np.float64,  # standard deviation of one measurement
+    "expanded": np.bool_,  # line 6 of Algorithm 1 passed (or the node was split by force)
+    "askable": np.bool_,  # a leaf that may be measured now
+}
+
+
+@dataclass(frozen=True)
+class TreeTable:
+    """The tree at one moment, as read-only arrays with one entry a node; the root comes first.
+
+    Attributes
+    ----------
+    depth, index : array of int
+        The node, (depth, index).
+    parent, first_child : array of int
+        Rows of the parent (-1 for the root) and of the first child (-1 for a leaf).
+    count : array of int
+        Trials told.
+    mean, std : array of float
+        Posterior mean and standard deviation of the region's average, in the user's units.
+    noise : array of float
+        Standard deviation of one measurement.
+    expanded : array of bool
+        Whether the node may be recommended: it was split, or would have been but for `smallest`.
+    askable : array of bool
+        Whether the node may be measured next.
+    """
+
+    depth: NDArray[np.int64]
+    index: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    first_child: NDArray[np.int64]
+    count: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    expanded: NDArray[np.bool_]
+    askable: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.depth)
+
+
+class Tree:
+    """A growing table of nodes.
+
+    Every name in `COLUMNS` is an attribute: a view of the rows in use, valid until rows are added.
+    """
+
+    def __init__(self, noise: float) -> None:
+        self.size = 0
+        self._columns = {name: np.zeros(16, dtype) for name, dtype in COLUMNS.items()}
+        self._append(1, depth=0, index=0, parent=-1, noise=noise)
+
+    depth: NDArray[np.int64]
+    index: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    first_child: NDArray[np.int64]
+    count: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    expanded: NDArray[np.bool_]
+    askable: NDArray[np.bool_]
+
+    def add_children(
+        self, node: int, indices: NDArray[np.int64], noise: NDArray[np.float64]
+    ) -> None:
+        """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
+        self.first_child[node] = self.size
+        self.askable[node] = False
+        self._append(
+            len(indices), depth=self.depth[node] + 1, index=indices, parent=node, noise=noise
+        )
+
+    def with_std(self, std: NDArray[np.float64]) -> Tree:
+        """Return the same table with another std column (as seen while trials are pending)."""
+        seen = copy.copy(self)
+        seen.std = std
+        return seen
+
+    def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
+        """Return a read-only copy in the user's units: ``prior_mean + sign * mean``."""
+        columns = {column.name: getattr(self, column.name).copy() for column in fields(TreeTable)}
+        columns["mean"] = prior_mean + sign * self.mean
+        for column in columns.values():
+            column.flags.writeable = False
+        return TreeTable(**columns)
+
+    def ties(self, rows: NDArray[np.intp]) -> int:
+        """Return the row of smallest depth, then smallest index, among `rows`."""
+        return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
+
+    def _append(self, number: int, **values: object) -> None:
+        start, self.size = self.size, self.size + number
+        capacity = len(self._columns["depth"])
+        if self.size > capacity:
+            for name, column in self._columns.items():
+                grown = np.zeros(max(self.size, 2 * capacity), column.dtype)
+                grown[:start] = column[:start]
+                self._columns[name] = grown
+        for name, column in self._columns.items():
+            setattr(self, name, column[: self.size])
+        values |= {"first_child": -1, "askable": True}
+        for name, value in values.items():
+            self._columns[name][start : self.size] = value

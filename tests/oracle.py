@@ -1,0 +1,298 @@
+"""The paper's equations, dense and slow: what the library is compared with.
+
+Every quantity is computed from scratch, straight from its definition in "Gaussian Process
+Bandits with Aggregated Feedback", with the readings settled in docs/fidelity.md. This module
+imports nothing from the library, and the library nothing from here.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Kernel = Callable[[Array, Array], Array]
+Node = tuple[int, int]  # (depth h, index i)
+
+
+# Kernels: functions of two arrays of points, (n, d) and (m, d), that return (n, m).
+
+
+def _scaled_distances(X: Array, Y: Array, lengthscales: ArrayLike) -> Array:
+    """Return |x_j - y_j| / l_j for every pair of points and every axis j, as (n, m, d)."""
+    return np.abs(X[:, None, :] - Y[None, :, :]) / np.asarray(lengthscales, dtype=np.float64)
+
+
+def rbf(variance: float, lengthscales: ArrayLike) -> Kernel:
+    """Return the RBF kernel ``variance * exp(-sum_j r_j^2 / (2 l_j^2))``."""
+
+    def k(X: Array, Y: Array) -> Array:
+        r = _scaled_distances(X, Y, lengthscales)
+        return np.asarray(variance * np.exp(-0.5 * (r**2).sum(axis=2)))
+
+    return k
+
+
+def matern(nu: float, variance: float, lengthscales: ArrayLike) -> Kernel:
+    """Return the product over axes of one-dimensional Matern kernels, nu = 0.5, 1.5 or 2.5."""
+
+    def k(X: Array, Y: Array) -> Array:
+        r = math.sqrt(2 * nu) * _scaled_distances(X, Y, lengthscales)
+        polynomial = {0.5: np.ones_like(r), 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[nu]
+        return np.asarray(variance * (polynomial * np.exp(-r)).prod(axis=2))
+
+    return k
+
+
+# The tree of boxes, and the points that stand for a box.
+
+
+def cell(bounds: ArrayLike, arity: int, node: Node) -> Array:
+    """Return the (d, 2) bounds of the cell of a node.
+
+    Child j of node (h, i) is (h + 1, K i + j). A cell at depth h is cut on axis h mod d into K
+    equal parts, in order of the coordinate; so the digits of i in base K, from the first to the
+    h-th, say which part was taken at each depth.
+    """
+    box = np.array(bounds, dtype=np.float64)
+    depth, index = node
+    position = [0] * len(box)
+    parts = [1] * len(box)
+    for level in range(depth):
+        axis = level % len(box)
+        digit = index // arity ** (depth - 1 - level) % arity
+        position[axis] = position[axis] * arity + digit
+        parts[axis] *= arity
+    ends = [(p / n, (p + 1) / n) for p, n in zip(position, parts, strict=True)]
+    return np.asarray(box[:, :1] + (box[:, 1:] - box[:, :1]) * np.array(ends))
+
+
+def representatives(box: Array, s: int) -> Array:
+    """Return the centres of the s^d equal sub-cells of a box, (s^d, d), last axis fastest."""
+    axes = [low + (high - low) * (np.arange(s) + 0.5) / s for low, high in box]
+    return np.array(list(itertools.product(*axes)))
+
+
+# The posterior of averages, equation (gp_posterior).
+
+
+def _averaging(blocks: Sequence[Array]) -> Array:
+    """Return A: row p holds 1/S at the points of block p and zero elsewhere (fidelity row 1)."""
+    sizes = [len(block) for block in blocks]
+    A = np.zeros((len(blocks), sum(sizes)))
+    for row, (size, end) in enumerate(zip(sizes, itertools.accumulate(sizes), strict=True)):
+        A[row, end - size : end] = 1 / size
+    return A
+
+
+def _condition(
+    gram: Array, cross: Array, prior: Array, rewards: ArrayLike, noise_vars: ArrayLike, mean: float
+) -> tuple[Array, Array]:
+    """Return means and stds of m averages given noisy rewards of t others.
+
+    ``gram`` (t, t) and ``cross`` (m, t) are prior covariances, ``prior`` (m,) prior variances.
+    """
+    Q = gram + np.diag(np.asarray(noise_vars, dtype=np.float64))
+    residual = np.asarray(rewards, dtype=np.float64) - mean
+    means = mean + cross @ np.linalg.solve(Q, residual)
+    variances = prior - (cross * np.linalg.solve(Q, cross.T).T).sum(axis=1)
+    return np.asarray(means), np.sqrt(np.maximum(variances, 0))
+
+
+def posterior(
+    k: Kernel,
+    X_blocks: Sequence[Array],
+    rewards: ArrayLike,
+    noise_vars: ArrayLike,
+    test_blocks: Sequence[Array],
+    prior_mean: float = 0.0,
+) -> tuple[Array, Array]:
+    """Return posterior mean and standard deviation of the average of f over each test block.
+
+    Parameters
+    ----------
+    k : Kernel
+        Prior covariance of f.
+    X_blocks, test_blocks : sequences of (S, d) arrays
+        The points of each observed and of each wanted average; S may differ between blocks.
+    rewards, noise_vars : (t,) array_like
+        The observed averages, and the noise variance of each.
+    prior_mean : float
+        The constant prior mean of f.
+
+    Returns
+    -------
+    means, stds : (m,) arrays
+        Of the latent averages: the noise of a future reward is not included.
+    """
+    X_star, A_star = np.vstack(test_blocks), _averaging(test_blocks)
+    prior = np.diag(A_star @ k(X_star, X_star) @ A_star.T)
+    if not X_blocks:
+        return np.full(len(test_blocks), prior_mean), np.sqrt(prior)
+    X, A = np.vstack(X_blocks), _averaging(X_blocks)
+    gram = A @ k(X, X) @ A.T
+    cross = A_star @ k(X_star, X) @ A.T
+    return _condition(gram, cross, prior, rewards, noise_vars, prior_mean)
+
+
+# GPOO, Algorithm 1.
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of GPOO; ``means`` and ``stds`` hold every node of the tree after it.
+
+    ``expanded`` says whether this round expanded the node (or, at the smallest useful size,
+    marked it as if expanded), ``recommended`` what would be returned if the budget ended here.
+    """
+
+    node: Node
+    reward: float
+    expanded: bool
+    recommended: Node
+    means: dict[Node, float]
+    stds: dict[Node, float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """All rounds of one run, in order."""
+
+    rounds: list[Round]
+
+
+def beta(t: int, arity: int, h_max: int, theta: float) -> float:
+    """Return beta_t = 2 log(M pi_t / theta) of Lemma 1, M = sum_{h <= h_max} K^h."""
+    M = sum(arity**h for h in range(h_max + 1))
+    return 2 * (math.log(M) + math.log(math.pi**2 * t**2 / 6) - math.log(theta))
+
+
+def _first_of_best(values: dict[Node, float], tie: float) -> Node:
+    """Return the node of highest value; of those tied, the shallowest, then the leftmost."""
+    best = max(values.values())
+    return min(node for node, value in values.items() if value >= best - tie)
+
+
+def gpoo(
+    bounds: ArrayLike,
+    arity: int,
+    s: int,
+    k: Kernel,
+    noise: float,
+    measure: Callable[[Node, Array], float],
+    budget: int,
+    delta: Callable[[int], float],
+    theta: float = 0.1,
+    h_max: int = 10,
+    prior_mean: float = 0.0,
+    smallest: Sequence[float] | None = None,
+) -> Run:
+    """Run Algorithm 1 on a box, every posterior solved anew from all rewards so far.
+
+    Parameters
+    ----------
+    bounds : (d, 2) array_like
+        The whole space.
+    arity, s : int
+        Children a node, K, and representative points an axis, so that S = s^d.
+    k, prior_mean : Kernel, float
+        Prior covariance and constant prior mean of f.
+    noise : float
+        Standard deviation of a reward's noise; above 0 if a node may be measured twice.
+    measure : callable
+        Takes a node and its (d, 2) bounds, returns a reward.
+    budget : int
+        Number of rounds N.
+    delta, theta, h_max : callable of the depth, float, int
+        The smoothness function, and the constants of Lemma 1 and line 6.
+    smallest : sequence of float, optional
+        Least useful width of each axis; a cell is not cut into children narrower than this.
+    """
+
+    @cache
+    def points(node: Node) -> Array:
+        return representatives(cell(bounds, arity, node), s)
+
+    @cache
+    def covariance(a: Node, b: Node) -> float:
+        return float(k(points(a), points(b)).mean())
+
+    def children(node: Node) -> list[Node]:
+        return [(node[0] + 1, arity * node[1] + j) for j in range(arity)]
+
+    def too_small_to_cut(node: Node) -> bool:
+        if smallest is None:
+            return False
+        low, high = cell(bounds, arity, children(node)[0]).T
+        return bool(np.any(high - low < np.asarray(smallest) * (1 - 1e-9)))
+
+    def believe() -> tuple[dict[Node, float], dict[Node, float]]:
+        gram = np.array([[covariance(a, b) for b in visits] for a in visits])
+        cross = np.array([[covariance(a, b) for b in visits] for a in tree])
+        prior = np.array([covariance(a, a) for a in tree])
+        both = _condition(gram, cross, prior, rewards, [noise**2] * len(visits), prior_mean)
+        means, stds = (dict(zip(tree, column.tolist(), strict=True)) for column in both)
+        return means, stds
+
+    root = (0, 0)
+    tie = 1e-9 * math.sqrt(k(points(root)[:1], points(root)[:1]).item())
+    tree, leaves, expanded = [root], {root}, set[Node]()
+    visits, rewards, rounds = list[Node](), list[float](), list[Round]()
+    means, stds = {root: prior_mean}, {root: math.sqrt(covariance(root, root))}
+    for t in range(1, budget + 1):
+        width = math.sqrt(beta(t, arity, h_max, theta))
+        b_values = {node: means[node] + width * stds[node] + delta(node[0]) for node in leaves}
+        node = _first_of_best(b_values, tie)  # line 2, on Z_{1:t-1}
+        reward = float(measure(node, cell(bounds, arity, node)))  # line 3
+        visits.append(node)
+        rewards.append(reward)
+        means, stds = believe()  # lines 4 and 5
+        precise = delta(node[0]) >= width * stds[node]  # line 6, on Z_{1:t}
+        expand = precise and node[0] <= h_max and node not in expanded
+        if expand:
+            expanded.add(node)
+            if not too_small_to_cut(node):
+                tree += children(node)  # line 7
+                leaves = (leaves - {node}) | set(children(node))  # line 8
+                means, stds = believe()
+        deepest = max((h for h, _ in expanded), default=0)
+        candidates = {n: means[n] for n in expanded if n[0] == deepest}
+        recommended = _first_of_best(candidates, tie) if candidates else root
+        rounds.append(Round(node, reward, expand, recommended, means, stds))
+    return Run(rounds)
+
+
+# The reward functions of the experiments.
+
+
+def reward_function(
+    name: Literal["f1", "f2", "f3"], preset: Literal["paper", "authors"]
+) -> Callable[[Array], Array]:
+    """Return a reward function of the paper: a GP's posterior mean, from (n, 1) to (n,).
+
+    The kernel variance is 0.1 and the noise variance 0.005. The presets differ in f1's
+    lengthscale and in the number of regions of f2 and f3 (fidelity rows 8 to 11).
+    """
+    if name == "f1":
+        lengthscale = {"paper": 0.05, "authors": 0.1}[preset]
+        x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
+        y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
+    else:
+        lengthscale = {"f2": 0.05, "f3": 0.01}[name]
+        regions = {"paper": 10, "authors": 9}[preset]
+        width = 0.9 / regions
+        centres = (np.arange(regions) + 0.5) * width
+        x = np.concatenate([centres, centres + 2 / 3 * width, [0.95]])
+        y = np.concatenate([np.full(regions, 0.1), np.full(regions, 0.2), [0.9]])
+    if name == "f3":
+        x = np.concatenate([x, [0.94, 0.945]])
+        y = np.concatenate([y, [0.1, 0.2]])
+    k = rbf(0.1, lengthscale)
+    data = x[:, None]
+    weights = np.linalg.solve(k(data, data) + 0.005 * np.eye(len(x)), y)
+    return lambda X: np.asarray(k(X, data) @ weights)
