@@ -72,9 +72,7 @@ def gpy_values(dimension: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return kernel.K(X), kernel.K(X, np.array(points))
 
 
-def by_quadrature(
-    dimension: int, region: Sequence[Interval], other: Sequence[Interval | float]
-) -> mp.mpf:
+def by_quadrature(dimension: int, region: Sequence[Interval], other: Sequence[Interval | float]) -> mp.mpf:
     """Return what GPy should: the latent kernel integrated over a region and another or a point."""
     product = mp.mpf(VARIANCE)
     for l, first, second in zip(LENGTHSCALES[dimension], region, other, strict=True):
@@ -85,9 +83,7 @@ def by_quadrature(
     return product
 
 
-def worst_difference(
-    dimension: int, integrals: NDArray[np.float64], values: NDArray[np.float64]
-) -> float:
+def worst_difference(dimension: int, integrals: NDArray[np.float64], values: NDArray[np.float64]) -> float:
     """Return the largest relative difference of GPy's numbers from mpmath's quadrature."""
     others: list[Sequence[Interval | float]] = [*REGIONS[dimension], *POINTS[dimension]]
     exact = [[by_quadrature(dimension, a, b) for b in others] for a in REGIONS[dimension]]

@@ -8,6 +8,8 @@ values, once for each new pair of intervals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,49 +21,111 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 BLOCK = 1 << 20  # kernel values in memory at once
+CHEAP = 100  # kernel values a pair, up to which computing anew is faster than remembering
+EXACT_COST = 1000  # what an exact mean costs, in kernel values
+LARGEST_LAG, LARGEST_CLASS = 1 << 43, 1 << 10  # that fit into one 63-bit key together
 
 
-def average(
-    profile: Profile, grid: Floats | None, gap: Floats, wide_a: Floats, wide_b: Floats
-) -> Floats:
-    """Return the averages of a one-axis kernel over pairs of footprints.
+class Averages:
+    """Averages of a kernel along one axis over pairs of footprints, all in lengthscales.
 
     Parameters
     ----------
     profile : Profile
         The kernel along the axis, at lengthscale one.
+    variance : float
+        The factor for all values.
     grid : array, shape (s,), or None
         Where a footprint looks within its interval; None for all of it.
-    gap, wide_a, wide_b : array
-        Distance of the centres and the two widths, in lengthscales; they broadcast together.
     """
-    if grid is None:
-        return mean_over_intervals(profile, gap, wide_a, wide_b)
-    s = len(grid)
-    total = np.zeros(np.broadcast_shapes(gap.shape, wide_a.shape, wide_b.shape))
-    rows = max(1, BLOCK // (total.size * s + 1))
-    for start in range(0, s, rows):
-        part = grid[start : start + rows, None]
-        distance = gap[..., None, None] + (
-            wide_a[..., None, None] * part - wide_b[..., None, None] * grid
-        )
-        np.abs(distance, out=distance)
-        values = profile.value(distance).reshape(-1, part.size * s)
-        total += (values @ np.full(part.size * s, 1 / s**2)).reshape(total.shape)
-    return total
+
+    def __init__(self, profile: Profile, variance: float, grid: Floats | None) -> None:
+        self._profile = profile
+        self._variance = variance
+        self._exact = grid is None
+        points = np.zeros(1) if grid is None else grid
+        ours, theirs = np.repeat(points, len(points)), np.tile(points, len(points))
+        # Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs)
+        self._pairs = np.stack([np.ones(ours.size), ours, -theirs])
+        self._weights = np.full(ours.size, variance / ours.size)
+        self.cost = EXACT_COST if grid is None else ours.size
+
+    def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+        """Return averages for distances of the centres and pairs of widths, which broadcast together."""
+        if self._exact:
+            return self._variance * mean_over_intervals(self._profile, gap, wide_a, wide_b)
+        geometry = np.empty((*gap.shape, 3))
+        geometry[..., 0], geometry[..., 1], geometry[..., 2] = gap, wide_a, wide_b
+        geometry = geometry.reshape(-1, 3)
+        step = max(1, BLOCK // gap.size)
+        if step >= len(self._weights):
+            values = self._profile.value(geometry @ self._pairs)
+            return np.asarray(values @ self._weights).reshape(gap.shape)
+        total = np.zeros(gap.size)
+        for start in range(0, len(self._weights), step):
+            some = slice(start, start + step)
+            total += self._profile.value(geometry @ self._pairs[:, some]) @ self._weights[some]
+        return total.reshape(gap.shape)
+
+
+class Remembered:
+    """Averages on a lattice, each computed once.
+
+    The average over two cells of a tree depends on their widths and on the distance of their centres, a whole
+    number of half widths of the narrower one. A tree meets few distinct cases: a fifth of all pairs in a short
+    search, far fewer in a long one.
+    """
+
+    def __init__(self, averages: Averages) -> None:
+        self._averages = averages
+        self._classes: dict[float, int] = {}  # of widths
+        self._keys = np.zeros(0, dtype=np.int64)  # sorted
+        self._values = np.zeros(0)
+
+    def __call__(self, centers: Floats, widths: Floats, others: Floats, other_widths: Floats) -> Floats:
+        """Return the averages between some intervals and others, shape (some, others)."""
+        gap = np.abs(centers[:, None] - others)
+        unit = 0.5 * np.minimum(widths[:, None], other_widths)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lag = np.rint(gap / unit)
+        rounding = 4 * np.finfo(float).eps * float(others.max())
+        on_lattice = np.abs(gap - lag * unit) <= rounding  # False for points, whose unit is 0
+        first, second = self._class(widths)[:, None], self._class(other_widths)
+        if not on_lattice.all() or lag.max() >= LARGEST_LAG or len(self._classes) > LARGEST_CLASS:
+            return self._averages(gap, widths[:, None], other_widths)
+        pair = np.minimum(first, second) * LARGEST_CLASS + np.maximum(first, second)
+        keys = (pair * LARGEST_LAG + lag.astype(np.int64)).ravel()
+        at = np.searchsorted(self._keys, keys)
+        known = at < len(self._keys)
+        known[known] = self._keys[at[known]] == keys[known]
+        if not known.all():
+            unknown = np.flatnonzero(~known)
+            fresh, where = np.unique(keys[unknown], return_index=True)
+            row, column = np.divmod(unknown[where], len(others))
+            values = self._averages(gap[row, column], widths[row], other_widths[column])
+            place = np.searchsorted(self._keys, fresh)
+            self._keys = np.insert(self._keys, place, fresh)
+            self._values = np.insert(self._values, place, values)
+            at = np.searchsorted(self._keys, keys)
+        return self._values[at].reshape(gap.shape)
+
+    def _class(self, widths: Floats) -> NDArray[np.int64]:
+        """Return a number for each width, the same for equal widths."""
+        classes = self._classes
+        return np.array([classes.setdefault(width, len(classes)) for width in widths.tolist()])
 
 
 class _Axis:
-    """The distinct intervals of one axis and, for each term of the kernel, their pairwise averages."""
+    """The distinct intervals of one axis and their pairwise averages, for one term of the kernel."""
 
-    def __init__(self, profiles: list[Profile], lengthscales: list[float], grid: Floats | None):
-        self._profiles = profiles
-        self._lengthscales = lengthscales
-        self._grid = grid
+    def __init__(self, averages: Averages, lengthscale: float) -> None:
+        self._averages = averages
+        self._remembered = Remembered(averages) if averages.cost > CHEAP else None
+        self._scale = 1 / lengthscale
         self._numbers: dict[tuple[float, float], int] = {}
-        self._centers = np.zeros(8)
-        self._widths = np.zeros(8)
-        self._grams = [np.zeros((8, 8)) for _ in profiles]
+        self._centers = np.zeros(128)  # in lengthscales
+        self._widths = np.zeros(128)
+        self.gram = np.zeros((128, 128))  # past the entered intervals: junk
 
     def add(self, centers: Floats, widths: Floats) -> list[int]:
         """Return the number of each interval, entering those not seen before."""
@@ -72,49 +136,36 @@ class _Axis:
         ]
         size = len(self._numbers)
         if size > old:
-            self._grow(size)
-            for number, center, width in zip(numbers, centers, widths, strict=True):
-                self._centers[number], self._widths[number] = center, width
-            new = slice(old, size)
-            for term, gram in enumerate(self._grams):
-                block = self.cross(term, self._centers[new], self._widths[new])
-                gram[new, :size] = block
-                gram[:size, new] = block.T
+            if size > len(self._centers):
+                self._grow(max(size, 2 * len(self._centers)))
+            self._centers[numbers] = centers * self._scale
+            self._widths[numbers] = widths * self._scale
+            block = self._cross(self._centers[old:size], self._widths[old:size])
+            self.gram[old:size, :size] = block
+            self.gram[:size, old:size] = block.T
         return numbers
 
-    def cross(self, term: int, centers: Floats, widths: Floats) -> Floats:
+    def cross(self, centers: Floats, widths: Floats) -> Floats:
         """Return averages between the given intervals and all that are entered."""
-        size = len(self._numbers)
-        # Siblings share a width; one row of offsets then serves them all.
-        shared = widths[:1] if (widths == widths[:1]).all() else widths
-        return self._average(
-            term,
-            centers[:, None] - self._centers[:size],
-            shared[:, None],
-            self._widths[None, :size],
-        )
+        return self._cross(centers * self._scale, widths * self._scale)
 
-    def own(self, term: int, widths: Floats) -> Floats:
+    def own(self, widths: Floats) -> Floats:
         """Return the average of each given interval with itself."""
-        return self._average(term, np.zeros(len(widths)), widths, widths)
+        scaled = widths * self._scale
+        return self._averages(np.zeros(len(widths)), scaled, scaled)
 
-    def gram(self, term: int) -> Floats:
-        """Return the averages between entered intervals; rows and columns past them are junk."""
-        return self._grams[term]
+    def _cross(self, centers: Floats, widths: Floats) -> Floats:
+        size = len(self._numbers)
+        others, other_widths = self._centers[:size], self._widths[:size]
+        if self._remembered is not None:
+            return self._remembered(centers, widths, others, other_widths)
+        return self._averages(centers[:, None] - others, widths[:, None], other_widths)
 
-    def _average(self, term: int, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        scale = 1 / self._lengthscales[term]
-        return average(
-            self._profiles[term], self._grid, gap * scale, wide_a * scale, wide_b * scale
-        )
-
-    def _grow(self, size: int) -> None:
-        capacity = len(self._centers)
-        if size > capacity:
-            more = max(size, 2 * capacity) - capacity
-            self._centers = np.pad(self._centers, (0, more))
-            self._widths = np.pad(self._widths, (0, more))
-            self._grams = [np.pad(gram, (0, more)) for gram in self._grams]
+    def _grow(self, capacity: int) -> None:
+        more = capacity - len(self._centers)
+        self._centers = np.pad(self._centers, (0, more))
+        self._widths = np.pad(self._widths, (0, more))
+        self.gram = np.pad(self.gram, (0, more))
 
 
 class ProductCovariance:
@@ -133,72 +184,53 @@ class ProductCovariance:
     """
 
     def __init__(self, kernel: Kernel, feedback: Feedback, d: int) -> None:
-        self._variances = [term.variance for term in kernel.terms]
-        scales = [term.lengthscales(d) for term in kernel.terms]
-        self._axes = [
-            _Axis(
-                [term.profile for term in kernel.terms],
-                [float(scale[j]) for scale in scales],
-                feedback.grid,
-            )
-            for j in range(d)
+        # The first axis carries each term's variance.
+        self._terms = [
+            [
+                _Axis(Averages(term.profile, 1.0 if j else term.variance, feedback.grid), lengthscale)
+                for j, lengthscale in enumerate(term.lengthscales(d).tolist())
+            ]
+            for term in kernel.terms
         ]
-        self._numbers = np.zeros((d, 16), dtype=np.intp)
+        self._numbers = np.zeros((d, 128), dtype=np.intp)
         self.size = 0
 
-    def add(self, footprints: Footprints) -> None:
-        """Enter footprints; they get the next numbers."""
+    def add(self, footprints: Footprints) -> Floats:
+        """Enter footprints, which get the next numbers; return their covariances with all entered."""
         start, self.size = self.size, self.size + len(footprints.centers)
         capacity = self._numbers.shape[1]
         if self.size > capacity:
             self._numbers = np.pad(self._numbers, ((0, 0), (0, max(self.size - capacity, capacity))))
-        for j, axis in enumerate(self._axes):
-            self._numbers[j, start : self.size] = axis.add(
-                footprints.centers[:, j], footprints.widths[:, j]
-            )
+        for axes in self._terms:  # every term numbers the intervals alike
+            for j, axis in enumerate(axes):
+                self._numbers[j, start : self.size] = axis.add(footprints.centers[:, j], footprints.widths[:, j])
+        return self.between(slice(start, self.size), slice(0, self.size))
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered."""
-        total: Floats | None = None
-        for term, variance in enumerate(self._variances):
-            product: Floats | None = None
-            for axis, numbers in zip(self._axes, self._numbers, strict=True):
-                part = axis.gram(term)[numbers[one]].take(numbers[: self.size])
-                product = part if product is None else np.multiply(product, part, out=product)
-            assert product is not None
-            product *= variance
-            total = product if total is None else total + product
-        assert total is not None
-        return total
+        return self._combine(lambda axis, j: axis.gram[self._numbers[j, one]].take(self._numbers[j, : self.size]))
 
-    def between(self, some: Ints, others: Ints | slice) -> Floats:
+    def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
-        total = 0.0
-        for term, variance in enumerate(self._variances):
-            product = variance
-            for axis, numbers in zip(self._axes, self._numbers, strict=True):
-                product = product * axis.gram(term)[numbers[some][:, None], numbers[others]]
-            total = total + product
-        return np.asarray(total)
-
-    def variance(self, some: slice) -> Floats:
-        """Return the prior variance of entered footprints."""
-        total = 0.0
-        for term, variance in enumerate(self._variances):
-            product = variance
-            for axis, numbers in zip(self._axes, self._numbers, strict=True):
-                product = product * axis.gram(term)[numbers[some], numbers[some]]
-            total = total + product
-        return np.asarray(total)
+        return self._combine(
+            lambda axis, j: axis.gram[self._numbers[j, some]].take(self._numbers[j, others], axis=1)
+        )
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
-        cross, own = 0.0, 0.0
-        for term, variance in enumerate(self._variances):
-            cross_product, own_product = variance, variance
-            for j, (axis, numbers) in enumerate(zip(self._axes, self._numbers, strict=True)):
-                centers, widths = footprints.centers[:, j], footprints.widths[:, j]
-                cross_product = cross_product * axis.cross(term, centers, widths)[:, numbers[some]].T
-                own_product = own_product * axis.own(term, widths)
-            cross, own = cross + cross_product, own + own_product
-        return np.asarray(cross), np.asarray(own)
+        centers, widths = footprints.centers.T, footprints.widths.T
+        cross = self._combine(
+            lambda axis, j: axis.cross(centers[j], widths[j]).take(self._numbers[j, some], axis=1)
+        )
+        return cross.T, self._combine(lambda axis, j: axis.own(widths[j]))
+
+    def _combine(self, part: Callable[[_Axis, int], Floats]) -> Floats:
+        """Multiply over axes and add over terms."""
+        total: Floats | None = None
+        for axes in self._terms:
+            product = part(axes[0], 0)
+            for j in range(1, len(axes)):
+                product *= part(axes[j], j)
+            total = product if total is None else total + product
+        assert total is not None
+        return total

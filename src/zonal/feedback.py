@@ -57,9 +57,7 @@ class Feedback:
     def points(self, center: Floats, widths: Floats) -> Floats:
         """Return the representative points of a region, shape (n, d), the last axis fastest."""
         grid = self._listed(len(center))
-        axes = np.meshgrid(
-            *(c + w * grid for c, w in zip(center, widths, strict=True)), indexing="ij"
-        )
+        axes = np.meshgrid(*(c + w * grid for c, w in zip(center, widths, strict=True)), indexing="ij")
         return np.stack([axis.ravel() for axis in axes], axis=-1)
 
     def weights(self, d: int) -> Floats:

@@ -24,14 +24,14 @@ _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
 
 class Profile(Protocol):
-    """A stationary kernel of one axis at lengthscale one, as functions of the distance r >= 0."""
+    """A stationary kernel of one axis at lengthscale one; all but `value` are for r >= 0 only."""
 
     @property
     def slope_variance(self) -> float | None:
         """Variance of the derivative of a draw, None if it has none."""
 
     def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`."""
+        """Return the correlation at distance `r`, of either sign."""
 
     def first(self, r: Floats) -> Floats:
         """Return K1, the integral of `value` from 0 to `r`."""
@@ -87,7 +87,7 @@ def _both_narrow(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.clip((half[..., None] - np.abs(x)) / narrow[..., None], 0, 1)
         density = np.where(narrow[..., None] > 0, density, 1.0) / wide[..., None]
-    mean = np.einsum("...i,...i->...", profile.value(np.abs(gap[..., None] + x)), density * weights)
+    mean = np.einsum("...i,...i->...", profile.value(gap[..., None] + x), density * weights)
     return np.where(wide > 0, mean, profile.value(gap))
 
 
@@ -116,4 +116,4 @@ def _mixed(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Float
         return np.sign(r) * profile.first(np.abs(r))
 
     mean = (k1(position + reach) - k1(position - reach)) / wide[..., None]
-    return np.einsum("...i,...i->...", mean, weights)
+    return np.asarray(np.einsum("...i,...i->...", mean, weights))

@@ -30,7 +30,7 @@ class RBFProfile:
     _C = math.sqrt(math.pi / 2)
 
     def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`."""
+        """Return the correlation at distance `r`, of either sign."""
         square = np.multiply(r, r)
         square *= -0.5
         return np.exp(square, out=square)
@@ -58,8 +58,8 @@ class Matern12Profile:
     slope_variance: ClassVar[float | None] = None
 
     def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`."""
-        return np.exp(-r)
+        """Return the correlation at distance `r`, of either sign."""
+        return np.exp(-np.abs(r))
 
     def first(self, r: Floats) -> Floats:
         """Return K1, the integral of `value` from 0 to `r`."""
@@ -81,8 +81,8 @@ class Matern32Profile:
     _ROOT = math.sqrt(3)
 
     def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`."""
-        s = self._ROOT * r
+        """Return the correlation at distance `r`, of either sign."""
+        s = self._ROOT * np.abs(r)
         return (1 + s) * np.exp(-s)
 
     def first(self, r: Floats) -> Floats:
@@ -108,8 +108,8 @@ class Matern52Profile:
     _ROOT = math.sqrt(5)
 
     def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`."""
-        s = self._ROOT * r
+        """Return the correlation at distance `r`, of either sign."""
+        s = self._ROOT * np.abs(r)
         return (1 + s + s * s / 3) * np.exp(-s)
 
     def first(self, r: Floats) -> Floats:
@@ -152,7 +152,7 @@ class Kernel:
         for term in self.terms:
             product = np.full(total.shape, term.variance)
             for j, lengthscale in enumerate(term.lengthscales(a.shape[1])):
-                product *= term.profile.value(np.abs(a[:, None, j] - b[None, :, j]) / lengthscale)
+                product *= term.profile.value((a[:, None, j] - b[None, :, j]) / lengthscale)
             total += product
         return total
 
@@ -162,9 +162,7 @@ class Kernel:
         for term in self.terms:
             if term.profile.slope_variance is None:
                 return None
-            variance += (
-                term.variance * term.profile.slope_variance / np.square(term.lengthscales(d))
-            )
+            variance += term.variance * term.profile.slope_variance / np.square(term.lengthscales(d))
         return np.sqrt(variance)
 
 
@@ -205,9 +203,7 @@ class ProductKernel(Kernel):
         numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
         # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
         object.__setattr__(self, "variance", float(self.variance))
-        object.__setattr__(
-            self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0]
-        )
+        object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
 
     @property
     def terms(self) -> tuple[ProductKernel, ...]:

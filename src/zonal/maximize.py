@@ -51,9 +51,7 @@ def maximize(
     """
     study = Study(space, budget=budget, **settings)
     try:
-        return study.optimize(
-            measure, executor, workers=workers, callback=callback, progress=progress
-        )
+        return study.optimize(measure, executor, workers=workers, callback=callback, progress=progress)
     except Exception as error:
         error.study = study  # type: ignore[attr-defined]
         if study.told:

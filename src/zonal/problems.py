@@ -5,6 +5,7 @@ This room plays the world's part. It must not know studies, beliefs or policies.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class PerWeight:
 
     def __call__(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
-        return self.std / region.weight**0.5
+        return self.std / math.sqrt(region.weight)
 
 
 class Simulation:

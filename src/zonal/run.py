@@ -72,9 +72,7 @@ def drive(
     elif workers is None:
         workers = getattr(executor, "_max_workers", None)
         if workers is None:
-            raise InvalidInput(
-                "this executor does not tell how many workers it has", executor, "Pass workers=."
-            )
+            raise InvalidInput("this executor does not tell how many workers it has", executor, "Pass workers=.")
     workers = whole_number(workers, "workers", 1)
     with _Bar(study.remaining if progress else None) as bar, _CtrlC() as ctrl_c:
         if executor is None:
@@ -82,9 +80,7 @@ def drive(
         return _shared(study, measure, executor, workers, callback, bar, ctrl_c)
 
 
-def _alone(
-    study: Driven, measure: Measure, callback: Callback | None, bar: _Bar, ctrl_c: _CtrlC
-) -> str:
+def _alone(study: Driven, measure: Measure, callback: Callback | None, bar: _Bar, ctrl_c: _CtrlC) -> str:
     while study.remaining and not ctrl_c.pressed:
         trial = study.ask()
         try:

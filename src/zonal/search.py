@@ -71,13 +71,12 @@ class Search:
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
-        self._slots = np.zeros(1, dtype=np.intp)  # of the nodes, in the belief
         self._belief.track(feedback.footprints(self.regions))
         self._rows = {(0, 0): 0}
         self._outside: dict[tuple[tuple[float, float], ...], int] = {}  # slots of regions not in the tree
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
-        self._children: dict[int, tuple[tuple[Region, ...], NDArray[np.float64]]] = {}
+        self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
         self._overlay: Overlay | None = None
         self._overlaid = 0
         self._refresh()
@@ -117,7 +116,7 @@ class Search:
         may_split = self._may_split(row)
         if may_split:
             self._prepare(row)  # the user's noise function may fail: before anything changes
-        slot = int(self._slots[row])
+        slot = int(self.tree.slot[row])
         self._belief.check(slot, reward, variance)
         self._pending.remove(row)
         self._observe(slot, reward, variance)
@@ -131,7 +130,7 @@ class Search:
     def observe(self, region: Region, reward: float, variance: float) -> None:
         """Take in a measurement of any region, made outside of the search."""
         row = self.row_of(region)
-        slot = self._outside.get(region.edges) if row is None else int(self._slots[row])
+        slot = self._outside.get(region.edges) if row is None else int(self.tree.slot[row])
         if slot is None:
             footprints = self._feedback.footprints([region])
             self._belief.check(footprints, reward, variance)
@@ -156,9 +155,7 @@ class Search:
         """Return the row to recommend."""
         return self._rules.recommend(self.tree)
 
-    def predict(
-        self, regions: Sequence[Region]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def predict(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of any regions' averages."""
         mean, variance = self._belief.predict(self._feedback.footprints(regions))
         return mean, np.sqrt(variance)
@@ -169,8 +166,8 @@ class Search:
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
-        self.tree.mean[:] = self._belief.mean.take(self._slots)
-        np.sqrt(self._belief.variance.take(self._slots), out=self.tree.std)
+        self.tree.mean[:] = self._belief.mean.take(self.tree.slot)
+        np.sqrt(self._belief.variance.take(self.tree.slot), out=self.tree.std)
         self._overlay = None
 
     def _seen(self) -> Tree:
@@ -181,23 +178,19 @@ class Search:
             self._overlay = self._belief.overlay()
             self._overlaid = 0
         for row in self._pending[self._overlaid :]:
-            self._overlay.add(int(self._slots[row]), float(self.tree.noise[row]) ** 2)
+            self._overlay.add(int(self.tree.slot[row]), float(self.tree.noise[row]) ** 2)
         self._overlaid = len(self._pending)
-        return self.tree.with_std(np.sqrt(self._overlay.variance.take(self._slots)))
+        return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot)))
 
     def _may_split(self, row: int) -> bool:
         depth = int(self.tree.depth[row])
-        return (
-            bool(self.tree.first_child[row] < 0)
-            and depth <= self._h_max
-            and self._space.may_split(depth)
-        )
+        return bool(self.tree.first_child[row] < 0) and depth <= self._h_max and self._space.may_split(depth)
 
-    def _prepare(self, row: int) -> tuple[tuple[Region, ...], NDArray[np.float64]]:
+    def _prepare(self, row: int) -> tuple[tuple[Region, ...], list[float]]:
         """Return a node's children and their noise, made once."""
         if row not in self._children:
             children = self._space.split(self.regions[row])
-            self._children[row] = children, np.array([self.noise_of(child) for child in children])
+            self._children[row] = children, [self.noise_of(child) for child in children]
         return self._children[row]
 
     def _expand(self, row: int) -> None:
@@ -211,11 +204,11 @@ class Search:
             self._rows[child.node] = len(self.regions)
             self.regions.append(child)
             indices.append(child.node[1])
-        self.tree.add_children(row, np.array(indices), noise)
-        self._slots = np.append(self._slots, np.arange(first, first + len(children)))
-        self.tree.expanded[row] = True
-        self.tree.mean[-len(children) :] = self._belief.mean[first:]
-        self.tree.std[-len(children) :] = np.sqrt(self._belief.variance[first:])
+        tree = self.tree
+        new = tree.add_children(row, indices, noise, range(first, self._belief.size))
+        tree.expanded[row] = True
+        tree.mean[new] = self._belief.mean[first:]
+        tree.std[new] = np.sqrt(self._belief.variance[first:])
         self._overlay = None
 
     def _settle(self, row: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from zonal.errors import InvalidInput, finite_number, positive_number, whole_num
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
+T = TypeVar("T")
 
 ROUNDING = 1e-9  # of a width: differences below it are rounding, not intent
 
@@ -62,6 +63,7 @@ class Region:
     edges: tuple[tuple[float, float], ...] = field(repr=False)
     node: Node | None = None
     feedback: Viewer | None = field(default=None, repr=False)
+    parts: tuple[int, ...] | None = field(default=None, repr=False)  # which part of each axis a cell is
 
     @property
     def bounds(self) -> Floats:
@@ -97,9 +99,7 @@ class Region:
     def name(self) -> str:
         """What a person reads."""
         parts = []
-        for axis, unit, (low, high) in zip(
-            self.space.names, self.space.units, self.edges, strict=True
-        ):
+        for axis, unit, (low, high) in zip(self.space.names, self.space.units, self.edges, strict=True):
             parts.append(f"{axis} {_span(low, high)}{' ' + unit if unit else ''}")
         return ", ".join(parts)
 
@@ -172,9 +172,7 @@ class Box:
         if smallest is not None:
             least = tuple(
                 positive_number(width, f"smallest on axis {name}")
-                for name, width in zip(
-                    names, self._per_axis(smallest, "smallest", None), strict=True
-                )
+                for name, width in zip(names, self._per_axis(smallest, "smallest", None), strict=True)
             )
             for name, (low, high), width in zip(names, pairs, least, strict=True):
                 if width * (1 - ROUNDING) > high - low:
@@ -188,27 +186,47 @@ class Box:
     @property
     def d(self) -> int:
         """The number of axes."""
-        return len(self.bounds)
+        return len(self.names)
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> Region:
         """Return the region of a node of the tree."""
         depth, index = node
         parts = [0] * self.d
-        remainder = index
-        for level in reversed(range(depth)):  # the last digit was written by the last split
-            remainder, digit = divmod(remainder, self.arity)
-            parts[level % self.d] += digit * self.arity ** self._splits_above(level, depth)
-        return self._lattice(node, parts, feedback)
+        for level in reversed(range(depth)):  # the last digit of the index was written by the last split
+            index, digit = divmod(index, self.arity)
+            axis = level % self.d
+            parts[axis] += digit * self.arity ** (self._splits(axis, depth) - self._splits(axis, level + 1))
+        intervals = [self._interval(axis, part, self._splits(axis, depth)) for axis, part in enumerate(parts)]
+        offset, sizes, edges = zip(*intervals, strict=True)
+        return Region(self, offset, sizes, edges, node, feedback, tuple(parts))
 
     def split(self, region: Region) -> tuple[Region, ...]:
         """Return the K children of a cell of the tree, in order of the coordinate."""
-        if region.node is None:
+        if region.node is None or region.parts is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        return tuple(
-            self.cell((depth + 1, self.arity * index + j), region.feedback)
-            for j in range(self.arity)
-        )
+        axis = depth % self.d
+        splits = self._splits(axis, depth + 1)
+
+        def put(values: tuple[T, ...], value: T) -> tuple[T, ...]:
+            return (value,) if len(values) == 1 else (*values[:axis], value, *values[axis + 1 :])
+
+        children = []
+        for j in range(self.arity):
+            part = self.arity * region.parts[axis] + j
+            offset, size, edges = self._interval(axis, part, splits)
+            children.append(
+                Region(
+                    self,
+                    put(region.offset, offset),
+                    put(region.sizes, size),
+                    put(region.edges, edges),
+                    (depth + 1, self.arity * index + j),
+                    region.feedback,
+                    put(region.parts, part),
+                )
+            )
+        return tuple(children)
 
     def may_split(self, depth: int) -> bool:
         """Tell whether the children of a cell at `depth` are at least `smallest`."""
@@ -270,20 +288,17 @@ class Box:
         """Return how often `axis` was split on the way to `depth` (axis h mod d at depth h)."""
         return (depth + self.d - 1 - axis) // self.d
 
-    def _splits_above(self, level: int, depth: int) -> int:
-        """Return how often the axis split at `level` is split again before `depth`."""
-        return self._splits(level % self.d, depth) - self._splits(level % self.d, level + 1)
-
-    def _lattice(self, node: Node, parts: Sequence[int], feedback: Viewer | None) -> Region:
-        offset, sizes, edges = [], [], []
-        for axis, ((low, high), part) in enumerate(zip(self.bounds, parts, strict=True)):
-            pieces = self.arity ** self._splits(axis, node[0])
-            whole = high - low
-            offset.append(whole * ((2 * part + 1) / (2 * pieces)))
-            sizes.append(whole / pieces)
-            last = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
-            edges.append((low + whole * (part / pieces), last))
-        return Region(self, tuple(offset), tuple(sizes), tuple(edges), node, feedback)
+    def _interval(self, axis: int, part: int, splits: int) -> tuple[float, float, tuple[float, float]]:
+        """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
+        low, high = self.bounds[axis]
+        pieces = self.arity**splits
+        whole = high - low
+        upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
+        return (
+            whole * ((2 * part + 1) / (2 * pieces)),
+            whole / pieces,
+            (low + whole * (part / pieces), upper),
+        )
 
     def _per_axis(self, values: Any, what: str, default: Any) -> list[Any]:
         """Return one value an axis from a mapping, a sequence or a single value."""
@@ -312,11 +327,13 @@ class Box:
 def _axes(bounds: Any) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
     """Return the axes' names and checked bounds."""
     named = isinstance(bounds, Mapping)
-    listed = list(bounds.items() if named else enumerate(bounds)) if np.iterable(bounds) else []
+    listed: list[Any] = []
+    if isinstance(bounds, Mapping):
+        listed = list(bounds.items())
+    elif isinstance(bounds, Iterable):
+        listed = list(enumerate(bounds))
     if not listed:
-        raise InvalidInput(
-            "a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis."
-        )
+        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis.")
     pairs = []
     for name, pair in listed:
         try:

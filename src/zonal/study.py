@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -30,7 +30,7 @@ from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
 from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
-from zonal.spaces import Box, Node, Region, with_feedback
+from zonal.spaces import Box, Region, with_feedback
 from zonal.tree import TreeTable
 from zonal.trials import Recommendation, State, Trial, TrialRecord
 
@@ -88,8 +88,7 @@ class Result:
         return f"Result(region={self.region.name!r}, {', '.join(shown)})"
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     state: State
     value: float | None = None
     sem: float | None = None
@@ -169,9 +168,7 @@ class Study:
         if not callable(noise):
             noise = standard_deviation(noise, "noise")
         if direction not in ("maximize", "minimize"):
-            raise InvalidInput(
-                "direction must be 'maximize' or 'minimize'", direction, "Choose one of the two."
-            )
+            raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
         if feedback is not None and not isinstance(feedback, Feedback):
             raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         if policy is not None and not hasattr(policy, "bind"):
@@ -217,7 +214,7 @@ class Study:
         records = []
         for trial in self._trials:
             outcome = self._outcomes.get(trial.number, waiting)
-            records.append(TrialRecord(**vars(trial), **vars(outcome)))
+            records.append(TrialRecord(**vars(trial), **outcome._asdict()))
         return records
 
     @property
@@ -351,8 +348,9 @@ class Study:
         Prediction
             ``mean`` and ``std``: numbers for one region, arrays for several.
         """
-        one = isinstance(regions, Region) or _depth(regions) == 2
-        listed = [self._region(region) for region in ([regions] if one else regions)]  # type: ignore[union-attr,list-item]
+        several = [regions] if isinstance(regions, Region) else list(regions)  # type: ignore[arg-type]
+        one = isinstance(regions, Region) or (len(several) > 0 and np.ndim(several[0]) == 1)
+        listed = [self._region(region) for region in ([regions] if one else several)]
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
         centred, std = self._search.predict(listed)
@@ -393,9 +391,7 @@ class Study:
         Result
             With ``success=False`` after Ctrl-C or a stop by the callback.
         """
-        why = drive(
-            self, measure, executor=executor, workers=workers, callback=callback, progress=progress
-        )
+        why = drive(self, measure, executor=executor, workers=workers, callback=callback, progress=progress)
         found = self.recommend()
         spent = f"{self._told} of {self.budget} measurements made"
         return Result(
@@ -418,15 +414,11 @@ class Study:
 
     def _open(self, trial: Trial | int) -> int:
         """Return the number of a trial that is under way, or complain."""
-        if isinstance(trial, Trial):
-            number, given = trial.number, repr(trial.region.name)
-        else:
-            number, given = whole_number(trial, "a trial", 0), str(trial)
-        if number >= len(self._trials) or (
-            isinstance(trial, Trial) and trial.region != self._trials[number].region
-        ):
+        number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
+        ours = self._trials[number] if number < len(self._trials) else None
+        if ours is None or (isinstance(trial, Trial) and trial is not ours and trial != ours):
             raise TrialError(
-                f"trial {number} ({given}) is not of this study, which has asked for "
+                f"{trial!r} is not a trial of this study, which has asked for "
                 f"{len(self._trials)}. Pass a trial that ask() returned, or its number."
             )
         if number not in self._asked:
@@ -448,14 +440,3 @@ class Study:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
         return self.space.region(region.bounds if isinstance(region, Region) else region, self.feedback)
-
-
-def _depth(nested: Any) -> int:
-    """Return how deeply numbers are nested in sequences, looking at the first of each."""
-    depth = 0
-    while not isinstance(nested, (Region, str)) and np.iterable(nested):
-        depth += 1
-        if len(nested) == 0:
-            return 3
-        nested = nested[0]
-    return depth

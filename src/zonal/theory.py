@@ -34,9 +34,7 @@ def beta_t(t: int, log_m: float, theta: float) -> float:
     return 2 * (log_m + log_pi_t(t) - math.log(theta))
 
 
-def lipschitz_constants(
-    slopes: NDArray[np.float64], h_max: int, theta: float
-) -> NDArray[np.float64]:
+def lipschitz_constants(slopes: NDArray[np.float64], h_max: int, theta: float) -> NDArray[np.float64]:
     """Return L for each axis, from the standard deviation of f's derivative along it.
 
     The derivative of f is a Gaussian process too (Assumption 2); a union bound over both signs, d axes and
@@ -69,9 +67,7 @@ class GeometricDelta:
     def __post_init__(self) -> None:
         positive_number(self.c, "GeometricDelta's c")
         if not 0 < positive_number(self.rho, "GeometricDelta's rho") < 1:
-            raise InvalidInput(
-                "GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5."
-            )
+            raise InvalidInput("GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
 
     def __call__(self, depth: int) -> float:
         """Return delta at `depth`."""
@@ -134,13 +130,11 @@ class LipschitzDelta:
                     "Matern with nu=0.5",
                     "Use nu=1.5 or 2.5, or give L, or another delta such as GeometricDelta.",
                 )
-            return reach @ lipschitz_constants(slopes, h_max, theta)
+            return np.asarray(reach @ lipschitz_constants(slopes, h_max, theta))
         constants = np.atleast_1d(np.asarray(self.L, dtype=float))
         if constants.size not in (1, d):
-            raise InvalidInput(
-                f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many."
-            )
-        return reach @ np.broadcast_to(constants, (d,))
+            raise InvalidInput(f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many.")
+        return np.asarray(reach @ np.broadcast_to(constants, (d,)))
 
 
 def delta_by_depth(
@@ -153,6 +147,4 @@ def delta_by_depth(
     """Return delta at depths 0 .. h_max + 1, evaluated once and checked (Assumption 3)."""
     if isinstance(delta, LipschitzDelta):
         return delta.bind(reach, slopes, h_max, theta)
-    return np.array(
-        [positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float
-    )
+    return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)

@@ -21,6 +21,7 @@ COLUMNS: dict[str, type[np.generic]] = {
     "mean": np.float64,  # posterior of the average, from told measurements
     "std": np.float64,
     "noise": np.float64,  # standard deviation of one measurement
+    "slot": np.int64,  # which footprint of the belief
     "expanded": np.bool_,  # line 6 of Algorithm 1 passed (or the node was split by force)
     "askable": np.bool_,  # a leaf that may be measured now
 }
@@ -72,8 +73,8 @@ class Tree:
 
     def __init__(self, noise: float) -> None:
         self.size = 0
-        self._columns = {name: np.zeros(16, dtype) for name, dtype in COLUMNS.items()}
-        self._append(1, depth=0, index=0, parent=-1, noise=noise)
+        self._columns = {name: np.zeros(256, dtype) for name, dtype in COLUMNS.items()}
+        self._append(1, depth=0, index=0, parent=-1, noise=noise, slot=0)
 
     depth: NDArray[np.int64]
     index: NDArray[np.int64]
@@ -83,18 +84,18 @@ class Tree:
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     noise: NDArray[np.float64]
+    slot: NDArray[np.int64]
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
 
-    def add_children(
-        self, node: int, indices: NDArray[np.int64], noise: NDArray[np.float64]
-    ) -> None:
-        """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
-        self.first_child[node] = self.size
+    def add_children(self, node: int, indices: list[int], noise: list[float], slots: range) -> slice:
+        """Add a row for each child of `node`, in order, and return them; `node` is no longer a leaf."""
+        start = self.size
+        self.first_child[node] = start
         self.askable[node] = False
-        self._append(
-            len(indices), depth=self.depth[node] + 1, index=indices, parent=node, noise=noise
-        )
+        depth = self.depth[node] + 1
+        self._append(len(indices), depth=depth, index=indices, parent=node, noise=noise, slot=slots)
+        return slice(start, self.size)
 
     def with_std(self, std: NDArray[np.float64]) -> Tree:
         """Return the same table with another std column (as seen while trials are pending)."""
@@ -116,14 +117,12 @@ class Tree:
 
     def _append(self, number: int, **values: object) -> None:
         start, self.size = self.size, self.size + number
-        capacity = len(self._columns["depth"])
-        if self.size > capacity:
+        if self.size > len(self._columns["depth"]):
             for name, column in self._columns.items():
-                grown = np.zeros(max(self.size, 2 * capacity), column.dtype)
-                grown[:start] = column[:start]
-                self._columns[name] = grown
+                self._columns[name] = np.pad(column, (0, max(number, start)))
         for name, column in self._columns.items():
             setattr(self, name, column[: self.size])
-        values |= {"first_child": -1, "askable": True}
+        self.first_child[start:] = -1
+        self.askable[start:] = True
         for name, value in values.items():
             self._columns[name][start : self.size] = value

@@ -37,17 +37,14 @@ JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 class Covariance(Protocol):
     """Prior covariance of footprints, which are known by number once entered."""
 
-    def add(self, footprints: Footprints) -> None:
-        """Enter footprints; they get the next numbers."""
+    def add(self, footprints: Footprints) -> Floats:
+        """Enter footprints, which get the next numbers; return their covariances with all entered."""
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered."""
 
-    def between(self, some: Ints, others: Ints | slice) -> Floats:
+    def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints."""
-
-    def variance(self, some: slice) -> Floats:
-        """Return the prior variance of entered footprints."""
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances with footprints not entered, and their variances."""
@@ -70,16 +67,16 @@ class GaussianBelief:
         self.clamped = 0
         self.size = 0  # m, tracked footprints
         self._rows = 0  # t, rows of the factor
-        self._V = np.zeros((16, 32))
-        self._L = np.zeros((16, 16), order="F")
-        self._w = np.zeros(16)  # L^-1 (rewards of the rows)
-        self._slots = np.zeros(16, dtype=np.intp)  # of the rows
-        self._mean = np.zeros(32)
-        self._var = np.zeros(32)
-        self._prior = np.zeros(32)
+        self._V = np.zeros((128, 256))
+        self._L = np.zeros((128, 128), order="F")
+        self._w = np.zeros(128)  # L^-1 (rewards of the rows)
+        self._slots = np.zeros(128, dtype=np.intp)  # of the rows
+        self._mean = np.zeros(256)
+        self._var = np.zeros(256)
+        self._prior = np.zeros(256)
         self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
-        self._record_var = np.zeros(16)  # 1 / p, with p the precision of its measurements
-        self._record_mean = np.zeros(16)  # precision-weighted mean reward
+        self._record_var = np.zeros(128)  # 1 / p, with p the precision of its measurements
+        self._record_mean = np.zeros(128)  # precision-weighted mean reward
 
     @property
     def mean(self) -> Floats:
@@ -93,23 +90,20 @@ class GaussianBelief:
 
     def track(self, footprints: Footprints) -> int:
         """Track more footprints and return the slot of the first."""
-        start, stop = self.size, self.size + len(footprints.centers)
-        self._covariance.add(footprints)
-        if stop > self._V.shape[1]:
-            self._widen(max(stop, 2 * self._V.shape[1]))
-        self.size = stop
-        new, t = slice(start, stop), self._rows
-        prior = self._covariance.variance(new)
-        self._prior[new] = prior
-        self._var[new] = prior
+        start, t = self.size, self._rows
+        block = self._covariance.add(footprints)
+        self.size = block.shape[1]
+        if self.size > self._V.shape[1]:
+            self._widen(max(self.size, 2 * self._V.shape[1]))
+        new = slice(start, self.size)
+        self._prior[new] = self._var[new] = block.diagonal(start)
         self._mean[new] = 0.0
         if t:
             with one_thread(t * t):
-                cross = self._covariance.between(self._slots[:t], new)
-                v = self._solve(cross)
+                v = self._solve(block.take(self._slots[:t], axis=1).T)
                 self._V[:t, new] = v
                 self._mean[new] = self._w[:t] @ v
-                self._var[new] -= np.einsum("ij,ij->j", v, v)
+                self._var[new] -= np.add.reduce(v * v, 0)
             self._repair(new)
         return start
 
@@ -182,7 +176,7 @@ class GaussianBelief:
         with one_thread(t * t):
             v = self._solve(cross)
             mean = self._w[:t] @ v
-        return mean, np.maximum(prior - np.einsum("ij,ij->j", v, v), 0.0)
+        return mean, np.maximum(prior - np.add.reduce(v * v, 0), 0.0)
 
     def overlay(self) -> Overlay:
         """Return the posterior as it would be with more measurements under way."""
@@ -232,7 +226,7 @@ class GaussianBelief:
             self._V[:distinct, :m] = v
             self._w[:distinct] = w
             self._mean[:m] = w @ v
-            self._var[:m] = self._prior[:m] - np.einsum("ij,ij->j", v, v)
+            self._var[:m] = self._prior[:m] - np.add.reduce(v * v, 0)
         self._repair(slice(0, m))
         self._var[slots] = np.minimum(self._var[slots], self._record_var[:distinct])
 
@@ -259,7 +253,7 @@ class GaussianBelief:
     def _repair(self, slots: slice) -> None:
         """Raise negative variances to zero; report them when they are more than rounding."""
         variance = self._var[slots]
-        if variance.min() >= 0:
+        if np.minimum.reduce(variance) >= 0:
             return
         bad = int(np.count_nonzero(variance < -ROUNDING * self._prior[slots]))
         np.maximum(variance, 0.0, out=variance)

@@ -50,9 +50,7 @@ class GPOO:
 
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
-        delta = delta_by_depth(
-            self.delta, setting.reach, setting.slopes, self.h_max, self.theta
-        )
+        delta = delta_by_depth(self.delta, setting.reach, setting.slopes, self.h_max, self.theta)
         if (np.diff(delta) > 0).any():
             warnings.warn(
                 f"delta grows with depth ({delta[0]:g}, {delta[1]:g}, ...); the theory asks for a "
