@@ -95,7 +95,7 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        while not self.tree.askable.any():
+        while not np.count_nonzero(self.tree.askable):
             self._split_by_force(t)
         return self._rules.choose(self._seen(), t)
 
@@ -150,6 +150,10 @@ class Search:
     def looks(self, row: int) -> int:
         """Return how many measurements of a node were told or are under way."""
         return int(self.tree.count[row]) + self._pending.count(row)
+
+    def bands(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return confidence and variation of every node in round `t`."""
+        return self._rules.bands(self.tree, t)
 
     def recommend(self) -> int:
         """Return the row to recommend."""

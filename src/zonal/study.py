@@ -47,6 +47,21 @@ class Prediction(NamedTuple):
     std: Any
 
 
+class Bands(NamedTuple):
+    """The two kinds of doubt about a node, one entry a node, in value units.
+
+    Attributes
+    ----------
+    confidence : array
+        CI: the node's average lies this close to its posterior mean, with high probability.
+    variation : array
+        delta(depth): f varies by at most this much within the node.
+    """
+
+    confidence: NDArray[np.float64]
+    variation: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Result:
     """What `maximize` and `Study.optimize` return.
@@ -348,7 +363,7 @@ class Study:
         Prediction
             ``mean`` and ``std``: numbers for one region, arrays for several.
         """
-        several = [regions] if isinstance(regions, Region) else list(regions)  # type: ignore[arg-type]
+        several: list[Any] = [regions] if isinstance(regions, Region) else list(regions)  # type: ignore[arg-type]
         one = isinstance(regions, Region) or (len(several) > 0 and np.ndim(several[0]) == 1)
         listed = [self._region(region) for region in ([regions] if one else several)]
         if not listed:
@@ -356,6 +371,14 @@ class Study:
         centred, std = self._search.predict(listed)
         mean = self.prior_mean + self._sign * centred
         return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
+
+    def bands(self) -> Bands:
+        """Return how far each node's average, and f within the node, may lie from the posterior mean.
+
+        The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
+        paper).
+        """
+        return Bands(*self._search.bands(self._told + 1))
 
     def extend(self, n: int) -> None:
         """Add `n` measurements to the budget."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-SHARED_FROM = 8192  # numbers in a matrix from which BLAS libraries start to use several threads
+SHARED_FROM = 9216  # numbers in a matrix from which OpenBLAS shares a product with it among threads
 _LEFT_ALONE = nullcontext()
 
 

@@ -51,6 +51,9 @@ class Rules(Protocol):
     def urgent(self, tree: Tree, rows: NDArray[np.intp], t: int) -> int:
         """Return the row among `rows` that would be split first if one had to be."""
 
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return confidence and variation of every node in round `t`."""
+
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend."""
 
@@ -68,5 +71,5 @@ class Policy(Protocol):
 
 def best(tree: Tree, rows: NDArray[np.intp], values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
-    tied = rows[values >= values.max() - tie]
+    tied = rows[values >= np.maximum.reduce(values) - tie]
     return int(tied[0]) if len(tied) == 1 else tree.ties(tied)

@@ -90,8 +90,8 @@ class OptimisticRules:
 
     def urgent(self, tree: Tree, rows: NDArray[np.intp], t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
-        b = tree.std[rows]  # equation (5): mean + CI + delta
-        b *= math.sqrt(self.beta(t))
+        b = tree.std[rows]
+        b *= math.sqrt(self.beta(t))  # equation (5): mean + CI + delta
         b += tree.mean[rows]
         b += self.delta[tree.depth[rows]]
         return best(tree, rows, b, self.tie)
@@ -103,6 +103,10 @@ class OptimisticRules:
             depth <= self.h_max
             and self.delta[depth] >= math.sqrt(self.beta(t)) * tree.std[node]  # CI of equation (6)
         )
+
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return CI (equation 6) and delta of every node."""
+        return math.sqrt(self.beta(t)) * tree.std, self.delta[tree.depth]
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes (line 11); the root if there is none."""
