@@ -54,9 +54,9 @@ class Averages:
         """Return averages for distances of the centres and pairs of widths, which broadcast together."""
         if self._exact:
             return self._variance * mean_over_intervals(self._profile, gap, wide_a, wide_b)
-        geometry = np.empty((*gap.shape, 3))
-        geometry[..., 0], geometry[..., 1], geometry[..., 2] = gap, wide_a, wide_b
-        geometry = geometry.reshape(-1, 3)
+        geometry = np.empty((3, *gap.shape))
+        geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
+        geometry = geometry.reshape(3, -1).T
         step = max(1, BLOCK // gap.size)
         if step >= len(self._weights):
             values = self._profile.value(geometry @ self._pairs)
@@ -127,6 +127,11 @@ class _Axis:
         self._widths = np.zeros(128)
         self.gram = np.zeros((128, 128))  # past the entered intervals: junk
 
+    @property
+    def size(self) -> int:
+        """The number of intervals."""
+        return len(self._numbers)
+
     def add(self, centers: Floats, widths: Floats) -> list[int]:
         """Return the number of each interval, entering those not seen before."""
         old = len(self._numbers)
@@ -138,8 +143,9 @@ class _Axis:
         if size > old:
             if size > len(self._centers):
                 self._grow(max(size, 2 * len(self._centers)))
-            self._centers[numbers] = centers * self._scale
-            self._widths[numbers] = widths * self._scale
+            where = slice(old, size) if size - old == len(numbers) else numbers
+            self._centers[where] = centers * self._scale
+            self._widths[where] = widths * self._scale
             block = self._cross(self._centers[old:size], self._widths[old:size])
             self.gram[old:size, :size] = block
             self.gram[:size, old:size] = block.T
@@ -194,6 +200,7 @@ class ProductCovariance:
         ]
         self._numbers = np.zeros((d, 128), dtype=np.intp)
         self.size = 0
+        self._plain = False  # one term, one axis, no repeats: a footprint's number is its interval's
 
     def add(self, footprints: Footprints) -> Floats:
         """Enter footprints, which get the next numbers; return their covariances with all entered."""
@@ -204,14 +211,20 @@ class ProductCovariance:
         for axes in self._terms:  # every term numbers the intervals alike
             for j, axis in enumerate(axes):
                 self._numbers[j, start : self.size] = axis.add(footprints.centers[:, j], footprints.widths[:, j])
+        only = self._terms[0][0]
+        self._plain = len(self._terms) == len(self._numbers) == 1 and only.size == self.size
         return self.between(slice(start, self.size), slice(0, self.size))
 
     def row(self, one: int) -> Floats:
-        """Return the covariance of one footprint with all that are entered."""
+        """Return the covariance of one footprint with all that are entered; not to be changed."""
+        if self._plain:
+            return self._terms[0][0].gram[one, : self.size]
         return self._combine(lambda axis, j: axis.gram[self._numbers[j, one]].take(self._numbers[j, : self.size]))
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
-        """Return the covariance matrix of entered footprints, by number."""
+        """Return the covariance matrix of entered footprints, by number; not to be changed."""
+        if self._plain and isinstance(some, slice) and isinstance(others, slice):
+            return self._terms[0][0].gram[some, others]
         return self._combine(
             lambda axis, j: axis.gram[self._numbers[j, some]].take(self._numbers[j, others], axis=1)
         )

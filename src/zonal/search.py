@@ -170,8 +170,13 @@ class Search:
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
-        self.tree.mean[:] = self._belief.mean.take(self.tree.slot)
-        np.sqrt(self._belief.variance.take(self.tree.slot), out=self.tree.std)
+        tree, belief = self.tree, self._belief
+        nodes = slice(0, tree.size)
+        mean, variance = belief.mean, belief.variance
+        if len(mean) > tree.size:  # regions outside of the tree were observed
+            mean, variance = mean.take(tree.slot[nodes]), variance.take(tree.slot[nodes])
+        tree.mean[nodes] = mean
+        np.sqrt(variance, out=tree.std[nodes])
         self._overlay = None
 
     def _seen(self) -> Tree:
@@ -184,7 +189,7 @@ class Search:
         for row in self._pending[self._overlaid :]:
             self._overlay.add(int(self.tree.slot[row]), float(self.tree.noise[row]) ** 2)
         self._overlaid = len(self._pending)
-        return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot)))
+        return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot[: self.tree.size])))
 
     def _may_split(self, row: int) -> bool:
         depth = int(self.tree.depth[row])
@@ -225,7 +230,7 @@ class Search:
 
     def _split_by_force(self, t: int) -> None:
         """Split the most promising leaf that may be split, since none may be asked for."""
-        leaves = (self.tree.first_child < 0).nonzero()[0]
+        leaves = (self.tree.first_child[: self.tree.size] < 0).nonzero()[0]
         rows = np.array([row for row in leaves if self._may_split(int(row))], dtype=np.intp)
         if len(rows) == 0:
             reasons = []

@@ -68,12 +68,14 @@ class TreeTable:
 class Tree:
     """A growing table of nodes.
 
-    Every name in `COLUMNS` is an attribute: a view of the rows in use, valid until rows are added.
+    Every name in `COLUMNS` is an attribute, an array of at least `size` entries; entries from `size` on are
+    spare, and neither askable nor expanded. Fetch columns anew after adding children: growing moves them.
     """
 
     def __init__(self, noise: float) -> None:
         self.size = 0
-        self._columns = {name: np.zeros(256, dtype) for name, dtype in COLUMNS.items()}
+        for name, dtype in COLUMNS.items():
+            setattr(self, name, np.zeros(256, dtype))
         self._append(1, depth=0, index=0, parent=-1, noise=noise, slot=0)
 
     depth: NDArray[np.int64]
@@ -105,8 +107,8 @@ class Tree:
 
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return a read-only copy in the user's units: ``prior_mean + sign * mean``."""
-        columns = {column.name: getattr(self, column.name).copy() for column in fields(TreeTable)}
-        columns["mean"] = prior_mean + sign * self.mean
+        columns = {column.name: getattr(self, column.name)[: self.size].copy() for column in fields(TreeTable)}
+        columns["mean"] = prior_mean + sign * columns["mean"]
         for column in columns.values():
             column.flags.writeable = False
         return TreeTable(**columns)
@@ -117,12 +119,11 @@ class Tree:
 
     def _append(self, number: int, **values: object) -> None:
         start, self.size = self.size, self.size + number
-        if self.size > len(self._columns["depth"]):
-            for name, column in self._columns.items():
-                self._columns[name] = np.pad(column, (0, max(number, start)))
-        for name, column in self._columns.items():
-            setattr(self, name, column[: self.size])
-        self.first_child[start:] = -1
-        self.askable[start:] = True
+        if self.size > len(self.depth):
+            for name in COLUMNS:
+                setattr(self, name, np.pad(getattr(self, name), (0, max(number, start))))
+        new = slice(start, self.size)
+        self.first_child[new] = -1
+        self.askable[new] = True
         for name, value in values.items():
-            self._columns[name][start : self.size] = value
+            getattr(self, name)[new] = value

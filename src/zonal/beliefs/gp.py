@@ -104,7 +104,8 @@ class GaussianBelief:
                 self._V[:t, new] = v
                 self._mean[new] = self._w[:t] @ v
                 self._var[new] -= np.add.reduce(v * v, 0)
-            self._repair(new)
+            if np.minimum.reduce(self._var[new]) < 0:
+                self._repair(new)
         return start
 
     def check(self, where: int | Footprints, reward: float, variance: float) -> None:
@@ -162,8 +163,10 @@ class GaussianBelief:
         self._slots[t] = slot
         self._rows += 1
         self._mean[:m] += v * w
-        self._var[:m] -= v * v
-        self._repair(slice(0, m))
+        variance = self._var[:m]
+        variance -= v * v
+        if np.minimum.reduce(variance) < 0:
+            self._repair(slice(0, m))
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
 
@@ -253,8 +256,6 @@ class GaussianBelief:
     def _repair(self, slots: slice) -> None:
         """Raise negative variances to zero; report them when they are more than rounding."""
         variance = self._var[slots]
-        if np.minimum.reduce(variance) >= 0:
-            return
         bad = int(np.count_nonzero(variance < -ROUNDING * self._prior[slots]))
         np.maximum(variance, 0.0, out=variance)
         if bad and not self.clamped:

@@ -106,7 +106,8 @@ class OptimisticRules:
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return CI (equation 6) and delta of every node."""
-        return math.sqrt(self.beta(t)) * tree.std, self.delta[tree.depth]
+        nodes = slice(0, tree.size)
+        return math.sqrt(self.beta(t)) * tree.std[nodes], self.delta[tree.depth[nodes]]
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes (line 11); the root if there is none."""
