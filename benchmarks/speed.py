@@ -1,0 +1,188 @@
+"""Speed as ratios within one run: `make bench` prints the table and fails if a bound is broken.
+
+Times are of the search alone (ask and tell); measuring is not counted. Each figure is the best of a few runs.
+Machines are noisy: trust the ratios.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import zonal as zn
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+import oracle
+
+KERNEL = zn.RBF(variance=0.1, lengthscale=0.05)
+DELTA = zn.GeometricDelta(14, 0.5)
+F1 = zn.reward_function("f1")
+NOISE = 0.1
+
+
+def search_seconds(
+    budget: int,
+    space: zn.Box,
+    feedback: zn.Average | zn.Center | zn.Mean,
+    policy: zn.GPOO,
+    kernel: zn.RBF = KERNEL,
+) -> float:
+    """Return the time spent in ask and tell."""
+    measure = zn.simulate(F1 if space.d == 1 else bump, feedback if space.d == 1 else zn.Center(), NOISE, rng=0)
+    study = zn.Study(space, budget=budget, kernel=kernel, noise=NOISE, feedback=feedback, policy=policy)
+    seconds = 0.0
+    for _ in range(budget):
+        start = perf_counter()
+        trial = study.ask()
+        seconds += perf_counter() - start
+        reward = measure(trial.region)
+        start = perf_counter()
+        study.tell(trial, reward)
+        seconds += perf_counter() - start
+    return seconds
+
+
+def bump(x: np.ndarray) -> np.ndarray:
+    """Return a smooth bump in any dimension."""
+    return np.exp(-np.sum((x - 0.3) ** 2, axis=1) * 4)
+
+
+def dense_regions() -> float:
+    """Time the oracle: every posterior solved anew, covariances of pairs of regions cached."""
+    measure = zn.simulate(F1, zn.Average(10), NOISE, rng=0)
+    space = zn.Box([(0, 1)])
+    measuring = 0.0
+
+    def reward(node: tuple[int, int], bounds: object) -> float:
+        nonlocal measuring
+        start = perf_counter()
+        value = measure(space.cell(node))
+        measuring += perf_counter() - start
+        return value
+
+    start = perf_counter()
+    oracle.gpoo(np.array([[0.0, 1.0]]), 2, 10, oracle.rbf(0.1, 0.05), NOISE, reward, 80, DELTA)
+    return perf_counter() - start - measuring
+
+
+def dense_points() -> float:
+    """Time the paper's equation as written: averaging matrices over cached kernel values of all points."""
+    measure = zn.simulate(F1, zn.Average(10), NOISE, rng=0)
+    space = zn.Box([(0, 1)])
+    study = zn.Study(space, budget=80, kernel=KERNEL, noise=NOISE, feedback=zn.Average(10), policy=zn.GPOO(DELTA))
+    visited: list[tuple[int, int]] = []
+    sizes: list[int] = []
+    for _ in range(80):
+        trial = study.ask()
+        study.tell(trial, measure(trial.region))
+        visited.append(trial.node)
+        sizes.append(len(study.tree))
+    tree = study.tree
+    nodes = list(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))
+    at = {node: row for row, node in enumerate(nodes)}
+    points = np.concatenate([oracle.representatives(oracle.cell([[0.0, 1.0]], 2, node), 10) for node in nodes])
+    cached = oracle.rbf(0.1, 0.05)(points, points)
+    rows = np.array([at[node] for node in visited])
+    rewards = np.array([record.value for record in study.trials], dtype=float)
+    start = perf_counter()
+    for t, size in enumerate(sizes, 1):
+        seen = (rows[:t, None] * 10 + np.arange(10)).ravel()
+        a, a_star = np.kron(np.eye(t), np.full(10, 0.1)), np.kron(np.eye(size), np.full(10, 0.1))
+        gram = a @ cached[np.ix_(seen, seen)] @ a.T + NOISE**2 * np.eye(t)
+        cross = a_star @ cached[np.ix_(np.arange(10 * size), seen)] @ a.T
+        prior = np.diag(a_star @ cached[: 10 * size, : 10 * size] @ a_star.T)
+        gain = np.linalg.solve(gram, cross.T)
+        _ = gain.T @ rewards[:t], prior - np.sum(gain.T * cross, axis=1)
+    return perf_counter() - start
+
+
+def megabytes_of(budget: int) -> float:
+    """Return the peak memory of a process that runs one long search."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import speed, zonal as zn\n"
+        "print(speed.search_seconds(int(sys.argv[2]), zn.Box([(0, 1)]), zn.Average(10), zn.GPOO(speed.DELTA)))\n"
+        "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent), str(budget)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout.split()[1])
+
+
+def import_seconds(modules: str) -> float:
+    """Return the time a fresh process needs to import modules."""
+    code = f"from time import perf_counter as t; s = t(); import {modules}; print(t() - s)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(7)]
+    return min(float(run.stdout) for run in runs)
+
+
+def best(runs: int, timed: Callable[[], float]) -> float:
+    """Return the shortest of several times."""
+    return min(timed() for _ in range(runs))
+
+
+def main() -> None:
+    """Print the table; exit with 1 if a bound is broken."""
+    line, six = zn.Box([(0, 1)]), zn.Box([(0, 1)] * 6)
+    gpoo, ten = zn.GPOO(DELTA), zn.Average(10)
+    rows: list[tuple[str, float, str, float | None]] = []
+
+    short = best(20, lambda: search_seconds(80, line, ten, gpoo))
+    rows.append(("80 rounds, averages of 10 points", 1e3 * short, "ms", 10))
+    rows.append(
+        ("  dense in points (equation 4 as written), kernel cached", best(2, dense_points) / short, "x", -30)
+    )
+    rows.append(("  dense in regions, covariances cached", best(3, dense_regions) / short, "x", None))
+    rows.append(
+        ("  exact means instead", best(5, lambda: search_seconds(80, line, zn.Mean(), gpoo)) / short, "x", None)
+    )
+    long = best(2, lambda: search_seconds(2_000, line, ten, gpoo))
+    longer = best(1, lambda: search_seconds(20_000, line, ten, gpoo))
+    rows.append(("20,000 rounds against 2,000", longer / long, "x", 15))
+    rows.append(("  a round of 20,000", 1e6 * longer / 20_000, "us", None))
+    rows.append(("  memory of 20,000 rounds", megabytes_of(20_000), "MB", 300))
+    always = zn.GPOO(lambda h: 1e3 * 0.999**h, h_max=30)
+    thousand = best(2, lambda: search_seconds(1_000, line, ten, always))
+    rows.append(
+        (
+            "2,000 rounds that all expand against 1,000",
+            search_seconds(2_000, line, ten, always) / thousand,
+            "x",
+            12,
+        )
+    )
+    wide = zn.RBF(0.1, 0.5)
+    center = best(5, lambda: search_seconds(200, six, zn.Center(), gpoo, wide))
+    rows.append(
+        (
+            "six axes: 10^6 points a cell against the centre",
+            best(5, lambda: search_seconds(200, six, ten, gpoo, wide)) / center,
+            "x",
+            2.5,
+        )
+    )
+    base = import_seconds("numpy, scipy.linalg")
+    rows.append(("import zonal against numpy and scipy.linalg", import_seconds("zonal") / base, "x", 1.5))
+
+    broken = False
+    print(f"{'what':58} {'measured':>10}    bound")
+    for what, value, unit, bound in rows:
+        limit = "" if bound is None else f"{'at most' if bound > 0 else 'at least'} {abs(bound):g} {unit}"
+        fine = bound is None or (value <= bound if bound > 0 else value >= -bound)
+        broken |= not fine
+        print(f"{what:58} {value:10.2f} {unit:2} {limit}{'' if fine else '   BROKEN'}")
+    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    sys.exit(broken)
+
+
+if __name__ == "__main__":
+    main()
