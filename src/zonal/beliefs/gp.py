@@ -163,9 +163,9 @@ class GaussianBelief:
         self._slots[t] = slot
         self._rows += 1
         self._mean[:m] += v * w
-        variance = self._var[:m]
-        variance -= v * v
-        if np.minimum.reduce(variance) < 0:
+        left = self._var[:m]
+        left -= v * v
+        if np.minimum.reduce(left) < 0:
             self._repair(slice(0, m))
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
