@@ -1,0 +1,1 @@
+"""The paper, reproduced: its experiments, and its authors' procedure."""
