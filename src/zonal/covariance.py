@@ -102,7 +102,7 @@ class Remembered:
             unknown = np.flatnonzero(~known)
             fresh, where = np.unique(keys[unknown], return_index=True)
             row, column = np.divmod(unknown[where], len(others))
-            values = self._averages(gap[row, column], widths[row], other_widths[column])
+            values = self._averages((lag * unit)[row, column], widths[row], other_widths[column])
             place = np.searchsorted(self._keys, fresh)
             self._keys = np.insert(self._keys, place, fresh)
             self._values = np.insert(self._values, place, values)

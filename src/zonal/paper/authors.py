@@ -5,8 +5,8 @@ description at the end of docs/fidelity.md. What the description leaves open was
 with their code; those places carry a comment that begins with "Open:". The `authors` preset alone uses this
 room; it borrows the library's posterior and must not know its policies, searches or studies.
 
-A node is (depth, index). A row is a node's place in order of creation, which is also the order in which ties
-are decided: the authors keep leaves in a dictionary and take the first of the best.
+A node is (depth, index). A row is a node's place in order of creation. The authors keep leaves in a dictionary
+and take the first of the best, so ties go to the older row, in GPOO and StoOO at least.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,7 @@ REWARD_STD = 0.1
 H_MAX = 10
 C, RHO = 14.0, 0.5  # delta(h) = 14 / 2^h for every arity
 ETA = 0.1  # error probability
+TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the library's policies
 GRID = np.linspace(0, 1, 1000)  # where f* is sought
 
 
@@ -110,72 +112,22 @@ class Task:
         return Footprints(halves * widths, widths)
 
 
-class _Record:
-    """A run under way: its tree, a row a node, and what was measured and recommended so far."""
+class _Learner(Protocol):
+    """What rewards teach about the nodes, which it knows by row."""
 
-    def __init__(self, task: Task, budget: int, rng: np.random.Generator) -> None:
+    def grow(self, nodes: list[Node]) -> None:
+        """Take in new nodes, which get the next rows."""
+
+    def learn(self, row: int, reward: float) -> None:
+        """Take in one reward."""
+
+
+class _Posterior:
+    """The posterior under the likelihood's variance, which is not that of the rewards."""
+
+    def __init__(self, task: Task) -> None:
         self._task = task
-        self._rng = rng
-        self._budget = whole_number(budget, "budget", 1)
-        self.nodes: list[Node] = [(0, 0)]
-        self.parent = np.zeros(1, dtype=np.intp)  # the root is its own
-        self.depth = np.zeros(1, dtype=np.intp)
-        self.leaf = np.ones(1, dtype=np.bool_)
-        self.best = 0  # row recommended
-        self.rewards: list[float] = []
-        self._visited: list[Node] = []
-        self._recommended: list[Node] = []
-        self._expanded: list[Node] = []
-
-    @property
-    def n(self) -> int:
-        """Measurements so far."""
-        return len(self.rewards)
-
-    @property
-    def spent(self) -> bool:
-        """Whether the budget is used up."""
-        return self.n >= self._budget
-
-    def split(self, row: int) -> range:
-        """Split a leaf and return the rows of its children."""
-        depth, index = self.nodes[row]
-        arity = self._task.arity
-        self._expanded.append((depth, index))
-        self.nodes += [(depth + 1, arity * index + j) for j in range(arity)]
-        self.leaf[row] = False
-        self.parent = np.append(self.parent, np.full(arity, row))
-        self.depth = np.append(self.depth, np.full(arity, depth + 1))
-        self.leaf = np.append(self.leaf, np.ones(arity, dtype=np.bool_))
-        return range(len(self.nodes) - arity, len(self.nodes))
-
-    def measure(self, row: int) -> float:
-        """Return a noisy average over the cell of `row`.
-
-        Open: a node is judged for recommendation when the next round begins, so the recommendation that goes with
-        n measurements does not know what the n-th did to its node.
-        """
-        node = self.nodes[row]
-        reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
-        self.rewards.append(reward)
-        self._visited.append(node)
-        self._recommended.append(self.nodes[self.best])
-        return reward
-
-    def finish(self) -> AuthorsRun:
-        """Return the run as a value."""
-        return AuthorsRun(
-            tuple(self._recommended), tuple(self._visited), tuple(self.rewards), tuple(self._expanded)
-        )
-
-
-class _GaussianRecord(_Record):
-    """A run that learns by the posterior. Slots of the belief are rows of the tree."""
-
-    def __init__(self, task: Task, budget: int, rng: np.random.Generator) -> None:
-        super().__init__(task, budget, rng)
         self._belief = GaussianBelief(ProductCovariance(KERNEL, task.feedback, 1))
-        self._belief.track(task.footprints(self.nodes))
 
     @property
     def mean(self) -> Floats:
@@ -184,20 +136,101 @@ class _GaussianRecord(_Record):
 
     @property
     def std(self) -> Floats:
-        """Predicted standard deviation of a *reward* of every node, which is what the authors use for f's."""
+        """Predicted standard deviation of a *reward* of every node; the authors take it for the average's."""
         return np.sqrt(self._belief.variance + LIKELIHOOD)
+
+    def grow(self, nodes: list[Node]) -> None:
+        """Take in new nodes, which get the next rows."""
+        self._belief.track(self._task.footprints(nodes))
+
+    def learn(self, row: int, reward: float) -> None:
+        """Take in one reward."""
+        self._belief.observe(row, reward, LIKELIHOOD)
+
+
+class _Counts:
+    """Sum and number T of every node's own rewards."""
+
+    def __init__(self) -> None:
+        self.total = np.zeros(0)
+        self.count = np.zeros(0)
+
+    def grow(self, nodes: list[Node]) -> None:
+        """Take in new nodes, which get the next rows."""
+        self.total = np.pad(self.total, (0, len(nodes)))
+        self.count = np.pad(self.count, (0, len(nodes)))
+
+    def learn(self, row: int, reward: float) -> None:
+        """Take in one reward."""
+        self.total[row] += reward
+        self.count[row] += 1
+
+
+class _Record:
+    """A run under way: its tree, a row a node, and what was measured and recommended so far."""
+
+    def __init__(self, task: Task, budget: int, rng: np.random.Generator, learner: _Learner) -> None:
+        self._task = task
+        self._budget = whole_number(budget, "budget", 1)
+        self._rng = rng
+        self._learner = learner
+        self._nodes: list[Node] = [(0, 0)]
+        self.parent = np.zeros(1, dtype=np.intp)  # the root is its own
+        self.depth = np.zeros(1, dtype=np.intp)
+        self.leaf = np.ones(1, dtype=np.bool_)
+        self.best = 0  # row recommended
+        self._recommended: list[Node] = []
+        self._visited: list[Node] = []
+        self._rewards: list[float] = []
+        self._expanded: list[Node] = []
+        learner.grow(self._nodes)
+
+    @property
+    def n(self) -> int:
+        """Measurements so far."""
+        return len(self._rewards)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is used up."""
+        return self.n >= self._budget
 
     def split(self, row: int) -> range:
         """Split a leaf and return the rows of its children."""
-        rows = super().split(row)
-        self._belief.track(self._task.footprints(self.nodes[rows.start :]))
-        return rows
+        (depth, index), arity, start = self._nodes[row], self._task.arity, len(self._nodes)
+        children = [(depth + 1, arity * index + j) for j in range(arity)]
+        self._nodes += children
+        self._expanded.append((depth, index))
+        self.leaf[row] = False
+        self.leaf = np.append(self.leaf, np.ones(arity, dtype=np.bool_))
+        self.parent = np.append(self.parent, np.full(arity, row))
+        self.depth = np.append(self.depth, np.full(arity, depth + 1))
+        self._learner.grow(children)
+        return range(start, start + arity)
 
-    def measure(self, row: int) -> float:
-        """Measure and learn from it, with the likelihood's variance in place of the true noise."""
-        reward = super().measure(row)
-        self._belief.observe(row, reward, LIKELIHOOD)
-        return reward
+    def measure(self, row: int) -> None:
+        """Measure a node and learn from it.
+
+        Open: a node is judged for recommendation when the next round begins, so the recommendation that goes with
+        n measurements does not know what the n-th did to its node.
+        """
+        node = self._nodes[row]
+        reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
+        self._recommended.append(self._nodes[self.best])
+        self._visited.append(node)
+        self._rewards.append(reward)
+        self._learner.learn(row, reward)
+
+    def finish(self) -> AuthorsRun:
+        """Return the run as a value."""
+        return AuthorsRun(
+            tuple(self._recommended), tuple(self._visited), tuple(self._rewards), tuple(self._expanded)
+        )
+
+
+def _best(value: Floats) -> NDArray[np.intp]:
+    """Return the rows of the highest value in order of creation: one, or those that tie."""
+    return np.flatnonzero(value >= np.maximum.reduce(value) - TIE)
 
 
 def delta(depth: NDArray[np.intp]) -> Floats:
@@ -229,29 +262,29 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     >>> run.recommended[-1][0]
     7
     """
-    record = _GaussianRecord(task, budget, rng)
+    posterior = _Posterior(task)
+    record = _Record(task, budget, rng, posterior)
     last = 0
     for last in record.split(0):
         # Open: until all children are measured, the one measured last stands in for the recommendation.
         record.best = last
         record.measure(last)
         if record.spent:
-            return record.finish()
-    while True:
-        width = math.sqrt(gpoo_beta(record.n)) * record.std
+            break
+    while not record.spent:
+        width = math.sqrt(gpoo_beta(record.n)) * posterior.std
         bound = delta(record.depth)
-        value = np.where(record.leaf, record.mean + width + bound, -np.inf)
+        mean = posterior.mean
+        value = np.where(record.leaf, mean + width + bound, -np.inf)
         if bound[last] >= width[last] and record.depth[last] <= H_MAX:
             record.split(last)
             value[last] = -np.inf
             # Open: both means are those of now; the recommendation's is not kept from when it was chosen.
-            mean, depth = record.mean, record.depth
-            if (depth[last], mean[last]) > (depth[record.best], mean[record.best]):
+            if (record.depth[last], mean[last]) > (record.depth[record.best], mean[record.best]):
                 record.best = last
-        last = int(np.argmax(value))  # children just created have no value yet
+        last = int(_best(value)[0])  # children just created have no value yet
         record.measure(last)
-        if record.spent:
-            return record.finish()
+    return record.finish()
 
 
 def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
@@ -266,23 +299,24 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     rng : Generator
         Where the noise comes from.
     """
-    record = _Record(task, budget, rng)
-    total, count = np.zeros(1), np.zeros(1)
+    counts = _Counts()
+    record = _Record(task, budget, rng, counts)
     half_log = math.log(budget**2 / ETA) / 2
-    row = 0  # Open: the root is measured like any node, and new children compete in the round that made them.
-    while True:
-        total[row] += record.measure(row)
-        count[row] += 1
-        if record.spent:
-            return record.finish()
-        if count[row] >= half_log / count[row]:
-            fresh = len(record.split(row))
-            total, count = np.pad(total, (0, fresh)), np.pad(count, (0, fresh))
+    # Open: the root is measured like any node, and children compete in the very round that made them.
+    row = 0
+    record.measure(row)
+    while not record.spent:
+        if counts.count[row] >= half_log / counts.count[row]:
+            record.split(row)
             if record.depth[row] > record.depth[record.best]:
                 record.best = row
-        tried = np.maximum(count, 1)
-        value = np.where(count > 0, (total + half_log) / tried + delta(record.depth), np.inf)
-        row = int(np.argmax(np.where(record.leaf, value, -np.inf)))
+        tried = counts.count > 0
+        value = (counts.total + half_log) / np.maximum(counts.count, 1) + delta(record.depth)
+        value[~tried] = np.inf
+        value[~record.leaf] = -np.inf
+        row = int(_best(value)[0])
+        record.measure(row)
+    return record.finish()
 
 
 @dataclass(frozen=True)
@@ -294,7 +328,7 @@ class GPTreeConstants:
     beta : float
         beta_n, the factor of standard deviations.
     h_max : float
-        The depth from which nodes are not refined.
+        The deepest depth at which nodes are refined.
     variation : array
         V(h) for h = 0, 1, ..., one depth beyond any a refined node can have.
     """
@@ -333,16 +367,19 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
     """
     constants = gptree_constants(horizon, task.arity)
     beta, variation = constants.beta, constants.variation
-    record = _GaussianRecord(task, budget, rng)
-    # Open: the root is measured before anything is refined. (Without a measurement all cells of a depth tie and the
-    # search would start at the left edge; on f1 it starts at the centre and stays there.)
+    posterior = _Posterior(task)
+    record = _Record(task, budget, rng, posterior)
+    # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
+    # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
     record.measure(0)
     while not record.spent:
-        spread = beta * record.std
-        upper = record.mean + spread
+        spread = beta * posterior.std
+        upper = posterior.mean + spread
         own = variation[record.depth]
         above = np.where(record.depth > 0, upper[record.parent] + variation[record.depth - 1], np.inf)
-        row = int(np.argmax(np.where(record.leaf, np.minimum(upper, above) + own, -np.inf)))
+        # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
+        # the oldest, regrets on f3 come out 2.8 standard errors too high.
+        row = int(_best(np.where(record.leaf, np.minimum(upper, above) + own, -np.inf))[-1])
         if spread[row] <= own[row] and record.depth[row] <= constants.h_max:
             record.split(row)
             if record.depth[row] > record.depth[record.best]:
