@@ -217,8 +217,8 @@ class GaussianBelief:
             if not self.ignored:
                 warnings.warn(
                     f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly without "
-                    f"noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger noise or a shorter "
-                    "lengthscale.",
+                    f"noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger noise or a "
+                    "shorter lengthscale.",
                     NumericalWarning,
                     stacklevel=2,
                 )
