@@ -1,1 +1,0 @@
-"""The paper, reproduced: its experiments, and its authors' procedure."""
