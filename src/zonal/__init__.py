@@ -13,7 +13,9 @@ from zonal.errors import (
 from zonal.feedback import Average, Center, Mean
 from zonal.kernels import RBF, Matern
 from zonal.maximize import maximize
-from zonal.policies.optimistic import GPOO
+from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
+from zonal.policies.gptree import GPTree
+from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.spaces import Box, Region
 from zonal.study import Result, Study
@@ -24,7 +26,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "GPOO",
+    "GPTree",
     "RBF",
+    "UCB",
     "Average",
     "Box",
     "BudgetSpent",
@@ -38,13 +42,17 @@ __all__ = [
     "NumericalWarning",
     "PerWeight",
     "Recommendation",
+    "Random",
     "Region",
     "Result",
     "SmoothnessWarning",
+    "StoOO",
     "Study",
+    "Thompson",
     "Trial",
     "TrialError",
     "TrialRecord",
+    "UniformGrid",
     "ZonalError",
     "maximize",
     "reward_function",

@@ -160,6 +160,11 @@ class _Axis:
         scaled = widths * self._scale
         return self._averages(np.zeros(len(widths)), scaled, scaled)
 
+    def among(self, centers: Floats, widths: Floats) -> Floats:
+        """Return averages between all pairs of the given intervals."""
+        center, width = centers * self._scale, widths * self._scale
+        return self._averages(center[:, None] - center, width[:, None], width)
+
     def _cross(self, centers: Floats, widths: Floats) -> Floats:
         size = len(self._numbers)
         others, other_widths = self._centers[:size], self._widths[:size]
@@ -236,6 +241,11 @@ class ProductCovariance:
             lambda axis, j: axis.cross(centers[j], widths[j]).take(self._numbers[j, some], axis=1)
         )
         return cross.T, self._combine(lambda axis, j: axis.own(widths[j]))
+
+    def among(self, footprints: Footprints) -> Floats:
+        """Return the covariance matrix of footprints that are not entered."""
+        centers, widths = footprints.centers.T, footprints.widths.T
+        return self._combine(lambda axis, j: axis.among(centers[j], widths[j]))
 
     def _combine(self, part: Callable[[_Axis, int], Floats]) -> Floats:
         """Multiply over axes and add over terms."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.policies import Policy, Setting
+from zonal.policies import Policy, Rows, Setting
 from zonal.spaces import Box, Region
 from zonal.tree import Tree
 
@@ -40,13 +41,16 @@ class Search:
     def __init__(
         self,
         space: Box,
-        kernel: Kernel,
+        kernel: Kernel | None,
         noise: Noise,
         feedback: Feedback,
         policy: Policy,
+        *,
+        budget: int,
         max_looks: int | None,
+        rng: np.random.Generator,
     ) -> None:
-        h_max = policy.h_max
+        h_max = policy.depth(space.arity, budget, space.deepest())
         if space.arity ** (h_max + 1) >= INDEX_LIMIT:
             raise InvalidInput(
                 f"a tree of arity {space.arity} has too many nodes at this depth to number them",
@@ -61,13 +65,20 @@ class Search:
         widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
         self._rules = policy.bind(
             Setting(
-                space.arity,
-                widths * feedback.reach,
-                kernel.slopes(space.d),
-                TIE * float(np.sqrt(kernel.point_variance)),
+                arity=space.arity,
+                budget=budget,
+                h_max=h_max,
+                reach=widths * feedback.reach,
+                slopes=None if kernel is None else kernel.slopes(space.d),
+                tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
+                rng=rng,
             )
         )
-        self._belief = GaussianBelief(ProductCovariance(kernel, feedback, space.d))
+        self._belief: GaussianBelief | EmpiricalBelief
+        if policy.empirical or kernel is None:
+            self._belief = EmpiricalBelief()
+        else:
+            self._belief = GaussianBelief(ProductCovariance(kernel, feedback, space.d))
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
@@ -77,9 +88,13 @@ class Search:
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
         self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
-        self._overlay: Overlay | None = None
+        self._overlay: Overlay | EmpiricalOverlay | None = None
         self._overlaid = 0
         self._refresh()
+        if policy.whole:
+            for depth in range(h_max + 1):
+                if space.may_split(depth):
+                    self._expand((self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist())
 
     def noise_of(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
@@ -95,18 +110,26 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        while not np.count_nonzero(self.tree.askable):
-            self._split_by_force(t)
-        return self._rules.choose(self._seen(), t)
+        while True:
+            while not np.count_nonzero(self.tree.askable):
+                self._split_by_force(t)
+            seen = self._seen()
+            row = self._rules.choose(seen, t, self._joint)
+            if not (self._rules.refines(seen, row, t) and self._may_split(row)):
+                return row
+            self._expand([row])
+            self.tree.expanded[row] = True
 
     def begin(self, row: int) -> None:
         """Note that a measurement of `row` is under way."""
         self._pending.append(row)
+        self.tree.looks[row] += 1
         self._settle(row)
 
     def end(self, row: int) -> None:
         """Note that a measurement of `row` is no longer under way."""
         self._pending.remove(row)
+        self.tree.looks[row] -= 1
         self._overlay = None
         self._settle(row)
 
@@ -124,7 +147,7 @@ class Search:
         if tree.first_child[row] < 0 and self._rules.splits(tree, row, t):
             tree.expanded[row] = True
             if may_split:
-                self._expand(row)
+                self._expand([row])
         self._settle(row)
 
     def observe(self, region: Region, reward: float, variance: float) -> None:
@@ -135,6 +158,8 @@ class Search:
             footprints = self._feedback.footprints([region])
             self._belief.check(footprints, reward, variance)
             slot = self._outside[region.edges] = self._belief.track(footprints)
+        else:
+            self._belief.check(slot, reward, variance)
         self._observe(slot, reward, variance)
 
     def bar(self, row: int) -> None:
@@ -142,14 +167,9 @@ class Search:
         if row in self._barred:
             return
         if self._may_split(row):
-            self._prepare(row)
-            self._expand(row)
+            self._expand([row])
         self._barred.add(row)
         self._settle(row)
-
-    def looks(self, row: int) -> int:
-        """Return how many measurements of a node were told or are under way."""
-        return int(self.tree.count[row]) + self._pending.count(row)
 
     def bands(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return confidence and variation of every node in round `t`."""
@@ -161,8 +181,21 @@ class Search:
 
     def predict(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of any regions' averages."""
+        if isinstance(self._belief, EmpiricalBelief):  # which knows nodes of the tree only
+            rows = [self.row_of(region) for region in regions]
+            if None not in rows:
+                at = np.array(rows, dtype=np.intp)
+                return self.tree.mean[at], self.tree.std[at]
         mean, variance = self._belief.predict(self._feedback.footprints(regions))
         return mean, np.sqrt(variance)
+
+    def joint(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return means and joint covariance of any regions' averages."""
+        if isinstance(self._belief, EmpiricalBelief):
+            raise InvalidInput(
+                "the empirical belief knows no covariances", "StoOO", "Use a policy with a Gaussian belief."
+            )
+        return self._belief.joint(self._feedback.footprints(regions))
 
     def _observe(self, slot: int, reward: float, variance: float) -> None:
         self._belief.observe(slot, reward, variance)
@@ -191,6 +224,12 @@ class Search:
         self._overlaid = len(self._pending)
         return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot[: self.tree.size])))
 
+    def _joint(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the joint covariance of some nodes, trials under way included."""
+        return (self._overlay if self._pending and self._overlay else self._belief).covariance(
+            self.tree.slot[rows]
+        )
+
     def _may_split(self, row: int) -> bool:
         depth = int(self.tree.depth[row])
         return bool(self.tree.first_child[row] < 0) and depth <= self._h_max and self._space.may_split(depth)
@@ -202,22 +241,25 @@ class Search:
             self._children[row] = children, [self.noise_of(child) for child in children]
         return self._children[row]
 
-    def _expand(self, row: int) -> None:
-        """Partition a node (line 7)."""
-        children, noise = self._prepare(row)
-        del self._children[row]
+    def _expand(self, rows: list[int]) -> None:
+        """Partition nodes (line 7)."""
+        families = [self._prepare(row) for row in rows]
+        children = [child for family, _ in families for child in family]
         first = self._belief.track(self._feedback.footprints(children))
-        indices = []
-        for child in children:
-            assert child.node is not None
-            self._rows[child.node] = len(self.regions)
-            self.regions.append(child)
-            indices.append(child.node[1])
-        tree = self.tree
-        new = tree.add_children(row, indices, noise, range(first, self._belief.size))
-        tree.expanded[row] = True
-        tree.mean[new] = self._belief.mean[first:]
-        tree.std[new] = np.sqrt(self._belief.variance[first:])
+        tree, start = self.tree, self.tree.size
+        for row, (family, noise) in zip(rows, families, strict=True):
+            indices = []
+            for child in family:
+                assert child.node is not None
+                self._rows[child.node] = len(self.regions)
+                self.regions.append(child)
+                indices.append(child.node[1])
+            tree.add_children(row, indices, noise, range(first, first + len(family)))
+            first += len(family)
+            self._children.pop(row)
+        new = slice(start, tree.size)
+        tree.mean[new] = self._belief.mean[-len(children) :]
+        tree.std[new] = np.sqrt(self._belief.variance[-len(children) :])
         self._overlay = None
 
     def _settle(self, row: int) -> None:
@@ -225,7 +267,7 @@ class Search:
         self.tree.askable[row] = (
             self.tree.first_child[row] < 0
             and row not in self._barred
-            and (self._max_looks is None or self.looks(row) < self._max_looks)
+            and (self._max_looks is None or self.tree.looks[row] < self._max_looks)
         )
 
     def _split_by_force(self, t: int) -> None:
@@ -242,4 +284,6 @@ class Search:
                 f"none of the {len(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
                 "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
             )
-        self._expand(self._rules.urgent(self._seen(), rows, t))
+        row = self._rules.urgent(self._seen(), rows, t)
+        self._expand([row])
+        self.tree.expanded[row] = True

@@ -236,6 +236,15 @@ class Box:
         width = self.widths(depth + 1)[axis]
         return bool(width >= self.smallest[axis] * (1 - ROUNDING))
 
+    def deepest(self) -> int | None:
+        """Return the depth of the smallest cells, None if there is no smallest."""
+        if self.smallest is None:
+            return None
+        depth = 0
+        while self.may_split(depth):
+            depth += 1
+        return depth
+
     def widths(self, depth: int) -> Floats:
         """Return the widths of a cell at `depth`, shape (d,)."""
         return np.array(

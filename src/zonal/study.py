@@ -168,7 +168,12 @@ class Study:
     ) -> None:
         self.space = space if isinstance(space, Box) else Box(space)
         self.budget = whole_number(budget, "budget", 1)
-        if not isinstance(kernel, Kernel):
+        if policy is not None and not hasattr(policy, "bind"):
+            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+        policy = GPOO() if policy is None else policy
+        if policy.empirical and noise is None:
+            noise = 0.0  # StoOO looks at how often, not at how precisely, a region was measured
+        if not isinstance(kernel, Kernel) and not (policy.empirical and kernel is None):
             raise InvalidInput(
                 "kernel must be a kernel; learning it from the measurements is not in this version",
                 kernel,
@@ -186,8 +191,6 @@ class Study:
             raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
         if feedback is not None and not isinstance(feedback, Feedback):
             raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
-        if policy is not None and not hasattr(policy, "bind"):
-            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         if max_looks is not None:
             max_looks = whole_number(max_looks, "max_looks", 1)
         self.feedback = Mean() if feedback is None else feedback
@@ -198,7 +201,14 @@ class Study:
         self.value_unit = value_unit
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._search = Search(
-            self.space, kernel, noise, self.feedback, GPOO() if policy is None else policy, max_looks
+            self.space,
+            kernel,
+            noise,
+            self.feedback,
+            policy,
+            budget=self.budget,
+            max_looks=max_looks,
+            rng=self.rng,
         )
         self._trials: list[Trial] = []
         self._rows: list[int] = []  # of the trials' nodes
@@ -268,7 +278,7 @@ class Study:
         row = search.choose(self._told + len(self._asked) + 1)
         region = search.regions[row]
         assert region.node is not None
-        trial = Trial(len(self._trials), region.node, region, search.looks(row) + 1)
+        trial = Trial(len(self._trials), region.node, region, int(search.tree.looks[row]) + 1)
         search.begin(row)
         self._trials.append(trial)
         self._rows.append(row)

@@ -34,6 +34,11 @@ def beta_t(t: int, log_m: float, theta: float) -> float:
     return 2 * (log_m + log_pi_t(t) - math.log(theta))
 
 
+def beta_stooo(t: int, theta: float) -> float:
+    """Return 2 log(t^2 / theta), the beta_t with which AVE-StoOO's index is GPOO's (equation 8)."""
+    return 4 * math.log(t) - 2 * math.log(theta)
+
+
 def lipschitz_constants(slopes: NDArray[np.float64], h_max: int, theta: float) -> NDArray[np.float64]:
     """Return L for each axis, from the standard deviation of f's derivative along it.
 

@@ -49,6 +49,9 @@ class Covariance(Protocol):
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances with footprints not entered, and their variances."""
 
+    def among(self, footprints: Footprints) -> Floats:
+        """Return the covariance matrix of footprints not entered."""
+
 
 class GaussianBelief:
     """Mean and variance of every tracked footprint, given all observations so far.
@@ -163,9 +166,9 @@ class GaussianBelief:
         self._slots[t] = slot
         self._rows += 1
         self._mean[:m] += v * w
-        variance = self._var[:m]
-        variance -= v * v
-        if np.minimum.reduce(variance) < 0:
+        left = self._var[:m]
+        left -= v * v
+        if np.minimum.reduce(left) < 0:
             self._repair(slice(0, m))
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
@@ -184,6 +187,19 @@ class GaussianBelief:
     def overlay(self) -> Overlay:
         """Return the posterior as it would be with more measurements under way."""
         return Overlay(self)
+
+    def covariance(self, slots: Ints) -> Floats:
+        """Return the joint posterior covariance of some tracked footprints."""
+        v = self._V[: self._rows, slots]
+        joint: Floats = self._covariance.between(slots, slots) - v.T @ v
+        return joint
+
+    def joint(self, footprints: Footprints) -> tuple[Floats, Floats]:
+        """Return mean and joint covariance of footprints that need not be tracked."""
+        t = self._rows
+        cross, _ = self._covariance.outside(self._slots[:t], footprints)
+        v = self._solve(cross) if t else cross
+        return self._w[:t] @ v, self._covariance.among(footprints) - v.T @ v
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
@@ -292,6 +308,13 @@ class Overlay:
         self._belief = belief
         self._rows: list[Floats] = []
         self.variance = belief.variance.copy()
+
+    def covariance(self, slots: Ints) -> Floats:
+        """Return the joint covariance of some tracked footprints."""
+        joint = self._belief.covariance(slots)
+        for v in self._rows:
+            joint -= np.outer(v[slots], v[slots])
+        return joint
 
     def add(self, slot: int, variance: float) -> None:
         """Take one more pending measurement into account."""
