@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 BLOCK = 1 << 20  # kernel values in memory at once
-CHEAP = 100  # kernel values a pair, up to which computing anew is faster than remembering
+CHEAP = 1 << 16  # kernel values, up to which computing anew is faster than remembering
 EXACT_COST = 1000  # what an exact mean costs, in kernel values
 LARGEST_LAG, LARGEST_CLASS = 1 << 43, 1 << 10  # that fit into one 63-bit key together
 
@@ -120,7 +120,7 @@ class _Axis:
 
     def __init__(self, averages: Averages, lengthscale: float) -> None:
         self._averages = averages
-        self._remembered = Remembered(averages) if averages.cost > CHEAP else None
+        self._remembered = Remembered(averages)
         self._scale = 1 / lengthscale
         self._numbers: dict[tuple[float, float], int] = {}
         self._centers = np.zeros(128)  # in lengthscales
@@ -168,7 +168,7 @@ class _Axis:
     def _cross(self, centers: Floats, widths: Floats) -> Floats:
         size = len(self._numbers)
         others, other_widths = self._centers[:size], self._widths[:size]
-        if self._remembered is not None:
+        if len(centers) * size * self._averages.cost > CHEAP:
             return self._remembered(centers, widths, others, other_widths)
         return self._averages(centers[:, None] - others, widths[:, None], other_widths)
 

@@ -186,16 +186,9 @@ class RewardFunction:
         weights = np.linalg.solve(kernel(x, x) + 0.005 * np.eye(len(x)), self.y)
         return kernel(np.asarray(points, dtype=float), x) @ weights
 
-    def grid_optimum(self, points: int = 1000) -> tuple[float, float]:
-        """Return x* and f* on a grid over [0, 1], as the paper finds them."""
-        grid = np.linspace(0, 1, points)
-        values = self(grid[:, None])
-        top = int(np.argmax(values))
-        return float(grid[top]), float(values[top])
-
 
 def reward_function(
-    name: Literal["f1", "f2", "f3"], preset: Literal["authors", "paper"] = "authors"
+    name: Literal["f1", "f2", "f3"], preset: Literal["authors", "paper"] = "authors", shift: float = 0.0
 ) -> RewardFunction:
     """Return one of the paper's three reward functions on [0, 1].
 
@@ -205,13 +198,16 @@ def reward_function(
         f1 and f2 are the two of the regret comparison, f3 the one that shows the benefit of averages.
     preset : {"authors", "paper"}
         As the authors' code defines them, or as the text does (docs/fidelity.md, rows 8 to 11).
+    shift : float
+        By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
+        hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
     """
     if preset not in ("authors", "paper"):
         raise InvalidInput("preset must be 'authors' or 'paper'", preset, "Choose one of the two.")
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
-        return RewardFunction(name, preset, x, y, 0.1 if preset == "authors" else 0.05)
+        return RewardFunction(name, preset, x + shift, y, 0.1 if preset == "authors" else 0.05)
     if name not in ("f2", "f3"):
         raise InvalidInput("name must be 'f1', 'f2' or 'f3'", name, "Choose one of the three.")
     regions = 9 if preset == "authors" else 10
@@ -220,5 +216,77 @@ def reward_function(
     x = np.concatenate([centers, centers + 2 / 3 * width, [0.95]])
     y = np.concatenate([np.full(regions, 0.1), np.full(regions, 0.2), [0.9]])
     if name == "f2":
-        return RewardFunction(name, preset, x, y, 0.05)
-    return RewardFunction(name, preset, np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2]), 0.01)
+        return RewardFunction(name, preset, x + shift, y, 0.05)
+    return RewardFunction(name, preset, np.append(x, [0.94, 0.945]) + shift, np.append(y, [0.1, 0.2]), 0.01)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A function drawn from a Gaussian process on an interval. Made by `draw`."""
+
+    frequencies: Floats
+    cosines: Floats
+    sines: Floats
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the function's values at points of shape (n, 1)."""
+        phase = np.asarray(points, dtype=float)[:, :1] * self.frequencies
+        return np.cos(phase) @ self.cosines + np.sin(phase) @ self.sines
+
+
+def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Draw:
+    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
+
+    The RBF's spectrum is Gaussian and f a random Fourier series whose period is so much longer than the interval
+    that nothing of the next period is felt.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    low, high : float
+        Where the function will be used.
+    rng : int or Generator, optional
+        Where the randomness comes from.
+    """
+    lengthscale = float(kernel.lengthscales(1)[0])
+    step = 2 * math.pi / (high - low + 10 * lengthscale)
+    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1)
+    density = lengthscale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (lengthscale * frequencies) ** 2)
+    power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
+    power[0] /= 2
+    noise = np.random.default_rng(rng).standard_normal((2, len(frequencies)))
+    return Draw(frequencies, *(np.sqrt(power) * noise))
+
+
+def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
+    grid = np.linspace(0, 1, points)
+    values = np.asarray(f(grid[:, None]))
+    top = int(np.argmax(values))
+    return float(grid[top]), float(values[top])
+
+
+def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1], refined from a fine grid by bounded minimisation."""
+    from scipy.optimize import minimize_scalar
+
+    x, best = grid_optimum(f, points)
+    step = 1 / (points - 1)
+    found = minimize_scalar(
+        lambda z: -float(np.asarray(f(np.array([[z]])))[0]),
+        bounds=(max(0.0, x - step), min(1.0, x + step)),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return (float(found.x), -float(found.fun)) if -found.fun > best else (x, best)
+
+
+def simple_regret(f: Function, x: ArrayLike, f_star: float) -> float:
+    """Return f* - f(x) for a recommended point (Definition 1)."""
+    return f_star - float(np.asarray(f(np.atleast_2d(np.asarray(x, dtype=float))))[0])
+
+
+def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
+    """Return f* less the true average over a recommended region (Definition 2)."""
+    return f_star - instrument.average(region)
