@@ -17,10 +17,11 @@ from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
+from zonal.refine import PointResult
 from zonal.spaces import Box, Region
-from zonal.study import Result, Study
+from zonal.study import Study
 from zonal.theory import GeometricDelta, LipschitzDelta
-from zonal.trials import Recommendation, Trial, TrialRecord
+from zonal.trials import Recommendation, Result, Trial, TrialRecord
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ __all__ = [
     "NumericalWarning",
     "PerWeight",
     "Recommendation",
+    "PointResult",
     "Random",
     "Region",
     "Result",

@@ -86,10 +86,10 @@ class Remembered:
         """Return the averages between some intervals and others, shape (some, others)."""
         gap = np.abs(centers[:, None] - others)
         unit = 0.5 * np.minimum(widths[:, None], other_widths)
+        rounding = 4 * np.finfo(float).eps * float(others.max())
         with np.errstate(divide="ignore", invalid="ignore"):
             lag = np.rint(gap / unit)
-        rounding = 4 * np.finfo(float).eps * float(others.max())
-        on_lattice = np.abs(gap - lag * unit) <= rounding  # False for points, whose unit is 0
+            on_lattice = np.abs(gap - lag * unit) <= rounding  # False for points, whose unit is 0
         first, second = self._class(widths)[:, None], self._class(other_widths)
         if not on_lattice.all() or lag.max() >= LARGEST_LAG or len(self._classes) > LARGEST_CLASS:
             return self._averages(gap, widths[:, None], other_widths)

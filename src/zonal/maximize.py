@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from zonal.run import Callback, Measure
-from zonal.study import Result, SpaceLike, Study
+from zonal.study import SpaceLike, Study
+from zonal.trials import Result
 
 
 def maximize(

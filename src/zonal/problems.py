@@ -256,7 +256,8 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
     power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
     power[0] /= 2
     noise = np.random.default_rng(rng).standard_normal((2, len(frequencies)))
-    return Draw(frequencies, *(np.sqrt(power) * noise))
+    cosines, sines = np.sqrt(power) * noise
+    return Draw(np.asarray(frequencies), cosines, sines)
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:

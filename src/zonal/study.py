@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -28,79 +28,17 @@ from zonal.feedback import Feedback, Mean
 from zonal.kernels import Kernel
 from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
+from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
 from zonal.spaces import Box, Region, with_feedback
 from zonal.tree import TreeTable
-from zonal.trials import Recommendation, State, Trial, TrialRecord
+from zonal.trials import Bands, Prediction, Recommendation, Result, State, Trial, TrialRecord
 
 log = logging.getLogger("zonal")
 
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
-
-
-class Prediction(NamedTuple):
-    """Posterior mean and standard deviation of averages."""
-
-    mean: Any
-    std: Any
-
-
-class Bands(NamedTuple):
-    """The two kinds of doubt about a node, one entry a node, in value units.
-
-    Attributes
-    ----------
-    confidence : array
-        CI: the node's average lies this close to its posterior mean, with high probability.
-    variation : array
-        delta(depth): f varies by at most this much within the node.
-    """
-
-    confidence: NDArray[np.float64]
-    variation: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What `maximize` and `Study.optimize` return.
-
-    Attributes
-    ----------
-    region : Region
-        The recommended region.
-    x : array, shape (d,)
-        Its centre.
-    mean, std : float
-        Posterior mean and standard deviation of its average.
-    nfev : int
-        Measurements told.
-    success : bool
-        Whether the whole budget was spent.
-    message : str
-        How it ended.
-    study : Study
-        The study, to look at or to go on with.
-    """
-
-    region: Region
-    x: NDArray[np.float64]
-    mean: float
-    std: float
-    nfev: int
-    success: bool
-    message: str
-    study: Study
-
-    def __repr__(self) -> str:
-        """Return the answer, without the whole study."""
-        shown = (
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if field.name not in ("study", "region")
-        )
-        return f"Result(region={self.region.name!r}, {', '.join(shown)})"
 
 
 class _Outcome(NamedTuple):
@@ -437,6 +375,47 @@ class Study:
             message=f"{why}; {spent}" if why else f"the budget is spent: {spent}",
             study=self,
         )
+
+    def refine(
+        self,
+        measure_point: MeasurePoint,
+        budget: int,
+        *,
+        noise: float | None = None,
+        points: ArrayLike | None = None,
+    ) -> PointResult:
+        """Find a good point within the recommended region, by measuring points.
+
+        Sequential halving over the region's representative points, starting from what the study knows of f there
+        (the remark under Definition 2 of the paper). The study itself does not change.
+
+        Parameters
+        ----------
+        measure_point : callable
+            Point, shape (d,), to value.
+        budget : int
+            Point measurements, at least one for each representative point.
+        noise : float, optional
+            Standard deviation of one point measurement; the study's noise by default.
+        points : array_like, shape (n, d), optional
+            Candidates; by default the region's representative points, which an exact `Mean` does not have.
+
+        Returns
+        -------
+        PointResult
+            The point, with posterior mean and standard deviation of f there.
+        """
+        region = self.recommend().region
+        candidates = np.atleast_2d(np.asarray(region.points if points is None else points, dtype=float))
+        spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
+        spread = self._search.noise_of(spots[0]) if noise is None else standard_deviation(noise, "noise")
+        centred, covariance = self._search.joint(spots)
+
+        def reward(x: NDArray[np.float64]) -> float:
+            return self._reward(measure_point(x), None, 0.0)[0]
+
+        found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
+        return replace(found, mean=self.prior_mean + self._sign * found.mean)
 
     def __repr__(self) -> str:
         """Return what a person wants to know first."""

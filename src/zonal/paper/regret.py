@@ -81,11 +81,12 @@ def experiment(settings: Settings) -> Table:
     curves = {case: np.array([next(answers)["regret"] for _ in range(settings.runs)]) for case in cases}
 
     shown = [n for n in SHOWN if n <= settings.budget]
-    table = Table("regret", ["function", "algorithm", "S", *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])
+    columns = [*(f"N={n}" for n in shown), *(f"se {n}" for n in shown)]
+    table = Table("regret", ["function", "algorithm", "S", *columns])
     for (f, name, s), curve in curves.items():
-        columns = curve[:, [n - 1 for n in shown]]
-        error = columns.std(axis=0, ddof=1) / math.sqrt(len(curve)) if len(curve) > 1 else columns[0] * math.nan
-        table.rows.append([f, label(name, s), s, *columns.mean(axis=0).tolist(), *error.tolist()])
+        some = curve[:, [n - 1 for n in shown]]
+        error = some.std(axis=0, ddof=1) / math.sqrt(len(curve)) if len(curve) > 1 else some[0] * math.nan
+        table.rows.append([f, label(name, s), s, *some.mean(axis=0).tolist(), *error.tolist()])
     table.notes.append(f"mean aggregated regret over {settings.runs} runs; se: standard error of that mean")
     table.write(settings, curves={" | ".join(map(str, case)): curve.tolist() for case, curve in curves.items()})
     save(_figure(curves, settings), settings, "regret")

@@ -2,7 +2,7 @@
 
 A task is a function of plain values and a name that says everything about it; its answer is a dictionary of plain
 values. Finished answers are appended to one file, so that Ctrl-C loses only what was under way and a second call
-computes only what is missing. A task's seed is part of its values, so that the number of processes changes nothing.
+computes only what is missing. A task's seed is part of its values, so the number of processes changes nothing.
 """
 
 from __future__ import annotations
