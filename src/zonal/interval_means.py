@@ -105,7 +105,8 @@ def _both_wide(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> F
 def _mixed(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
     scale = np.maximum(narrow, np.finfo(float).tiny)
-    ends = [np.clip((gap - wide / 2) / scale, -0.5, 0.5), np.clip((gap + wide / 2) / scale, -0.5, 0.5)]
+    with np.errstate(over="ignore"):  # for a point any break will do
+        ends = [np.clip((gap + side * wide / 2) / scale, -0.5, 0.5) for side in (-1, 1)]
     sides = np.full(gap.shape, 0.5)
     edges = np.stack([-sides, ends[0], ends[1], sides], axis=-1)
     x, weights = _pieces(edges)
