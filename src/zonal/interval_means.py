@@ -84,9 +84,9 @@ def _both_narrow(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) ->
     kink = np.clip(-gap, -half, half)  # the profile is not smooth at distance 0
     edges = np.sort(np.stack([-half, -flat, flat, half, kink], axis=-1), axis=-1)
     x, weights = _pieces(edges)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        density = np.clip((half[..., None] - np.abs(x)) / narrow[..., None], 0, 1)
-        density = np.where(narrow[..., None] > 0, density, 1.0) / wide[..., None]
+    ramp = (half[..., None] - np.abs(x)) / np.where(narrow > 0, narrow, 1.0)[..., None]
+    density = np.where(narrow[..., None] > 0, np.clip(ramp, 0, 1), 1.0)
+    density /= np.where(wide > 0, wide, 1.0)[..., None]
     mean = np.einsum("...i,...i->...", profile.value(gap[..., None] + x), density * weights)
     return np.where(wide > 0, mean, profile.value(gap))
 
