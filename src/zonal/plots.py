@@ -5,7 +5,8 @@ Colours are Okabe and Ito's, which colour-blind readers can tell apart, and diff
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@contextmanager
+def column_width() -> Iterator[None]:
+    """Draw and save within this context for fonts and lines that suit a printed column, 3.3 or 7 inches wide."""
+    from matplotlib import rc_context
+
+    small = {name: 8 for name in ("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize")}
+    with rc_context({**small, "xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "axes.linewidth": 0.6}):
+        yield
 
 
 def plot_cells(study: Study, ax: Axes, f: Function | None = None) -> Axes:

@@ -14,7 +14,7 @@ BOUNDS = np.array([[0.0, 1.0]])
 Node = tuple[int, int]
 
 
-def noisy(seed: int, s: int) -> tuple[list[float], zn.RewardFunction]:
+def noisy(seed: int) -> tuple[list[float], zn.RewardFunction]:
     return (np.random.default_rng(seed).standard_normal(200) * 0.1).tolist(), zn.reward_function("f2")
 
 
@@ -28,7 +28,7 @@ def children(node: Node, arity: int) -> list[Node]:
 
 @pytest.mark.parametrize(("s", "arity"), [(1, 2), (10, 2), (10, 3)])
 def test_stooo_walks_as_the_appendix_says(s: int, arity: int) -> None:
-    noise, f = noisy(3, s)
+    noise, f = noisy(3)
     theta, rewards = 0.1, dict[Node, list[float]]()
 
     def delta(h: int) -> float:
@@ -68,10 +68,10 @@ def test_stooo_walks_as_the_appendix_says(s: int, arity: int) -> None:
     assert study.recommend().mean == pytest.approx(np.mean(rewards[study.recommend().node]))
 
 
-@pytest.mark.parametrize("s", [1, 10])
-def test_gptree_walks_as_its_description_says(s: int) -> None:
-    noise, f = noisy(5, s)
-    n, rho, u = 60, 0.5, 2.0
+@pytest.mark.parametrize(("s", "n"), [(1, 60), (4, 30)])
+def test_gptree_walks_as_its_description_says(s: int, n: int) -> None:
+    noise, f = noisy(5)
+    rho, u = 0.5, 2.0
     h_max = math.log(n) * 3 / (2 * 0.5 * math.log(2))
     beta_n = 0.25 * math.sqrt(math.log(n) + u)
     c4 = 1 + 2 * math.log(n**2 * math.pi**2 / 6)
