@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.problems import RewardFunction
 from zonal.refine import sequential_halving
 
 
-def found(direction: str = "maximize") -> tuple[zn.Study, zn.RewardFunction]:
+def found(direction: str = "maximize") -> tuple[zn.Study, RewardFunction]:
     f = zn.reward_function("f1")
     sign = 1 if direction == "maximize" else -1
     study = zn.Study(

@@ -9,16 +9,17 @@ import pytest
 
 import oracle
 import zonal as zn
+from zonal.problems import RewardFunction
 
 BOUNDS = np.array([[0.0, 1.0]])
 Node = tuple[int, int]
 
 
-def noisy(seed: int) -> tuple[list[float], zn.RewardFunction]:
+def noisy(seed: int) -> tuple[list[float], RewardFunction]:
     return (np.random.default_rng(seed).standard_normal(200) * 0.1).tolist(), zn.reward_function("f2")
 
 
-def true_average(f: zn.RewardFunction, node: Node, s: int, arity: int) -> float:
+def true_average(f: RewardFunction, node: Node, s: int, arity: int) -> float:
     return float(f(oracle.representatives(oracle.cell(BOUNDS, arity, node), s)).mean())
 
 
