@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.feedback import Feedback, Footprints
-from zonal.interval_means import Profile, mean_over_intervals
+from zonal.interval_means import Averaged, mean_over_intervals
 from zonal.kernels import Kernel
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Averages:
 
     Parameters
     ----------
-    profile : Profile
+    profile : Averaged
         The kernel along the axis, at lengthscale one.
     variance : float
         The factor for all values.
@@ -40,7 +40,7 @@ class Averages:
         Where a footprint looks within its interval; None for all of it.
     """
 
-    def __init__(self, profile: Profile, variance: float, grid: Floats | None) -> None:
+    def __init__(self, profile: Averaged, variance: float, grid: Floats | None) -> None:
         self._profile = profile
         self._variance = variance
         self._exact = grid is None
