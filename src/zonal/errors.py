@@ -48,6 +48,10 @@ class NumericalWarning(UserWarning):
     """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
 
 
+class ModelWarning(UserWarning):
+    """The given kernel or noise does not fit the measurements."""
+
+
 class SmoothnessWarning(UserWarning):
     """A delta that grows with depth, which Assumption 3 of the paper rules out."""
 

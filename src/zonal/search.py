@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
+from zonal.beliefs.fit import Model, Unknowns
 from zonal.beliefs.gp import GaussianBelief, Overlay
+from zonal.beliefs.learner import Learner
 from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
-from zonal.kernels import Kernel
 from zonal.policies import Policy, Rows, Setting
 from zonal.spaces import Box, Region
-from zonal.tree import Tree
+from zonal.tree import Tree, reversed_digits
 
 Noise = float | Callable[[Region], float]
 
@@ -41,8 +42,8 @@ class Search:
     def __init__(
         self,
         space: Box,
-        kernel: Kernel | None,
-        noise: Noise,
+        unknowns: Unknowns,
+        noise: Noise | None,
         feedback: Feedback,
         policy: Policy,
         *,
@@ -62,27 +63,22 @@ class Search:
         self._feedback = feedback
         self._max_looks = max_looks
         self._h_max = h_max
-        widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
-        self._rules = policy.bind(
-            Setting(
-                arity=space.arity,
-                budget=budget,
-                h_max=h_max,
-                reach=widths * feedback.reach,
-                slopes=None if kernel is None else kernel.slopes(space.d),
-                tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
-                rng=rng,
-            )
-        )
+        self._policy = policy
+        self._budget = budget
+        self._rng = rng
+        self._learner = Learner(unknowns, space.widths(0), feedback.grid) if not policy.empirical else None
+        self._known_mean = unknowns.mean or 0.0
+        self._bind()
         self._belief: GaussianBelief | EmpiricalBelief
-        if policy.empirical or kernel is None:
+        if self._learner is None:
             self._belief = EmpiricalBelief()
         else:
-            self._belief = GaussianBelief(ProductCovariance(kernel, feedback, space.d))
+            self._belief = GaussianBelief(ProductCovariance(self._learner.model.kernel, feedback, space.d))
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
-        self._belief.track(feedback.footprints(self.regions))
+        self._tracked = [root]  # the region at each slot of the belief
+        self._belief.track(feedback.footprints(self._tracked))
         self._rows = {(0, 0): 0}
         self._outside: dict[tuple[tuple[float, float], ...], int] = {}  # slots of regions not in the tree
         self._pending: list[int] = []  # nodes under way, one entry a trial
@@ -91,14 +87,29 @@ class Search:
         self._overlay: Overlay | EmpiricalOverlay | None = None
         self._overlaid = 0
         self._refresh()
+        self._opening: list[int] = []
         if policy.whole:
-            for depth in range(h_max + 1):
-                if space.may_split(depth):
-                    self._expand((self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist())
+            self._grow(h_max + 1)
+        elif self._learner is not None and self._learner.unknowns.family is not None:
+            level = self._grow(opening_level(space.arity, budget))
+            self._opening = spread_out(self.tree, level, space.arity)
+
+    @property
+    def model(self) -> Model | None:
+        """The kernel, noise and prior mean in use; None on an empirical belief."""
+        return None if self._learner is None else self._learner.model
+
+    @property
+    def prior_mean(self) -> float:
+        """The prior mean, from which the table's means are counted."""
+        return self._known_mean if self._learner is None else self._learner.model.mean
 
     def noise_of(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
         noise = self._noise
+        if noise is None:
+            learned = None if self.model is None else self.model.noise
+            return 0.0 if learned is None else learned
         if callable(noise):
             return standard_deviation(noise(region), f"noise({region.name})")
         return noise
@@ -110,6 +121,10 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
+        if self._opening and self._learner is not None and self._learner.ledger.total < len(self._opening):
+            left = [row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0]
+            if left:
+                return left[0]
         while True:
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
@@ -133,16 +148,17 @@ class Search:
         self._overlay = None
         self._settle(row)
 
-    def tell(self, row: int, reward: float, variance: float, t: int) -> None:
+    def tell(self, row: int, reward: float, sem: float | None, t: int) -> None:
         """Take in the reward of a measurement under way; expand its node if line 6 says so."""
         tree = self.tree
         may_split = self._may_split(row)
         if may_split:
             self._prepare(row)  # the user's noise function may fail: before anything changes
-        slot = int(self.tree.slot[row])
-        self._belief.check(slot, reward, variance)
+        slot = int(tree.slot[row])
+        variance = float(tree.noise[row] if sem is None else sem) ** 2
+        self._belief.check(slot, reward - self.prior_mean, variance)
         self._pending.remove(row)
-        self._observe(slot, reward, variance)
+        self._observe(slot, reward, sem, variance)
         tree.count[row] += 1
         if tree.first_child[row] < 0 and self._rules.splits(tree, row, t):
             tree.expanded[row] = True
@@ -150,17 +166,20 @@ class Search:
                 self._expand([row])
         self._settle(row)
 
-    def observe(self, region: Region, reward: float, variance: float) -> None:
+    def observe(self, region: Region, reward: float, sem: float | None) -> None:
         """Take in a measurement of any region, made outside of the search."""
+        variance = (self.noise_of(region) if sem is None else sem) ** 2
+        centred = reward - self.prior_mean
         row = self.row_of(region)
         slot = self._outside.get(region.edges) if row is None else int(self.tree.slot[row])
         if slot is None:
             footprints = self._feedback.footprints([region])
-            self._belief.check(footprints, reward, variance)
+            self._belief.check(footprints, centred, variance)
             slot = self._outside[region.edges] = self._belief.track(footprints)
+            self._tracked.append(region)
         else:
-            self._belief.check(slot, reward, variance)
-        self._observe(slot, reward, variance)
+            self._belief.check(slot, centred, variance)
+        self._observe(slot, reward, sem, variance)
 
     def bar(self, row: int) -> None:
         """Never ask for this node again; its children may be asked for if it may be split."""
@@ -197,9 +216,59 @@ class Search:
             )
         return self._belief.joint(self._feedback.footprints(regions))
 
-    def _observe(self, slot: int, reward: float, variance: float) -> None:
-        self._belief.observe(slot, reward, variance)
+    def _observe(self, slot: int, reward: float, sem: float | None, variance: float) -> None:
+        self._belief.observe(slot, reward - self.prior_mean, variance)
+        learner = self._learner
+        if learner is not None:
+            learner.ledger.add(slot, reward, None if sem is None and self._noise is None else variance)
+            if learner.due() or (learner.checks() and learner.off(self._residuals()) and learner.learns):
+                self._learn()
         self._refresh()
+
+    def _residuals(self) -> NDArray[np.float64]:
+        assert isinstance(self._belief, GaussianBelief)
+        return self._belief.residuals()
+
+    def _learn(self) -> None:
+        """Learn the model from all rewards and build the belief anew; splits already made are facts."""
+        assert self._learner is not None
+        lines = self._learner.ledger.data()
+        footprints = self._feedback.footprints([self._tracked[slot] for slot in lines.slots])
+        kernel = self._learner.model.kernel
+        model = self._learner.learn(
+            footprints, lambda: ProductCovariance(kernel, self._feedback, self._space.d).among(footprints)
+        )
+        self._belief = GaussianBelief(ProductCovariance(model.kernel, self._feedback, self._space.d))
+        self._belief.track(self._feedback.footprints(self._tracked))
+        self._belief.load(lines.slots, lines.mean - model.mean, lines.noise_variance(model.noise or 0.0))
+        if model.noise is not None:
+            self.tree.noise[: self.tree.size] = model.noise
+            self._children.clear()  # whose noise was that of the old model
+        self._bind()
+
+    def _bind(self) -> None:
+        """Bind the policy to the model: delta and ties follow it."""
+        space, model, h_max = self._space, self.model, self._h_max
+        widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
+        self._rules = self._policy.bind(
+            Setting(
+                arity=space.arity,
+                budget=self._budget,
+                h_max=h_max,
+                reach=widths * self._feedback.reach,
+                slopes=None if model is None else model.kernel.slopes(space.d),
+                tie=TIE * (1.0 if model is None else float(np.sqrt(model.kernel.point_variance))),
+                rng=self._rng,
+            )
+        )
+
+    def _grow(self, level: int) -> int:
+        """Grow the whole tree down to a depth, if regions may be that small, and return the depth reached."""
+        for depth in range(level):
+            if not self._space.may_split(depth):
+                return depth
+            self._expand((self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist())
+        return level
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
@@ -246,6 +315,7 @@ class Search:
         families = [self._prepare(row) for row in rows]
         children = [child for family, _ in families for child in family]
         first = self._belief.track(self._feedback.footprints(children))
+        self._tracked.extend(children)
         tree, start = self.tree, self.tree.size
         for row, (family, noise) in zip(rows, families, strict=True):
             indices = []
@@ -287,3 +357,17 @@ class Search:
         row = self._rules.urgent(self._seen(), rows, t)
         self._expand([row])
         self.tree.expanded[row] = True
+
+
+def opening_level(arity: int, budget: int) -> int:
+    """Return the depth of the opening sweep: as many equal cells as a fifth of the budget allows."""
+    level = 0
+    while arity ** (level + 1) <= max(budget // 5, 2):
+        level += 1
+    return level
+
+
+def spread_out(tree: Tree, level: int, arity: int) -> list[int]:
+    """Return the nodes of a depth in an order that covers the space evenly from the start."""
+    rows = (tree.depth[: tree.size] == level).nonzero()[0].tolist()
+    return sorted(rows, key=lambda row: reversed_digits(int(tree.index[row]), arity, level))

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.errors import (
     BudgetSpent,
     InvalidInput,
@@ -25,7 +26,7 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.feedback import Feedback, Mean
-from zonal.kernels import Kernel
+from zonal.kernels import RBF, Kernel, Matern
 from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
@@ -93,7 +94,7 @@ class Study:
         space: SpaceLike,
         *,
         budget: int,
-        kernel: Kernel | None = None,
+        kernel: Spec = None,
         noise: Noise | None = None,
         mean: float | None = None,
         feedback: Feedback | None = None,
@@ -109,21 +110,13 @@ class Study:
         if policy is not None and not hasattr(policy, "bind"):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         policy = GPOO() if policy is None else policy
-        if policy.empirical and noise is None:
-            noise = 0.0  # StoOO looks at how often, not at how precisely, a region was measured
-        if not isinstance(kernel, Kernel) and not (policy.empirical and kernel is None):
+        if kernel is not None and not isinstance(kernel, Kernel) and kernel not in (RBF, Matern):
             raise InvalidInput(
-                "kernel must be a kernel; learning it from the measurements is not in this version",
+                "kernel must be a kernel, a kernel class or None",
                 kernel,
-                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05).",
+                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
             )
-        if noise is None:
-            raise InvalidInput(
-                "noise must be given; learning it from the measurements is not in this version",
-                noise,
-                "Pass the standard deviation of one measurement.",
-            )
-        if not callable(noise):
+        if noise is not None and not callable(noise):
             noise = standard_deviation(noise, "noise")
         if direction not in ("maximize", "minimize"):
             raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
@@ -133,14 +126,17 @@ class Study:
             max_looks = whole_number(max_looks, "max_looks", 1)
         self.feedback = Mean() if feedback is None else feedback
         self.direction = direction
-        self.prior_mean = finite_number(0.0 if mean is None else mean, "mean")
         self.rng = np.random.default_rng(rng)
         self.value_name = value_name
         self.value_unit = value_unit
         self._sign = 1.0 if direction == "maximize" else -1.0
+        if mean is not None:
+            mean = self._sign * finite_number(mean, "mean")
+        elif isinstance(kernel, Kernel) or policy.empirical:
+            mean = 0.0
         self._search = Search(
             self.space,
-            kernel,
+            Unknowns(kernel, noise is None, mean),
             noise,
             self.feedback,
             policy,
@@ -179,6 +175,19 @@ class Study:
             outcome = self._outcomes.get(trial.number, waiting)
             records.append(TrialRecord(**vars(trial), **outcome._asdict()))
         return records
+
+    @property
+    def prior_mean(self) -> float:
+        """The prior mean of f, as given or learned."""
+        return self._sign * self._search.prior_mean
+
+    @property
+    def model(self) -> Model:
+        """The kernel, noise and prior mean in use, as given or learned, and how well they are known."""
+        model = self._search.model
+        if model is None:
+            raise InvalidInput("the empirical belief has no model", "StoOO", "Use a policy such as GPOO.")
+        return replace(model, mean=self._sign * model.mean)
 
     @property
     def tree(self) -> TreeTable:
@@ -238,13 +247,13 @@ class Study:
             Kept with the trial.
         """
         number = self._open(trial)
-        reward, variance = self._reward(value, sem, self._search.tree.noise[self._rows[number]])
+        reward, spread = self._reward(value, sem)
         row = self._rows[number]
-        self._search.tell(row, reward, variance, self._told + 1)
+        self._search.tell(row, reward, spread, self._told + 1)
         self._told += 1
         self._failures.pop(row, None)
         del self._asked[number]
-        self._outcomes[number] = _Outcome("told", float(value), None if sem is None else float(sem), note)
+        self._outcomes[number] = _Outcome("told", float(value), spread, note)
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -286,9 +295,8 @@ class Study:
             Standard error of this measurement; the study's noise by default.
         """
         seen = self._region(region)
-        noise = self._search.noise_of(seen) if sem is None else 0.0
-        reward, variance = self._reward(value, sem, noise)
-        self._search.observe(seen, reward, variance)
+        reward, spread = self._reward(value, sem)
+        self._search.observe(seen, reward, spread)
 
     def recommend(self) -> Recommendation:
         """Return the region to settle for now, with mean and std of its average."""
@@ -412,7 +420,7 @@ class Study:
         centred, covariance = self._search.joint(spots)
 
         def reward(x: NDArray[np.float64]) -> float:
-            return self._reward(measure_point(x), None, 0.0)[0]
+            return self._reward(measure_point(x), None)[0] - self._search.prior_mean
 
         found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
         return replace(found, mean=self.prior_mean + self._sign * found.mean)
@@ -442,11 +450,10 @@ class Study:
             )
         return number
 
-    def _reward(self, value: Any, sem: Any, noise: float) -> tuple[float, float]:
-        """Return a checked value as a reward, counted from the prior mean, and its noise variance."""
+    def _reward(self, value: Any, sem: Any) -> tuple[float, float | None]:
+        """Return a checked value as a reward, of which more is better, and its checked standard error."""
         number = finite_number(value, "a measured value", "Tell one finite number, or give the trial up.")
-        spread = float(noise) if sem is None else standard_deviation(sem, "sem")
-        return self._sign * (number - self.prior_mean), spread**2
+        return self._sign * number, None if sem is None else standard_deviation(sem, "sem")
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:

@@ -127,3 +127,12 @@ class Tree:
         self.askable[new] = True
         for name, value in values.items():
             getattr(self, name)[new] = value
+
+
+def reversed_digits(index: int, arity: int, digits: int) -> int:
+    """Return `index` with its digits in reverse order: neighbours in that order lie far apart (van der Corput)."""
+    value = 0
+    for _ in range(digits):
+        index, digit = divmod(index, arity)
+        value = value * arity + digit
+    return value

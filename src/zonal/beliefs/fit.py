@@ -1,9 +1,9 @@
 """Learning the model from averages: kernel, noise and prior mean by maximum a posteriori.
 
-The marginal likelihood is that of the collapsed rewards (one line a footprint), which equals that of all rewards and
-costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike: the derivative of an
-average by the logarithm of a lengthscale is the average of another profile (`interval_means.Stretch`). Rewards are
-standardised inside; all that goes out is in the user's units.
+The marginal likelihood is that of the collapsed rewards (one line a footprint), which equals that of all rewards
+and costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike: the derivative of an
+average by the logarithm of a lengthscale is the average of another profile (`interval_means.Stretch`). Rewards
+are standardised inside; all that goes out is in the user's units.
 
 This room knows footprints, rewards and kernels; it must not know regions, trees or policies.
 """
@@ -27,8 +27,8 @@ from zonal.kernels import Kernel, Matern, ProductKernel
 
 Floats = NDArray[np.float64]
 
-# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A lengthscale
-# of 1 % of an axis lies two standard deviations below the median, the whole axis a little over one above it.
+# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
+# lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis a little over one above it.
 VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
 NOISE_PRIOR = (0.2, 1.5)
@@ -105,7 +105,9 @@ class Pairs:
         size = float(widths.max()) or 1.0
         cases = np.round(np.stack([gap.ravel(), wide.ravel(), narrow.ravel()], axis=1) / size, 12)
         # One number a case sorts faster than rows of three do.
-        _, first, where = np.unique(cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True)
+        _, first, where = np.unique(
+            cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True
+        )
         self._where = where.reshape(gap.shape)
         self._case = (gap.ravel()[first], wide.ravel()[first], narrow.ravel()[first])
         self._value = Averages(family.profile, 1.0, grid)
@@ -270,10 +272,10 @@ def _starts(posterior: Posterior, previous: Model | None, unknowns: Unknowns, si
         starts.append(np.array(list(start.values())))
     if previous is not None and previous.measurements and isinstance(previous.kernel, ProductKernel):
         scales = previous.kernel.lengthscales(len(sides)) / sides
-        start = [math.log(previous.kernel.variance / posterior.scale**2), *np.log(scales)]
+        again = [math.log(previous.kernel.variance / posterior.scale**2), *np.log(scales)]
         if unknowns.noise and previous.noise is not None:
-            start.append(math.log(max(previous.noise / posterior.scale, 1e-4)))
-        starts = [np.array(start), *starts[::2]]
+            again.append(math.log(max(previous.noise / posterior.scale, 1e-4)))
+        starts = [np.array(again), *starts[::2]]
     return starts
 
 
@@ -318,7 +320,9 @@ def first_guess(unknowns: Unknowns, sides: Floats, rewards: list[float]) -> Mode
         scales = tuple((LENGTHSCALE_PRIOR[0] * sides).tolist())
         kernel = unknowns.family(scale**2, scales[0] if len(scales) == 1 else scales)
     if not isinstance(kernel, Kernel):
-        raise InvalidInput("kernel must be a kernel, a kernel class or None", kernel, "Pass zn.Matern, for example.")
+        raise InvalidInput(
+            "kernel must be a kernel, a kernel class or None", kernel, "Pass zn.Matern, for example."
+        )
     if unknowns.family is None:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None

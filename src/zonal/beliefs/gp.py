@@ -173,6 +173,20 @@ class GaussianBelief:
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
 
+    def load(self, slots: Ints, rewards: Floats, variances: Floats) -> None:
+        """Take in collapsed rewards of many footprints at once, into a belief that has observed nothing yet."""
+        for slot, reward, variance in zip(slots.tolist(), rewards.tolist(), variances.tolist(), strict=True):
+            self._collapse(slot, reward, variance)
+        if len(self._distinct) > len(self._w):
+            self._lengthen(2 * len(self._distinct))
+        self._rebuild()
+
+    def residuals(self) -> Floats:
+        """Return leave-one-out residuals of the rows, each over its own standard deviation."""
+        t = self._rows
+        inverse = self._solve(np.eye(t))
+        return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
+
     def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         t = self._rows

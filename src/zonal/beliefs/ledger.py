@@ -1,7 +1,7 @@
 """Every reward, collapsed to what the likelihood needs: repeats of one footprint share a line.
 
 Rewards whose noise is known (told with a sem, or by the user's noise) and rewards whose noise is being learned are
-kept apart, since their weights change with the noise. Sums are kept by Welford's rule, which survives large offsets.
+kept apart, since their weights change with the noise. Sums are kept by Welford's rule: it survives large offsets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Line:
 
     count: int = 0
     mean: float = 0.0
-    scatter: float = 0.0  # sum of squares about the mean, only of rewards whose noise is learned
+    scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
 
     def add(self, reward: float, variance: float | None) -> None:
@@ -31,8 +31,13 @@ class Line:
             self.scatter += (1 - share) * (reward - self.mean) ** 2
         else:
             old = self.variance
-            share = 1.0 if self.count == 1 else (old / (old + variance) if old + variance > 0 else 0.0)
-            self.variance = variance if self.count == 1 else share * variance
+            if self.count == 1 or old + variance == 0:
+                share = 1.0 if self.count == 1 else 0.0
+                self.variance = variance
+            else:
+                share = old / (old + variance)
+                self.scatter += (reward - self.mean) ** 2 / (old + variance)
+                self.variance = share * variance
         self.mean += share * (reward - self.mean)
 
 
@@ -81,6 +86,14 @@ class Ledger:
         self.lines.setdefault((slot, variance is None), Line()).add(reward, variance)
         self.total += 1
 
+    def scatter(self, noise: float | None) -> tuple[int, float]:
+        """Return the number of repeats, and their squares about their means in units of the noise variance."""
+        repeats, chi2 = 0, 0.0
+        for (_, unknown), line in self.lines.items():
+            repeats += line.count - 1
+            chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
+        return repeats, chi2
+
     def data(self) -> Data:
         """Return the ledger as arrays."""
         unknown = np.array([key[1] for key in self.lines], dtype=bool)
@@ -91,6 +104,6 @@ class Ledger:
             mean=np.array([line.mean for line in lines]),
             count=np.where(unknown, counts, 0.0),
             variance=np.array([line.variance for line in lines]),
-            scatter=float(sum(line.scatter for line in lines)),
+            scatter=float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
             extra=int(np.sum(counts[unknown] - 1)) if unknown.any() else 0,
         )

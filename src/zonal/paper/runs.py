@@ -66,9 +66,10 @@ def run_all(tasks: Iterable[Task], folder: Path, jobs: int, title: str) -> list[
     known = _read(path)
     missing = [task for task in tasks if task.name not in known]
     if missing:
-        with path.open("a", encoding="utf-8") as file, tqdm(
-            total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run"
-        ) as bar:
+        with (
+            path.open("a", encoding="utf-8") as file,
+            tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run") as bar,
+        ):
             for name, answer in _compute(missing, jobs):
                 known[name] = answer
                 file.write(json.dumps([name, answer]) + "\n")

@@ -15,7 +15,7 @@ import numpy as np
 from zonal.errors import InvalidInput, probability, whole_number
 from zonal.policies import Floats, Joint, Rows, Setting, best
 from zonal.theory import log_pi_t
-from zonal.tree import Tree
+from zonal.tree import Tree, reversed_digits
 
 MOST_LEAVES = 4096
 DRAW_JITTER = 1e-8
@@ -123,17 +123,8 @@ class UniformGrid(Leaves):
         """Return the least measured leaf, in order of reversed digits (van der Corput)."""
         looks = tree.looks[rows]
         rows = rows[looks == looks.min()]
-        order = [_reversed(int(tree.index[row]), setting.arity, int(tree.depth[row])) for row in rows]
+        order = [reversed_digits(int(tree.index[row]), setting.arity, int(tree.depth[row])) for row in rows]
         return int(rows[int(np.argmin(order))])
-
-
-def _reversed(index: int, arity: int, digits: int) -> int:
-    """Return `index` with its digits in reverse order."""
-    value = 0
-    for _ in range(digits):
-        index, digit = divmod(index, arity)
-        value = value * arity + digit
-    return value
 
 
 @dataclass(frozen=True)
