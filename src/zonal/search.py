@@ -6,6 +6,7 @@ budgets, trial numbers or the user's units; a study does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np

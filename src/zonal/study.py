@@ -38,6 +38,7 @@ from zonal.trials import Bands, Prediction, Recommendation, Result, State, Trial
 
 log = logging.getLogger("zonal")
 
+CLEAR = 2.0  # standard deviations
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
@@ -306,6 +307,13 @@ class Study:
         mean = self.prior_mean + self._sign * float(tree.mean[row])
         return Recommendation(region, region.node, mean, float(tree.std[row]))
 
+    def stands_out(self) -> bool:
+        """Tell whether the recommended region is better than the space on average, by two standard deviations."""
+        best, whole = self._search.recommend(), 0
+        if best == whole:
+            return False
+        return self._search.advantage(best, whole) > CLEAR
+
     def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
 
@@ -372,7 +380,10 @@ class Study:
         """
         why = drive(self, measure, executor=executor, workers=workers, callback=callback, progress=progress)
         found = self.recommend()
-        spent = f"{self._told} of {self.budget} measurements made"
+        message = f"{self._told} of {self.budget} measurements made"
+        message = f"{why}; {message}" if why else f"the budget is spent: {message}"
+        if not self.stands_out():
+            message += "; no region stands out"
         return Result(
             region=found.region,
             x=found.region.center,
@@ -380,7 +391,7 @@ class Study:
             std=found.std,
             nfev=self._told,
             success=not why,
-            message=f"{why}; {spent}" if why else f"the budget is spent: {spent}",
+            message=message,
             study=self,
         )
 
