@@ -101,7 +101,7 @@ class Remembered:
             mean[~fits] = self._averages(gap[~fits], wide_a[~fits], wide_b[~fits])
         pair = np.minimum(first, second) * LARGEST_CLASS + np.maximum(first, second)
         keys = pair[fits].astype(np.int64) * LARGEST_LAG + lag[fits].astype(np.int64)
-        gap, wide_a, wide_b = gap[fits], wide_a[fits], wide_b[fits]
+        gap, wide_a, wide_b = lag[fits] * unit[fits], wide_a[fits], wide_b[fits]  # rid of the centres' rounding
         mean[fits] = self._values.get(keys, lambda at: self._averages(gap[at], wide_a[at], wide_b[at]))
         return mean.reshape(shape)
 

@@ -181,6 +181,8 @@ class Kernel:
 
     def __add__(self, other: Kernel) -> Sum:
         """Return the kernel of the sum of two independent functions."""
+        if not isinstance(other, Kernel):
+            return NotImplemented
         return Sum(self.terms + other.terms)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -310,7 +312,7 @@ class Matern(ProductKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.nu, (str, bytes)) or self.nu not in _MATERN:
+        if self.nu not in tuple(_MATERN):
             raise InvalidInput("nu must be 0.5, 1.5 or 2.5", self.nu, "Choose one of the three.")
 
     @property

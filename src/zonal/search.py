@@ -20,7 +20,7 @@ from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
 from zonal.policies import Policy, Rows, Setting
-from zonal.spaces import Box, Region
+from zonal.spaces import Box, Edges, Region
 from zonal.tree import Tree, reversed_digits
 
 Noise = float | Callable[[Region], float]
@@ -80,8 +80,8 @@ class Search:
         self.tree = Tree(self.noise_of(root))
         self._tracked = [root]  # the region at each slot of the belief
         self._belief.track(feedback.footprints(self._tracked))
-        self._rows = {(0, 0): 0}
-        self._outside: dict[tuple[tuple[float, float], ...], int] = {}  # slots of regions not in the tree
+        self._rows = {root.edges: 0}
+        self._outside: dict[Edges, int] = {}  # slots of regions not in the tree
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
         self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
@@ -117,8 +117,7 @@ class Search:
 
     def row_of(self, region: Region) -> int | None:
         """Return the row of a region of the tree, None if it is not there."""
-        row = None if region.node is None else self._rows.get(region.node)
-        return row if row is not None and self.regions[row].edges == region.edges else None
+        return self._rows.get(region.edges)
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
@@ -174,12 +173,15 @@ class Search:
         row = self.row_of(region)
         slot = self._outside.get(region.edges) if row is None else int(self.tree.slot[row])
         if slot is None:
-            footprints = self._feedback.footprints([region])
-            self._belief.check(footprints, centred, variance)
-            slot = self._outside[region.edges] = self._belief.track(footprints)
+            if isinstance(self._belief, EmpiricalBelief):
+                raise InvalidInput(
+                    "StoOO learns of a region from its own measurements only, and this one is not in the tree",
+                    region.name,
+                    "Use a policy with a Gaussian belief, such as GPOO.",
+                )
+            slot = self._outside[region.edges] = self._belief.track(self._feedback.footprints([region]))
             self._tracked.append(region)
-        else:
-            self._belief.check(slot, centred, variance)
+        self._belief.check(slot, centred, variance)
         self._observe(slot, reward, sem, variance)
 
     def bar(self, row: int) -> None:
@@ -198,6 +200,16 @@ class Search:
     def recommend(self) -> int:
         """Return the row to recommend."""
         return self._rules.recommend(self.tree)
+
+    def advantage(self, one: int, other: int) -> float:
+        """Return by how many standard deviations one node's average exceeds another's."""
+        rows = np.array([one, other])
+        joint = self._belief.covariance(self.tree.slot[rows])
+        difference = float(self.tree.mean[one] - self.tree.mean[other])
+        variance = max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0)
+        if variance == 0:
+            return math.inf if difference > 0 else 0.0
+        return difference / math.sqrt(variance)
 
     def predict(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of any regions' averages."""
@@ -322,7 +334,7 @@ class Search:
             indices = []
             for child in family:
                 assert child.node is not None
-                self._rows[child.node] = len(self.regions)
+                self._rows[child.edges] = len(self.regions)
                 self.regions.append(child)
                 indices.append(child.node[1])
             tree.add_children(row, indices, noise, range(first, first + len(family)))

@@ -20,6 +20,7 @@ from zonal.errors import InvalidInput, finite_number, positive_number, whole_num
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
+Edges = tuple[tuple[float, float], ...]
 T = TypeVar("T")
 
 ROUNDING = 1e-9  # of a width: differences below it are rounding, not intent
@@ -60,7 +61,7 @@ class Region:
     space: Box = field(repr=False)
     offset: tuple[float, ...]  # of the centre from the space's lower corner: no digits lost far from 0
     sizes: tuple[float, ...]
-    edges: tuple[tuple[float, float], ...] = field(repr=False)
+    edges: Edges = field(repr=False)
     node: Node | None = None
     feedback: Viewer | None = field(default=None, repr=False)
     parts: tuple[int, ...] | None = field(default=None, repr=False)  # which part of each axis a cell is

@@ -30,6 +30,7 @@ Ints = NDArray[np.intp]
 SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
 KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as known
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
+MISFIT = 1e-3  # of the prior std: a value this far from what is known does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
 JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 
@@ -60,14 +61,16 @@ class GaussianBelief:
 
     Attributes
     ----------
-    jitters, clamped : int
-        How often jitter had to be added, and how many variances were raised to zero.
+    jitters, clamped, ignored : int
+        How often jitter had to be added, how many variances were raised to zero, and how many measurements
+        did not fit what was known to within rounding.
     """
 
     def __init__(self, covariance: Covariance) -> None:
         self._covariance = covariance
         self.jitters = 0
         self.clamped = 0
+        self.ignored = 0
         self.size = 0  # m, tracked footprints
         self._rows = 0  # t, rows of the factor
         self._V = np.zeros((128, 256))
@@ -77,6 +80,7 @@ class GaussianBelief:
         self._mean = np.zeros(256)
         self._var = np.zeros(256)
         self._prior = np.zeros(256)
+        self._exact: dict[int, float] = {}  # slot -> reward measured without noise
         self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
         self._record_var = np.zeros(128)  # 1 / p, with p the precision of its measurements
         self._record_mean = np.zeros(128)  # precision-weighted mean reward
@@ -111,29 +115,15 @@ class GaussianBelief:
                 self._repair(new)
         return start
 
-    def check(self, where: int | Footprints, reward: float, variance: float) -> None:
-        """Complain if an exact reward contradicts what is known exactly, before anything changes.
-
-        Parameters
-        ----------
-        where : int or Footprints
-            A slot, or one footprint that is not tracked.
-        reward, variance : float
-            As for `observe`.
-        """
-        if variance > 0:
+    def check(self, slot: int, reward: float, variance: float) -> None:
+        """Complain if an exact reward contradicts an exact one of the same footprint, before anything changes."""
+        exact = self._exact.get(slot)
+        if variance > 0 or exact is None:
             return
-        if isinstance(where, int):
-            mean, known, prior = self._mean[where], self._var[where], self._prior[where]
-        else:
-            mean, known = (float(value[0]) for value in self.predict(where))
-            prior = self._covariance.outside(self._slots[:0], where)[1][0]
-        if known > KNOWN * prior:
-            return
-        if abs(reward - mean) > CONTRADICTION * math.sqrt(prior) + 1e-9 * abs(reward):
+        if abs(reward - exact) > CONTRADICTION * math.sqrt(self._prior[slot]) + 1e-9 * abs(reward):
             raise InvalidInput(
-                "a measurement without noise contradicts earlier ones of the same or other regions, which fix "
-                f"this value at {mean:.9g} from the prior mean",
+                "a measurement without noise contradicts an earlier one of the same region, which was "
+                f"{exact:.9g} from the prior mean",
                 reward,
                 "Pass a noise or sem above 0 if measurements scatter.",
             )
@@ -141,10 +131,13 @@ class GaussianBelief:
     def observe(self, slot: int, reward: float, variance: float) -> None:
         """Take in one reward, counted from the prior mean, with the given noise variance.
 
-        What is known already to within rounding is not observed again; call `check` first.
+        What is known already to within rounding changes nothing any more; call `check` first.
         """
         own = self._var[slot] + variance
+        if variance == 0:
+            self._exact.setdefault(slot, reward)
         if own <= KNOWN * self._prior[slot]:
+            self._ignore(slot, reward, variance)
             return
         self._collapse(slot, reward, variance)
         if self._rows + 1 > 2 * len(self._distinct) + SPARE_ROWS:
@@ -239,9 +232,27 @@ class GaussianBelief:
             self._record_var[record], self._record_mean[record] = variance, reward
             return
         old = self._record_var[record]
+        if old == 0:  # known exactly
+            return
         share = old / (old + variance)
         self._record_mean[record] += share * (reward - self._record_mean[record])
         self._record_var[record] = share * variance
+
+    def _ignore(self, slot: int, reward: float, variance: float) -> None:
+        """Pass over a reward of a footprint that is known to within rounding; report it if it does not fit."""
+        if slot in self._distinct:
+            self._collapse(slot, reward, variance)
+            self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
+        if abs(reward - self._mean[slot]) > MISFIT * math.sqrt(self._prior[slot]) + 8 * math.sqrt(variance):
+            if not self.ignored:
+                warnings.warn(
+                    f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly without "
+                    f"noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger noise or a "
+                    "shorter lengthscale.",
+                    NumericalWarning,
+                    stacklevel=2,
+                )
+            self.ignored += 1
 
     def _rebuild(self) -> None:
         """Factorise anew with one row for each distinct footprint."""
@@ -268,7 +279,8 @@ class GaussianBelief:
         for jitter in (0.0, *JITTERS):
             attempt = gram
             if jitter:
-                attempt = gram + np.diag(jitter * np.diag(gram))
+                added = jitter * np.diag(gram)
+                attempt = gram + np.diag(added)
                 self.jitters += 1
             factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
             if info == 0:
@@ -280,6 +292,8 @@ class GaussianBelief:
                         NumericalWarning,
                         stacklevel=2,
                     )
+                    # These measurements now count as that much noisier, so that later rows fit this factor.
+                    self._record_var[: len(gram)] += added
                 return np.asarray(factor)
         raise np.linalg.LinAlgError(f"no Cholesky factor with jitter up to {JITTERS[-1]:g}")
 

@@ -58,9 +58,12 @@ def paper_run(function: str, policy: str, s: int, budget: int, seed: list[int], 
 
 def authors_run(function: str, policy: str, s: int, budget: int, seed: list[int], arity: int = 2) -> Answer:
     """Run one algorithm as the authors' code did; return its regret at each budget."""
-    f = zn.reward_function(function, "authors")  # type: ignore[arg-type]
+    task = authors.Task(zn.reward_function(function, "authors"), s, arity)  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
-    return {"regret": authors.regrets(policy, f, s, budget, rng, arity=arity)}
+    if policy == "StoOO":  # whose width depends on the budget: a run for each
+        return {"regret": [task.regret(authors.stooo(task, n, rng).recommended[-1]) for n in range(1, budget + 1)]}
+    search = {"GPOO": authors.gpoo, "GPTree": authors.gptree}[policy]
+    return {"regret": list(task.regrets(search(task, budget, rng)))}
 
 
 def experiment(settings: Settings) -> Table:
