@@ -1,8 +1,8 @@
 """Learning the model from averages: kernel, noise and prior mean by maximum a posteriori.
 
 The marginal likelihood is that of the collapsed rewards (one line a footprint), which equals that of all rewards
-and costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike: the derivative of an
-average by the logarithm of a lengthscale is the average of another profile (`interval_means.Stretch`). Rewards
+and costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike: the derivative of
+an average by the logarithm of a lengthscale is the average of another profile (`interval_means.Stretch`). Rewards
 are standardised inside; all that goes out is in the user's units.
 
 This room knows footprints, rewards and kernels; it must not know regions, trees or policies.
@@ -27,8 +27,8 @@ from zonal.kernels import Kernel, Matern, ProductKernel
 
 Floats = NDArray[np.float64]
 
-# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
-# lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis a little over one above it.
+# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A lengthscale
+# of 1 % of an axis lies two standard deviations below the median, one of the whole axis one and a half above it.
 VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
 NOISE_PRIOR = (0.2, 1.5)
@@ -137,7 +137,6 @@ class Posterior:
         if not self.scale > 1e-12 * abs(self.shift):  # nothing but rounding varies
             self.scale = max(abs(self.shift), 1.0)
         self._y = residual / self.scale
-        self._known = data.variance / self.scale**2
         self._scatter = data.scatter / self.scale**2
         self._given = None if prior is None else prior / self.scale**2
         family = unknowns.family
@@ -163,10 +162,10 @@ class Posterior:
         covariance, slopes = self._covariance(parameters)
         if self._unknowns.noise:
             s2 = math.exp(2 * parameters[-1])
-            own = np.where(self._data.count > 0, s2 / np.maximum(self._data.count, 1), self._known)
+            own = self._own(math.sqrt(s2))
             slopes.append(np.diag(np.where(self._data.count > 0, 2 * own, 0.0)))
         else:
-            own = self._known
+            own = self._own(0.0)
         q = covariance + np.diag(own)
         factor, info = lapack.dpotrf(q, lower=1, clean=1)
         if info:
@@ -193,9 +192,13 @@ class Posterior:
         """Return the best prior mean given the other parameters, in the user's units."""
         covariance, _ = self._covariance(parameters)
         noise = math.exp(parameters[-1]) if self._unknowns.noise else 0.0
-        own = np.where(self._data.count > 0, noise**2 / np.maximum(self._data.count, 1), self._known)
+        own = self._own(noise)
         factor, _ = lapack.dpotrf(covariance + np.diag(own + 1e-10 * np.diag(covariance)), lower=1, clean=1)
         return self.shift + self.scale * self._mean(factor)[0]
+
+    def _own(self, noise: float) -> Floats:
+        """Return the noise variance of each line's mean."""
+        return self._data.noise_variance(noise * self.scale) / self.scale**2
 
     def _mean(self, factor: Floats) -> tuple[float, float]:
         """Return the prior mean at its best, and what its own prior costs."""

@@ -70,8 +70,7 @@ class Data:
 
     def noise_variance(self, noise: float) -> Floats:
         """Return the noise variance of each line's mean, if one reward has standard deviation `noise`."""
-        with np.errstate(divide="ignore"):
-            return np.where(self.count > 0, noise**2 / self.count, self.variance)
+        return np.where(self.count > 0, noise**2 / np.maximum(self.count, 1), self.variance)
 
 
 @dataclass
