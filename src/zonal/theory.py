@@ -213,7 +213,7 @@ def draw_bound(beta: float, noise: float, delta: float) -> float:
     So often, at most, is a node of depth h measured without being expanded. The measurement that expands it comes
     on top, which the lemma forgets: at the root the bound is far below 1.
     """
-    return _exp(math.log(beta) + 2 * (math.log(positive_number(noise, "noise")) - math.log(delta)))
+    return _exp(_log_draws(beta, noise, delta))
 
 
 def draw_bound_stooo(t: int, theta: float, delta: float) -> float:
@@ -243,7 +243,7 @@ def regret_depth(budget: int, beta: float, noise: float, delta: Delta, arity: in
     """
 
     def log_term(h: int) -> float:
-        return _log_nodes(delta(h), near) + math.log(arity * draw_bound(beta, noise, delta(h)))
+        return math.log(arity) + _log_nodes(delta(h), near) + _log_draws(beta, noise, delta(h))
 
     return _smallest(math.log(budget), log_term)
 
@@ -364,6 +364,10 @@ def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, o
 
 def _log_nodes(delta: float, near: NearOptimality) -> float:
     return math.log(near.C) - near.d * (math.log(3) + math.log(delta))
+
+
+def _log_draws(beta: float, noise: float, delta: float) -> float:
+    return math.log(beta) + 2 * (math.log(positive_number(noise, "noise")) - math.log(delta))
 
 
 def _smallest(log_goal: float, log_term: Callable[[int], float]) -> int:
