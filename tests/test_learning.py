@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.problems import draw, true_optimum
+from zonal.problems import Simulation, draw, true_optimum
 
 
 def bump(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-(((x[:, 0] - 0.7) / 0.1) ** 2)))
+
+
+def transformed(measure: Simulation, scale: float, offset: float) -> Callable[[zn.Region], float]:
+    return lambda region: scale * measure(region) + offset
 
 
 def test_nothing_needs_to_be_given_but_the_bounds_and_the_budget() -> None:
@@ -32,7 +37,7 @@ def test_scale_and_offset_of_the_rewards_change_nothing(scale: float, offset: fl
     for a, b in ((1.0, 0.0), (scale, offset)):
         measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
         study = zn.Study([(0, 1)], budget=80)
-        study.optimize(lambda region, a=a, b=b, measure=measure: a * measure(region) + b)
+        study.optimize(transformed(measure, a, b))
         walks.append([trial.node for trial in study.trials])
     assert walks[0] == walks[1]
 
@@ -42,7 +47,7 @@ def test_minimising_learns_the_mirrored_model() -> None:
     for sign, direction in ((1, "maximize"), (-1, "minimize")):
         measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
         study = zn.Study([(0, 1)], budget=40, direction=direction)  # type: ignore[arg-type]
-        study.optimize(lambda region, sign=sign, measure=measure: sign * measure(region))
+        study.optimize(transformed(measure, sign, 0.0))
         studies.append(study)
     up, down = studies
     assert [t.node for t in up.trials] == [t.node for t in down.trials]
@@ -133,14 +138,15 @@ def test_intervals_for_unmeasured_regions_cover_what_they_promise() -> None:
 @pytest.mark.parametrize("name", ["equal", "single", "noise", "clusters", "outlier", "constant"])
 def test_bad_data_gives_no_nonsense(name: str) -> None:
     rng = np.random.default_rng(0)
-    values = {
+    kinds: dict[str, Callable[[float], float]] = {
         "equal": lambda x: 3.0,
         "single": lambda x: 3.0,
         "constant": lambda x: 5.0 + 0.1 * rng.standard_normal(),
         "noise": lambda x: float(rng.standard_normal()),
         "clusters": lambda x: float(1e6 if x > 0.5 else 1e-3) * (1 + 0.01 * float(rng.standard_normal())),
         "outlier": lambda x: float(rng.standard_normal()) + (100.0 if rng.random() < 0.03 else 0.0),
-    }[name]
+    }
+    values = kinds[name]
     study = zn.Study([(0, 1)], budget=1 if name == "single" else 60)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)

@@ -27,8 +27,8 @@ from zonal.kernels import Kernel, Matern, ProductKernel
 
 Floats = NDArray[np.float64]
 
-# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A lengthscale
-# of 1 % of an axis lies two standard deviations below the median, one of the whole axis one and a half above it.
+# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
+# lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis one and a half above.
 VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
 NOISE_PRIOR = (0.2, 1.5)
