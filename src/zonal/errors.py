@@ -31,6 +31,16 @@ class InvalidInput(ZonalError, ValueError):
     def __init__(self, problem: str, value: object, fix: str) -> None:
         super().__init__(f"{problem}; got {value!r}. {fix}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes as the finished message: the value itself may not be able to."""
+        return _revive, (type(self), str(self))
+
+
+def _revive(kind: type[InvalidInput], message: str) -> InvalidInput:
+    error = kind.__new__(kind)
+    error.args = (message,)
+    return error
+
 
 class TrialError(ZonalError, ValueError):
     """A trial that is unknown, already told or given up."""

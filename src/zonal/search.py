@@ -19,6 +19,7 @@ from zonal.beliefs.learner import Learner
 from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
+from zonal.kernels import Kernel
 from zonal.policies import Policy, Rows, Setting
 from zonal.spaces import Box, Edges, Region
 from zonal.tree import Tree, reversed_digits
@@ -69,6 +70,7 @@ class Search:
         self._rng = rng
         self._learner = Learner(unknowns, space.widths(0), feedback.grid) if not policy.empirical else None
         self._known_mean = unknowns.mean or 0.0
+        self._given = unknowns.kernel if isinstance(unknowns.kernel, Kernel) else None
         self._bind()
         self._belief: GaussianBelief | EmpiricalBelief
         if self._learner is None:
@@ -261,7 +263,8 @@ class Search:
 
     def _bind(self) -> None:
         """Bind the policy to the model: delta and ties follow it."""
-        space, model, h_max = self._space, self.model, self._h_max
+        space, h_max = self._space, self._h_max
+        kernel = self._given if self.model is None else self.model.kernel
         widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
         self._rules = self._policy.bind(
             Setting(
@@ -269,8 +272,8 @@ class Search:
                 budget=self._budget,
                 h_max=h_max,
                 reach=widths * self._feedback.reach,
-                slopes=None if model is None else model.kernel.slopes(space.d),
-                tie=TIE * (1.0 if model is None else float(np.sqrt(model.kernel.point_variance))),
+                slopes=None if kernel is None else kernel.slopes(space.d),
+                tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
             )
         )
