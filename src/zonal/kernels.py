@@ -23,6 +23,9 @@ from zonal.interval_means import Profile
 Floats = NDArray[np.float64]
 
 
+SHORTEST = 1e-150
+
+
 class RBFProfile:
     """Squared exponential at lengthscale one: exp(-r^2 / 2)."""
 
@@ -241,6 +244,8 @@ class ProductKernel(Kernel):
                 "lengthscale must be a number or one number an axis", self.lengthscale, "Flatten it."
             )
         numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
+        if min(numbers) < SHORTEST:
+            raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
         # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
         object.__setattr__(self, "variance", float(self.variance))
         object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])

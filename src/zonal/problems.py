@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, standard_deviation
+from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
 from zonal.feedback import Feedback
 from zonal.kernels import RBF
 from zonal.spaces import Region
@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
 
-QUADRATURE = 1e-10  # relative accuracy of exact means
+QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
+PANELS = 16
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class PerWeight:
 
     def __call__(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
+        if region.weight <= 0:
+            raise InvalidInput(
+                "noise per weight has no value for a region without weight",
+                region.name,
+                "Tell its standard error: sem=...",
+            )
         return self.std / math.sqrt(region.weight)
 
 
@@ -52,6 +59,8 @@ class Simulation:
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
         if not callable(f):
             raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        if not isinstance(feedback, Feedback):
+            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         if not callable(noise):
             noise = standard_deviation(noise, "noise")
         self._f = f
@@ -87,13 +96,16 @@ class Simulation:
         return standard_deviation(noise(region), "noise") if callable(noise) else noise
 
     def _values(self, points: Floats) -> Floats:
-        values = np.asarray(self._f(points), dtype=float)
+        values = np.asarray(self._f(points))
         if values.shape != (len(points),):
             raise InvalidInput(
                 f"f must turn points of shape {points.shape} into values of shape ({len(points)},)",
                 values.shape,
                 "Vectorise f over the first axis.",
             )
+        if values.dtype.kind not in "biuf":
+            raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
+        values = values.astype(float)
         if not np.isfinite(values).all():
             where = points[~np.isfinite(values)][0]
             raise InvalidInput("f is not finite", where, "Keep the space where f is defined.")
@@ -126,7 +138,7 @@ def simulate(
     >>> round(measure.average(Box([(0, 1)]).cell((1, 1))), 4)
     0.5831
     """
-    return Simulation(f, feedback, noise, np.random.default_rng(rng))
+    return Simulation(f, feedback, noise, random_generator(rng))
 
 
 def _mean(f: Callable[[Floats], Floats], region: Region) -> float:
@@ -135,20 +147,31 @@ def _mean(f: Callable[[Floats], Floats], region: Region) -> float:
 
     low, widths = region.bounds[:, 0], region.widths
     free = np.flatnonzero(widths)
-    # Halton-like probes: how large f is decides what accuracy means where the mean is near zero.
-    probes = (np.arange(1, 65)[:, None] * np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])[None, :]) % 1.0
-    steps = np.resize(probes.T, (len(low), 64)).T
-    scale = float(np.max(np.abs(f(low + steps * widths))))
     if len(free) == 0:
         return float(f(low[None, :])[0])
+    # Panels along the first axis, so that a narrow peak is not stepped over.
+    panels = np.arange(PANELS) / PANELS
+    largest = 0.0
 
     def inside(u: Floats) -> Floats:
-        points = np.tile(low, (len(u), 1))
-        points[:, free] += u * widths[free]
-        return f(points)
+        nonlocal largest
+        points = np.repeat(np.tile(low, (len(u), 1)), PANELS, axis=0)
+        place = np.repeat(u, PANELS, axis=0)
+        place[:, 0] = (u[:, :1] / PANELS + panels).ravel()
+        points[:, free] += place * widths[free]
+        values = f(points)
+        largest = max(largest, float(np.max(np.abs(values))))
+        return np.asarray(values.reshape(len(u), PANELS).mean(axis=1))
 
+    inside(np.full((1, len(free)), 0.5))  # how large f is decides what accuracy means where the mean is near zero
     result = cubature(
-        inside, np.zeros(len(free)), np.ones(len(free)), rtol=QUADRATURE, atol=QUADRATURE * scale + 1e-300
+        inside,
+        np.zeros(len(free)),
+        np.ones(len(free)),
+        rule="gk21" if len(free) == 1 else "genz-malik",
+        rtol=QUADRATURE,
+        atol=QUADRATURE * largest + 1e-300,
+        max_subdivisions=2000,
     )
     if result.status != "converged":
         warnings.warn(
@@ -167,7 +190,7 @@ class RewardFunction:
     ----------
     name : {"f1", "f2", "f3"}
     preset : {"authors", "paper"}
-    x, y : array, shape (n,)
+    x, y : tuple of float
         The points.
     lengthscale : float
         Of the function's own RBF kernel; its variance is 0.1 and its noise variance 0.005.
@@ -175,14 +198,14 @@ class RewardFunction:
 
     name: str
     preset: str
-    x: Floats
-    y: Floats
+    x: tuple[float, ...]
+    y: tuple[float, ...]
     lengthscale: float
 
     def __call__(self, points: ArrayLike) -> Floats:
         """Return the function's values at points of shape (n, 1)."""
         kernel = RBF(0.1, self.lengthscale)
-        x = self.x[:, None]
+        x = np.array(self.x)[:, None]
         weights = np.linalg.solve(kernel(x, x) + 0.005 * np.eye(len(x)), self.y)
         return kernel(np.asarray(points, dtype=float), x) @ weights
 
@@ -207,7 +230,7 @@ def reward_function(
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
-        return RewardFunction(name, preset, x + shift, y, 0.1 if preset == "authors" else 0.05)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05)
     if name not in ("f2", "f3"):
         raise InvalidInput("name must be 'f1', 'f2' or 'f3'", name, "Choose one of the three.")
     regions = 9 if preset == "authors" else 10
@@ -216,8 +239,13 @@ def reward_function(
     x = np.concatenate([centers, centers + 2 / 3 * width, [0.95]])
     y = np.concatenate([np.full(regions, 0.1), np.full(regions, 0.2), [0.9]])
     if name == "f2":
-        return RewardFunction(name, preset, x + shift, y, 0.05)
-    return RewardFunction(name, preset, np.append(x, [0.94, 0.945]) + shift, np.append(y, [0.1, 0.2]), 0.01)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.05)
+    x, y = np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2])
+    return RewardFunction(name, preset, *_tuples(x + shift, y), 0.01)
+
+
+def _tuples(x: Floats, y: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(x.tolist()), tuple(y.tolist())
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,20 @@ class Search:
         """The prior mean, from which the table's means are counted."""
         return self._known_mean if self._learner is None else self._learner.model.mean
 
+    def complaints(self) -> list[Warning]:
+        """Return, once, what belief and learner have to say since the last time."""
+        said: list[Warning] = [*self._belief.complaints]
+        self._belief.complaints.clear()
+        if self._learner is not None:
+            said += self._learner.complaints
+            self._learner.complaints.clear()
+        return said
+
+    @property
+    def limited(self) -> bool:
+        """Whether regions may run out."""
+        return self._max_looks is not None or bool(self._barred)
+
     def noise_of(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
         noise = self._noise
@@ -153,12 +167,12 @@ class Search:
     def tell(self, row: int, reward: float, sem: float | None, t: int) -> None:
         """Take in the reward of a measurement under way; expand its node if line 6 says so."""
         tree = self.tree
-        may_split = self._may_split(row)
-        if may_split:
-            self._prepare(row)  # the user's noise function may fail: before anything changes
         slot = int(tree.slot[row])
         variance = float(tree.noise[row] if sem is None else sem) ** 2
         self._belief.check(slot, reward - self.prior_mean, variance)
+        may_split = self._may_split(row)
+        if may_split:
+            self._prepare(row)  # the user's noise function may fail: before anything changes
         self._pending.remove(row)
         self._observe(slot, reward, sem, variance)
         tree.count[row] += 1
@@ -192,6 +206,7 @@ class Search:
             return
         if self._may_split(row):
             self._expand([row])
+            self.tree.expanded[row] = self.tree.count[row] > 0
         self._barred.add(row)
         self._settle(row)
 

@@ -7,8 +7,11 @@ before the first change, so that an error leaves the study as it was.
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Mapping, Sequence
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
@@ -19,9 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.errors import (
     BudgetSpent,
+    Exhausted,
     InvalidInput,
     TrialError,
     finite_number,
+    random_generator,
     standard_deviation,
     whole_number,
 )
@@ -108,7 +113,7 @@ class Study:
     ) -> None:
         self.space = space if isinstance(space, Box) else Box(space)
         self.budget = whole_number(budget, "budget", 1)
-        if policy is not None and not hasattr(policy, "bind"):
+        if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         policy = GPOO() if policy is None else policy
         if kernel is not None and not isinstance(kernel, Kernel) and kernel not in (RBF, Matern):
@@ -127,7 +132,7 @@ class Study:
             max_looks = whole_number(max_looks, "max_looks", 1)
         self.feedback = Mean() if feedback is None else feedback
         self.direction = direction
-        self.rng = np.random.default_rng(rng)
+        self.rng = random_generator(rng)
         self.value_name = value_name
         self.value_unit = value_unit
         self._sign = 1.0 if direction == "maximize" else -1.0
@@ -210,14 +215,17 @@ class Study:
                 f"{number} more asked for, but of the budget of {self.budget} {self._told} are told and "
                 f"{len(self._asked)} under way, so {self.remaining} remain. Call extend(n) for more."
             )
+        # Where regions may run out half-way, a copy lets a batch be all or nothing.
+        before = copy.deepcopy(self._search) if number > 1 and self._search.limited else None
         batch: list[Trial] = []
         try:
             for _ in range(number):
                 batch.append(self._ask())
-        except BaseException:
+        except Exhausted:
             for trial in reversed(batch):
-                self._search.end(self._rows.pop())
+                self._rows.pop()
                 del self._trials[trial.number], self._asked[trial.number]
+            self._search = before or self._search
             raise
         return batch[0] if n is None else batch
 
@@ -255,6 +263,7 @@ class Study:
         self._failures.pop(row, None)
         del self._asked[number]
         self._outcomes[number] = _Outcome("told", float(value), spread, note)
+        self._speak()
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -272,16 +281,25 @@ class Study:
         failures = self._failures.get(row, 0) + 1
         if not retry or failures >= GIVE_UPS:
             self._search.bar(row)
-            if retry:
+            if retry and failures == GIVE_UPS:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again",
                     self._trials[number].region.name,
                     failures,
                 )
         self._failures[row] = failures
-        self._search.end(row)
-        del self._asked[number]
-        self._outcomes[number] = _Outcome("given up")
+        self._close(number, _Outcome("given up"))
+
+    def withdraw(self, trial: Trial | int) -> None:
+        """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            The trial, or its number.
+        """
+        number = self._open(trial)
+        self._close(number, _Outcome("given up"))
 
     def observe(self, region: Region | ArrayLike, value: float, sem: float | None = None) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
@@ -298,6 +316,7 @@ class Study:
         seen = self._region(region)
         reward, spread = self._reward(value, sem)
         self._search.observe(seen, reward, spread)
+        self._speak()
 
     def recommend(self) -> Recommendation:
         """Return the region to settle for now, with mean and std of its average."""
@@ -327,9 +346,11 @@ class Study:
         Prediction
             ``mean`` and ``std``: numbers for one region, arrays for several.
         """
-        several: list[Any] = [regions] if isinstance(regions, Region) else list(regions)  # type: ignore[arg-type]
-        one = isinstance(regions, Region) or (len(several) > 0 and np.ndim(several[0]) == 1)
-        listed = [self._region(region) for region in ([regions] if one else several)]
+        if isinstance(regions, Iterator):
+            regions = list(regions)
+        one = _is_one(regions)
+        several: list[Any] = [regions] if one else list(regions)  # type: ignore[arg-type]
+        listed = [self._region(region) for region in several]
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
         centred, std = self._search.predict(listed)
@@ -390,7 +411,7 @@ class Study:
             mean=found.mean,
             std=found.std,
             nfev=self._told,
-            success=not why,
+            success=not why and self._told == self.budget,
             message=message,
             study=self,
         )
@@ -443,11 +464,22 @@ class Study:
             f"{len(self._search.regions)} nodes>"
         )
 
+    def _speak(self) -> None:
+        """Pass warnings on, at the end of a step: turned into errors, they must not tear it apart."""
+        for complaint in self._search.complaints():
+            warnings.warn(complaint, stacklevel=3)
+
+    def _close(self, number: int, outcome: _Outcome) -> None:
+        """End a trial that was not told."""
+        self._search.end(self._rows[number])
+        del self._asked[number]
+        self._outcomes[number] = outcome
+
     def _open(self, trial: Trial | int) -> int:
         """Return the number of a trial that is under way, or complain."""
         number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
         ours = self._trials[number] if number < len(self._trials) else None
-        if ours is None or (isinstance(trial, Trial) and trial is not ours and trial != ours):
+        if ours is None or (isinstance(trial, Trial) and not vars(ours).items() <= vars(trial).items()):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for "
                 f"{len(self._trials)}. Pass a trial that ask() returned, or its number."
@@ -463,10 +495,24 @@ class Study:
 
     def _reward(self, value: Any, sem: Any) -> tuple[float, float | None]:
         """Return a checked value as a reward, of which more is better, and its checked standard error."""
-        number = finite_number(value, "a measured value", "Tell one finite number, or give the trial up.")
+        fix = "Tell one finite number, or give the trial up."
+        number = finite_number(value, "a measured value", fix)
+        if not math.isfinite(number - self.prior_mean):
+            raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return self._sign * number, None if sem is None else standard_deviation(sem, "sem")
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
         return self.space.region(region.bounds if isinstance(region, Region) else region, self.feedback)
+
+
+def _is_one(regions: Any) -> bool:
+    """Tell one region, or its bounds, from several."""
+    if isinstance(regions, Region) or not np.iterable(regions):
+        return True
+    first: Any = next(iter(regions), [[]])
+    if isinstance(first, Region):
+        return False
+    edge = next(iter(first), 0) if np.iterable(first) else 0
+    return isinstance(edge, str) or not np.iterable(edge)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, NumericalWarning
 from zonal.feedback import Footprints
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,7 @@ class EmpiricalBelief:
     """Mean reward and 1/T of every tracked footprint, by slot in order of tracking."""
 
     def __init__(self) -> None:
+        self.complaints: list[NumericalWarning] = []  # it never has any
         self.size = 0
         self._mean = np.zeros(256)
         self._count = np.zeros(256)

@@ -13,7 +13,6 @@ This room knows covariances and rewards, counted from the prior mean; it must no
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Protocol
 
 import numpy as np
@@ -68,6 +67,7 @@ class GaussianBelief:
 
     def __init__(self, covariance: Covariance) -> None:
         self._covariance = covariance
+        self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
         self.jitters = 0
         self.clamped = 0
         self.ignored = 0
@@ -245,12 +245,12 @@ class GaussianBelief:
             self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
         if abs(reward - self._mean[slot]) > MISFIT * math.sqrt(self._prior[slot]) + 8 * math.sqrt(variance):
             if not self.ignored:
-                warnings.warn(
-                    f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly without "
-                    f"noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger noise or a "
-                    "shorter lengthscale.",
-                    NumericalWarning,
-                    stacklevel=2,
+                self.complaints.append(
+                    NumericalWarning(
+                        f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly "
+                        f"without noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger "
+                        "noise or a shorter lengthscale."
+                    )
                 )
             self.ignored += 1
 
@@ -285,12 +285,12 @@ class GaussianBelief:
             factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
             if info == 0:
                 if jitter:
-                    warnings.warn(
-                        f"the covariance of the measurements is singular to rounding; {jitter:g} of its "
-                        "diagonal was added. Give measurements a noise above 0, or leave out regions that "
-                        "are nearly the same.",
-                        NumericalWarning,
-                        stacklevel=2,
+                    self.complaints.append(
+                        NumericalWarning(
+                            f"the covariance of the measurements is singular to rounding; {jitter:g} of its "
+                            "diagonal was added. Give measurements a noise above 0, or leave out regions that "
+                            "are nearly the same."
+                        )
                     )
                     # These measurements now count as that much noisier, so that later rows fit this factor.
                     self._record_var[: len(gram)] += added
@@ -303,11 +303,11 @@ class GaussianBelief:
         bad = int(np.count_nonzero(variance < -ROUNDING * self._prior[slots]))
         np.maximum(variance, 0.0, out=variance)
         if bad and not self.clamped:
-            warnings.warn(
-                f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is "
-                "too small for double precision. Pass a larger noise.",
-                NumericalWarning,
-                stacklevel=2,
+            self.complaints.append(
+                NumericalWarning(
+                    f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is "
+                    "too small for double precision. Pass a larger noise."
+                )
             )
         self.clamped += bad
 

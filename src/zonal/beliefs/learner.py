@@ -7,7 +7,6 @@ once more whenever a check between those finds it badly wrong. Whoever gave the 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -22,6 +21,7 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 BADLY_OFF = 4.0  # times larger than expected
+MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 LEAST = 10  # residuals, or repeats, to judge by
 
 
@@ -46,6 +46,7 @@ class Learner:
         self._grid = grid
         self._next = 1
         self._warned = False
+        self.complaints: list[ModelWarning] = []  # for whoever owns the learner to pass on when it is safe
 
     @property
     def learns(self) -> bool:
@@ -83,7 +84,8 @@ class Learner:
         """
         repeats, chi2 = self.ledger.scatter(self.model.noise)
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else 1.0
-        miss = math.sqrt(float(np.mean(np.square(residuals)))) if len(residuals) >= LEAST else 1.0
+        # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
+        miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else 1.0
         if max(scatter, miss) < BADLY_OFF:
             return False
         if not self.learns and not self._warned:
@@ -95,10 +97,10 @@ class Learner:
                     miss,
                     "kernel=None or noise=None",
                 )
-            warnings.warn(
-                f"{what} {size:.1f} times as much as the given kernel and noise imply; pass {fix} to have them "
-                "learned.",
-                ModelWarning,
-                stacklevel=2,
+            self.complaints.append(
+                ModelWarning(
+                    f"{what} {size:.1f} times as much as the given kernel and noise imply; pass {fix} to have "
+                    "them learned."
+                )
             )
         return True

@@ -37,7 +37,7 @@ class Leaves:
 
     def __post_init__(self) -> None:
         if self.level is not None:
-            whole_number(self.level, "level", 0)
+            object.__setattr__(self, "level", whole_number(self.level, "level", 0))
 
     def depth(self, arity: int, budget: int, smallest: int | None) -> int:
         """Return the depth above the leaves."""

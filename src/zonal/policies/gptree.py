@@ -49,7 +49,7 @@ class GPTree:
             positive_number(getattr(self, name), f"GPTree's {name}")
         probability(self.rho, "GPTree's rho")
         if self.h_max is not None:
-            whole_number(self.h_max, "h_max", 0)
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
     def depth(self, arity: int, budget: int, smallest: int | None) -> int:
         """Return h_max, from the theory unless given, and no deeper than nodes can be numbered."""

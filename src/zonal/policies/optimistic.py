@@ -43,7 +43,7 @@ class GPOO:
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
-        whole_number(self.h_max, "h_max", 0)
+        object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
     def depth(self, arity: int, budget: int, smallest: int | None) -> int:
         """Return h_max."""
@@ -81,7 +81,7 @@ class StoOO:
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
         if self.h_max is not None:
-            whole_number(self.h_max, "h_max", 0)
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
     def depth(self, arity: int, budget: int, smallest: int | None) -> int:
         """Return h_max, or as deep as nodes can be numbered."""
