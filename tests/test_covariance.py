@@ -262,6 +262,7 @@ def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: p
         return original(self, gap, wide_a, wide_b)
 
     monkeypatch.setattr(Averages, "__call__", counting)
+    monkeypatch.setattr("zonal.covariance.CHEAP", 0)
     kernel, _ = kernel_of("rbf", space)
     covariance = ProductCovariance(kernel, zn.Mean(), 1)
     row = [space.cell((3, index)) for index in range(space.arity**3)]

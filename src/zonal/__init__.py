@@ -5,6 +5,7 @@ from zonal.errors import (
     BudgetSpent,
     Exhausted,
     InvalidInput,
+    ModelWarning,
     NumericalWarning,
     SmoothnessWarning,
     TrialError,
@@ -13,18 +14,23 @@ from zonal.errors import (
 from zonal.feedback import Average, Center, Mean
 from zonal.kernels import RBF, Matern
 from zonal.maximize import maximize
-from zonal.policies.optimistic import GPOO
+from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
+from zonal.policies.gptree import GPTree
+from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
+from zonal.refine import PointResult
 from zonal.spaces import Box, Region
-from zonal.study import Result, Study
+from zonal.study import Study
 from zonal.theory import GeometricDelta, LipschitzDelta
-from zonal.trials import Recommendation, Trial, TrialRecord
+from zonal.trials import Recommendation, Result, Trial, TrialRecord
 
 __version__ = "0.1.0"
 
 __all__ = [
     "GPOO",
+    "GPTree",
     "RBF",
+    "UCB",
     "Average",
     "Box",
     "BudgetSpent",
@@ -35,16 +41,22 @@ __all__ = [
     "LipschitzDelta",
     "Matern",
     "Mean",
+    "ModelWarning",
     "NumericalWarning",
     "PerWeight",
     "Recommendation",
+    "PointResult",
+    "Random",
     "Region",
     "Result",
     "SmoothnessWarning",
+    "StoOO",
     "Study",
+    "Thompson",
     "Trial",
     "TrialError",
     "TrialRecord",
+    "UniformGrid",
     "ZonalError",
     "maximize",
     "reward_function",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from importlib import import_module
 from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from zonal import __version__
 from zonal.errors import ZonalError
+
+if TYPE_CHECKING:
+    from zonal.paper.results import Settings
 
 
 class _Group(click.Group):
@@ -48,3 +55,76 @@ def demo(budget: int, rng: int, out: Path) -> None:
     click.echo(finished.report())
     finished.draw(out)
     click.echo(f"picture               {out.resolve()}")
+
+
+@main.group()
+def paper() -> None:
+    """Regenerate the paper's figures and tables, and check its theory.
+
+    Finished runs are kept in the folder, so that the same command goes on where Ctrl-C stopped it.
+    """
+
+
+_EXPERIMENTS = {
+    "figure1": "A tree over its function (Figure 1).",
+    "figure2": "All quantities of two consecutive rounds (Figure 2).",
+    "regret": "Aggregated regret against budget, all algorithms (Figure 4).",
+    "benefit": "Where averages help: the third function.",
+    "heatmap": "Regret over numbers of points S and children K.",
+    "delta": "The constant c of delta, by cross-validation.",
+    "theory": "Every lemma and bound, held against simulations.",
+}
+_MODULES = {"theory": "guarantees"}
+
+
+def _experiment(name: str, settings: Settings) -> None:
+    """Run one experiment and print its table."""
+    module = import_module(f"zonal.paper.{_MODULES.get(name, name)}")
+    started = perf_counter()
+    table = module.experiment(settings)
+    click.echo(f"\n{name}: {_EXPERIMENTS.get(name, '')}\n{table.text()}")
+    click.echo(
+        f"{perf_counter() - started:.1f} s; {name}.pdf, .png, .csv and .json are in {settings.out.resolve()}"
+    )
+
+
+def _add(name: str, about: str) -> None:
+    @paper.command(name, help=about)
+    @click.option("--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Independent runs.")
+    @click.option(
+        "--budget", default=80, show_default=True, type=click.IntRange(min=2), help="Measurements a run."
+    )
+    @click.option(
+        "--preset",
+        default="authors",
+        show_default=True,
+        type=click.Choice(["authors", "paper"]),
+        help="The authors' functions and procedure, which the published pictures came from, or the paper's text.",
+    )
+    @click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything.")
+    @click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]")
+    @click.option(
+        "--out",
+        default="zonal-paper",
+        show_default=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of pictures, tables and finished runs.",
+    )
+    def command(
+        runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path
+    ) -> None:
+        from zonal.paper.results import Settings
+        from zonal.paper.runs import Interrupted
+
+        settings = Settings(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
+        try:
+            for experiment in _EXPERIMENTS if name == "all" else [name]:
+                _experiment(experiment, settings)
+        except Interrupted:
+            raise click.ClickException(
+                f"interrupted; finished runs are kept in {out}, and the same command goes on from there."
+            ) from None
+
+
+for _name, _about in {**_EXPERIMENTS, "all": "All of the above."}.items():
+    _add(_name, _about)

@@ -9,19 +9,20 @@ values, once for each new pair of intervals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.feedback import Feedback, Footprints
-from zonal.interval_means import Profile, mean_over_intervals
+from zonal.interval_means import Averaged, mean_over_intervals
 from zonal.kernels import Kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 BLOCK = 1 << 20  # kernel values in memory at once
-CHEAP = 100  # kernel values a pair, up to which computing anew is faster than remembering
+CHEAP = 1 << 16  # kernel values, up to which computing anew is faster than remembering
 EXACT_COST = 1000  # what an exact mean costs, in kernel values
 LARGEST_LAG, LARGEST_CLASS = 1 << 43, 1 << 10  # that fit into one 63-bit key together
 
@@ -31,7 +32,7 @@ class Averages:
 
     Parameters
     ----------
-    profile : Profile
+    profile : Averaged
         The kernel along the axis, at lengthscale one.
     variance : float
         The factor for all values.
@@ -39,7 +40,7 @@ class Averages:
         Where a footprint looks within its interval; None for all of it.
     """
 
-    def __init__(self, profile: Profile, variance: float, grid: Floats | None) -> None:
+    def __init__(self, profile: Averaged, variance: float, grid: Floats | None) -> None:
         self._profile = profile
         self._variance = variance
         self._exact = grid is None
@@ -78,41 +79,63 @@ class Remembered:
 
     def __init__(self, averages: Averages) -> None:
         self._averages = averages
-        self._classes: dict[float, int] = {}  # of widths
-        self._keys = np.zeros(0, dtype=np.int64)  # sorted
-        self._values = np.zeros(0)
+        self._widths = Dictionary(np.float64)  # of widths, to a number for each
+        self._values = Dictionary(np.int64)  # of keys, to averages
 
     def __call__(self, centers: Floats, widths: Floats, others: Floats, other_widths: Floats) -> Floats:
         """Return the averages between some intervals and others, shape (some, others)."""
-        gap = np.abs(centers[:, None] - others)
-        unit = 0.5 * np.minimum(widths[:, None], other_widths)
+        shape = (len(centers), len(others))
+        gap = np.abs(centers[:, None] - others).ravel()
+        wide_a, wide_b = (np.broadcast_to(w, shape).ravel() for w in (widths[:, None], other_widths))
+        unit = 0.5 * np.minimum(wide_a, wide_b)
         rounding = 4 * np.finfo(float).eps * float(others.max())
         with np.errstate(divide="ignore", invalid="ignore"):
             lag = np.rint(gap / unit)
-            on_lattice = np.abs(gap - lag * unit) <= rounding  # False for points, whose unit is 0
-        first, second = self._class(widths)[:, None], self._class(other_widths)
-        if not on_lattice.all() or lag.max() >= LARGEST_LAG or len(self._classes) > LARGEST_CLASS:
-            return self._averages(gap, widths[:, None], other_widths)
+            fits = (np.abs(gap - lag * unit) <= rounding) & (lag < LARGEST_LAG)  # no points: their unit is 0
+        numbers = [self._widths.get(w, self._number) for w in (widths, other_widths)]
+        first, second = (np.broadcast_to(number, shape).ravel() for number in (numbers[0][:, None], numbers[1]))
+        if self._widths.size > LARGEST_CLASS:
+            fits[:] = False
+        mean = np.empty(gap.size)
+        if not fits.all():
+            mean[~fits] = self._averages(gap[~fits], wide_a[~fits], wide_b[~fits])
         pair = np.minimum(first, second) * LARGEST_CLASS + np.maximum(first, second)
-        keys = (pair * LARGEST_LAG + lag.astype(np.int64)).ravel()
+        keys = pair[fits].astype(np.int64) * LARGEST_LAG + lag[fits].astype(np.int64)
+        gap, wide_a, wide_b = lag[fits] * unit[fits], wide_a[fits], wide_b[fits]  # rid of the centres' rounding
+        mean[fits] = self._values.get(keys, lambda at: self._averages(gap[at], wide_a[at], wide_b[at]))
+        return mean.reshape(shape)
+
+    def _number(self, at: Ints) -> Floats:
+        """Return numbers for widths not met before."""
+        return self._widths.size + np.arange(len(at), dtype=float)
+
+
+class Dictionary:
+    """Numbers by key, for whole arrays of keys at once."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._keys: NDArray[Any] = np.zeros(0, dtype)  # sorted
+        self._values = np.zeros(0)
+
+    @property
+    def size(self) -> int:
+        """The number of keys."""
+        return len(self._values)
+
+    def get(self, keys: NDArray[Any], compute: Callable[[Ints], Floats]) -> Floats:
+        """Return the values of `keys`; `compute` gets the positions of those that are new."""
         at = np.searchsorted(self._keys, keys)
         known = at < len(self._keys)
         known[known] = self._keys[at[known]] == keys[known]
         if not known.all():
             unknown = np.flatnonzero(~known)
             fresh, where = np.unique(keys[unknown], return_index=True)
-            row, column = np.divmod(unknown[where], len(others))
-            values = self._averages((lag * unit)[row, column], widths[row], other_widths[column])
+            values = compute(unknown[where])
             place = np.searchsorted(self._keys, fresh)
             self._keys = np.insert(self._keys, place, fresh)
             self._values = np.insert(self._values, place, values)
             at = np.searchsorted(self._keys, keys)
-        return self._values[at].reshape(gap.shape)
-
-    def _class(self, widths: Floats) -> NDArray[np.int64]:
-        """Return a number for each width, the same for equal widths."""
-        classes = self._classes
-        return np.array([classes.setdefault(width, len(classes)) for width in widths.tolist()])
+        return self._values[at]
 
 
 class _Axis:
@@ -120,7 +143,7 @@ class _Axis:
 
     def __init__(self, averages: Averages, lengthscale: float) -> None:
         self._averages = averages
-        self._remembered = Remembered(averages) if averages.cost > CHEAP else None
+        self._remembered = Remembered(averages)
         self._scale = 1 / lengthscale
         self._numbers: dict[tuple[float, float], int] = {}
         self._centers = np.zeros(128)  # in lengthscales
@@ -160,10 +183,15 @@ class _Axis:
         scaled = widths * self._scale
         return self._averages(np.zeros(len(widths)), scaled, scaled)
 
+    def among(self, centers: Floats, widths: Floats) -> Floats:
+        """Return averages between all pairs of the given intervals."""
+        center, width = centers * self._scale, widths * self._scale
+        return self._averages(center[:, None] - center, width[:, None], width)
+
     def _cross(self, centers: Floats, widths: Floats) -> Floats:
         size = len(self._numbers)
         others, other_widths = self._centers[:size], self._widths[:size]
-        if self._remembered is not None:
+        if len(centers) * size * self._averages.cost > CHEAP:
             return self._remembered(centers, widths, others, other_widths)
         return self._averages(centers[:, None] - others, widths[:, None], other_widths)
 
@@ -236,6 +264,11 @@ class ProductCovariance:
             lambda axis, j: axis.cross(centers[j], widths[j]).take(self._numbers[j, some], axis=1)
         )
         return cross.T, self._combine(lambda axis, j: axis.own(widths[j]))
+
+    def among(self, footprints: Footprints) -> Floats:
+        """Return the covariance matrix of footprints that are not entered."""
+        centers, widths = footprints.centers.T, footprints.widths.T
+        return self._combine(lambda axis, j: axis.among(centers[j], widths[j]))
 
     def _combine(self, part: Callable[[_Axis, int], Floats]) -> Floats:
         """Multiply over axes and add over terms."""

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from zonal.feedback import Average
 from zonal.kernels import RBF
 from zonal.policies.optimistic import GPOO
-from zonal.problems import RewardFunction, Simulation, reward_function, simulate
+from zonal.problems import RewardFunction, Simulation, aggregated_regret, grid_optimum, reward_function, simulate
 from zonal.study import Study
 from zonal.theory import GeometricDelta
 
@@ -46,14 +46,15 @@ class Demonstration:
         rivals = (space.cell((depth, index)) for index in range(space.arity**depth))
         best = max(rivals, key=self.instrument.average)
         true, top = self.instrument.average(found.region), self.instrument.average(best)
-        x_star, f_star = self.function.grid_optimum()
+        x_star, f_star = grid_optimum(self.function)
+        regret = aggregated_regret(self.instrument, found.region, f_star)
         return "\n".join(
             [
                 f"region found          {found.region.name}  (depth {depth} of the tree)",
                 f"its average           {found.mean:.4f} +- {found.std:.4f} believed, {true:.4f} in truth",
                 f"true best average     {top:.4f}, over {best.name}, among the {space.arity**depth} regions of"
                 " this depth",
-                f"aggregated regret     {f_star - true:.4f}  (f* = {f_star:.4f} at x = {x_star:.4f})",
+                f"aggregated regret     {regret:.4f}  (f* = {f_star:.4f} at x = {x_star:.4f})",
                 f"time of the search    {1000 * self.seconds:.1f} ms for {self.study.told} measurements",
             ]
         )

@@ -10,6 +10,10 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
+LARGEST_STD = 1e150
+
 
 class ZonalError(Exception):
     """Base of all errors that Zonal raises on purpose."""
@@ -58,6 +62,10 @@ class NumericalWarning(UserWarning):
     """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
 
 
+class ModelWarning(UserWarning):
+    """The given kernel or noise does not fit the measurements."""
+
+
 class SmoothnessWarning(UserWarning):
     """A delta that grows with depth, which Assumption 3 of the paper rules out."""
 
@@ -65,6 +73,8 @@ class SmoothnessWarning(UserWarning):
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
     """Return `value` as a float, or complain that it is not one finite real number."""
     if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
+        raise InvalidInput(f"{name} must be a single number", value, fix)
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
         raise InvalidInput(f"{name} must be a single number", value, fix)
     try:
         number = float(value)
@@ -89,6 +99,8 @@ def standard_deviation(value: Any, name: str) -> float:
     number = finite_number(value, name, fix)
     if number < 0:
         raise InvalidInput(f"{name} must not be negative", value, fix)
+    if number > LARGEST_STD:
+        raise InvalidInput(f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
     return number
 
 
@@ -113,3 +125,11 @@ def whole_number(value: Any, name: str, least: int) -> int:
     if number < least:
         raise InvalidInput(f"{name} must be at least {least}", value, fix)
     return number
+
+
+def random_generator(rng: Any) -> np.random.Generator:
+    """Return a random generator from a seed, a generator or None, or complain."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InvalidInput("rng must be a seed or a generator", rng, "Pass a whole number of 0 or more.") from None

@@ -23,12 +23,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
 
-class Profile(Protocol):
-    """A stationary kernel of one axis at lengthscale one; all but `value` are for r >= 0 only."""
-
-    @property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
+class Averaged(Protocol):
+    """An even function of the distance that can be averaged; all but `value` are for r >= 0 only."""
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
@@ -43,13 +39,53 @@ class Profile(Protocol):
         """Return K2 less its linear part: the part that decays."""
 
 
-def mean_over_intervals(profile: Profile, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+class Profile(Averaged, Protocol):
+    """A stationary kernel of one axis at lengthscale one."""
+
+    @property
+    def slope_variance(self) -> float | None:
+        """Variance of the derivative of a draw, None if it has none."""
+
+    def decay(self, r: Floats) -> Floats:
+        """Return what K1 lacks to its limit."""
+
+    def stretch(self, r: Floats) -> Floats:
+        """Return -r times the derivative of `value`: how it grows with the logarithm of the lengthscale."""
+
+
+class Stretch:
+    """The derivative of a profile by the logarithm of its lengthscale, itself a profile to average.
+
+    By parts, the integral of ``stretch`` is ``K1 - r value`` and the integral of that ``2 K2 - r K1``.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._of = profile
+
+    def value(self, r: Floats) -> Floats:
+        """Return the derivative at distance `r`, of either sign."""
+        return self._of.stretch(r)
+
+    def first(self, r: Floats) -> Floats:
+        """Return the integral of `value` from 0 to `r`."""
+        return self._of.first(r) - r * self._of.value(r)
+
+    def second(self, r: Floats) -> Floats:
+        """Return the integral of `first` from 0 to `r`."""
+        return 2 * self._of.second(r) - r * self._of.first(r)
+
+    def tail(self, r: Floats) -> Floats:
+        """Return `second` less its linear part."""
+        return 2 * self._of.tail(r) + r * self._of.decay(r)
+
+
+def mean_over_intervals(profile: Averaged, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
     """Return the mean of the profile over pairs of intervals.
 
     Parameters
     ----------
-    profile : Profile
-        The kernel along this axis.
+    profile : Averaged
+        The kernel along this axis, or another function of the distance.
     gap : array
         Distance between the two centres, of either sign.
     wide_a, wide_b : array
@@ -78,7 +114,7 @@ def _pieces(edges: Floats) -> tuple[Floats, Floats]:
     return nodes.reshape(shape), weights.reshape(shape)
 
 
-def _both_narrow(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _both_narrow(profile: Averaged, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the profile against the density of the difference of two uniforms, a trapezoid."""
     half, flat = (wide + narrow) / 2, (wide - narrow) / 2
     kink = np.clip(-gap, -half, half)  # the profile is not smooth at distance 0
@@ -91,7 +127,7 @@ def _both_narrow(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) ->
     return np.where(wide > 0, mean, profile.value(gap))
 
 
-def _both_wide(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _both_wide(profile: Averaged, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Evaluate the closed form; for disjoint intervals the linear parts of K2 cancel exactly."""
     half, flat = (wide + narrow) / 2, (wide - narrow) / 2
     apart = gap >= half
@@ -102,7 +138,7 @@ def _both_wide(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> F
     return mean / (wide * narrow)
 
 
-def _mixed(profile: Profile, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _mixed(profile: Averaged, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
     scale = np.maximum(narrow, np.finfo(float).tiny)
     with np.errstate(over="ignore"):  # for a point any break will do

@@ -23,6 +23,9 @@ from zonal.interval_means import Profile
 Floats = NDArray[np.float64]
 
 
+SHORTEST = 1e-150
+
+
 class RBFProfile:
     """Squared exponential at lengthscale one: exp(-r^2 / 2)."""
 
@@ -47,9 +50,18 @@ class RBFProfile:
 
     def tail(self, r: Floats) -> Floats:
         """Return K2 less its linear part."""
+        return self.value(r) - r * self.decay(r)
+
+    def decay(self, r: Floats) -> Floats:
+        """Return what K1 lacks to its limit."""
         from scipy.special import erfc
 
-        return np.asarray(self.value(r) - r * self._C * erfc(r / math.sqrt(2)))
+        return np.asarray(self._C * erfc(r / math.sqrt(2)))
+
+    def stretch(self, r: Floats) -> Floats:
+        """Return -r times the derivative of `value`."""
+        square = np.multiply(r, r)
+        return square * np.exp(-0.5 * square)
 
 
 class Matern12Profile:
@@ -72,6 +84,15 @@ class Matern12Profile:
     def tail(self, r: Floats) -> Floats:
         """Return K2 less its linear part."""
         return np.exp(-r)
+
+    def decay(self, r: Floats) -> Floats:
+        """Return what K1 lacks to its limit."""
+        return np.exp(-r)
+
+    def stretch(self, r: Floats) -> Floats:
+        """Return -r times the derivative of `value`."""
+        r = np.abs(r)
+        return r * np.exp(-r)
 
 
 class Matern32Profile:
@@ -100,6 +121,16 @@ class Matern32Profile:
         s = self._ROOT * r
         return (3 + s) * np.exp(-s) / 3
 
+    def decay(self, r: Floats) -> Floats:
+        """Return what K1 lacks to its limit."""
+        s = self._ROOT * r
+        return (2 + s) * np.exp(-s) / self._ROOT
+
+    def stretch(self, r: Floats) -> Floats:
+        """Return -r times the derivative of `value`."""
+        s = self._ROOT * np.abs(r)
+        return s * s * np.exp(-s)
+
 
 class Matern52Profile:
     """Matern 5/2 at lengthscale one: (1 + s + s^2 / 3) exp(-s), s = sqrt(5) r."""
@@ -126,6 +157,16 @@ class Matern52Profile:
         """Return K2 less its linear part."""
         s = self._ROOT * r
         return (15 + 7 * s + s * s) * np.exp(-s) / 15
+
+    def decay(self, r: Floats) -> Floats:
+        """Return what K1 lacks to its limit."""
+        s = self._ROOT * r
+        return (8 + 5 * s + s * s) * np.exp(-s) / (3 * self._ROOT)
+
+    def stretch(self, r: Floats) -> Floats:
+        """Return -r times the derivative of `value`."""
+        s = self._ROOT * np.abs(r)
+        return s * s * (1 + s) * np.exp(-s) / 3
 
 
 class Kernel:
@@ -203,6 +244,8 @@ class ProductKernel(Kernel):
                 "lengthscale must be a number or one number an axis", self.lengthscale, "Flatten it."
             )
         numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
+        if min(numbers) < SHORTEST:
+            raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
         # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
         object.__setattr__(self, "variance", float(self.variance))
         object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])

@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from zonal.run import Callback, Measure
-from zonal.study import Result, SpaceLike, Study
+from zonal.study import SpaceLike, Study
+from zonal.trials import Result
 
 
 def maximize(
@@ -52,7 +53,7 @@ def maximize(
     study = Study(space, budget=budget, **settings)
     try:
         return study.optimize(measure, executor, workers=workers, callback=callback, progress=progress)
-    except Exception as error:
+    except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
         if study.told:
             error.add_note(f"{study.told} measurements were told before; they are in this error's .study.")

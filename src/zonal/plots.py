@@ -5,7 +5,8 @@ Colours are Okabe and Ito's, which colour-blind readers can tell apart, and diff
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,36 @@ from zonal.errors import InvalidInput
 from zonal.study import Study
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@contextmanager
+def column_width() -> Iterator[None]:
+    """Draw and save within this context for fonts and lines that suit a printed column, 3.3 or 7 inches wide."""
+    from matplotlib import rc_context
+
+    small = {
+        "font.size": 8,
+        "axes.titlesize": 8,
+        "axes.labelsize": 8,
+        "legend.fontsize": 8,
+        "xtick.labelsize": 7.5,
+        "ytick.labelsize": 7.5,
+        "axes.linewidth": 0.6,
+    }
+    with rc_context(small):  # type: ignore[arg-type]
+        yield
+
+
+def rim(line: Artist, width: float = 3.2) -> None:
+    """Give a line a white rim, so that it stands out from bands in grey too."""
+    from matplotlib.patheffects import withStroke
+
+    line.set_path_effects([withStroke(linewidth=width, foreground="white")])
 
 
 def plot_cells(study: Study, ax: Axes, f: Function | None = None) -> Axes:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, standard_deviation
+from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
 from zonal.feedback import Feedback
 from zonal.kernels import RBF
 from zonal.spaces import Region
@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
 
-QUADRATURE = 1e-10  # relative accuracy of exact means
+QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
+PANELS = 16
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class PerWeight:
 
     def __call__(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
+        if region.weight <= 0:
+            raise InvalidInput(
+                "noise per weight has no value for a region without weight",
+                region.name,
+                "Tell its standard error: sem=...",
+            )
         return self.std / math.sqrt(region.weight)
 
 
@@ -52,6 +59,8 @@ class Simulation:
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
         if not callable(f):
             raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        if not isinstance(feedback, Feedback):
+            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         if not callable(noise):
             noise = standard_deviation(noise, "noise")
         self._f = f
@@ -87,13 +96,16 @@ class Simulation:
         return standard_deviation(noise(region), "noise") if callable(noise) else noise
 
     def _values(self, points: Floats) -> Floats:
-        values = np.asarray(self._f(points), dtype=float)
+        values = np.asarray(self._f(points))
         if values.shape != (len(points),):
             raise InvalidInput(
                 f"f must turn points of shape {points.shape} into values of shape ({len(points)},)",
                 values.shape,
                 "Vectorise f over the first axis.",
             )
+        if values.dtype.kind not in "biuf":
+            raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
+        values = values.astype(float)
         if not np.isfinite(values).all():
             where = points[~np.isfinite(values)][0]
             raise InvalidInput("f is not finite", where, "Keep the space where f is defined.")
@@ -126,7 +138,7 @@ def simulate(
     >>> round(measure.average(Box([(0, 1)]).cell((1, 1))), 4)
     0.5831
     """
-    return Simulation(f, feedback, noise, np.random.default_rng(rng))
+    return Simulation(f, feedback, noise, random_generator(rng))
 
 
 def _mean(f: Callable[[Floats], Floats], region: Region) -> float:
@@ -135,20 +147,31 @@ def _mean(f: Callable[[Floats], Floats], region: Region) -> float:
 
     low, widths = region.bounds[:, 0], region.widths
     free = np.flatnonzero(widths)
-    # Halton-like probes: how large f is decides what accuracy means where the mean is near zero.
-    probes = (np.arange(1, 65)[:, None] * np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])[None, :]) % 1.0
-    steps = np.resize(probes.T, (len(low), 64)).T
-    scale = float(np.max(np.abs(f(low + steps * widths))))
     if len(free) == 0:
         return float(f(low[None, :])[0])
+    # Panels along the first axis, so that a narrow peak is not stepped over.
+    panels = np.arange(PANELS) / PANELS
+    largest = 0.0
 
     def inside(u: Floats) -> Floats:
-        points = np.tile(low, (len(u), 1))
-        points[:, free] += u * widths[free]
-        return f(points)
+        nonlocal largest
+        points = np.repeat(np.tile(low, (len(u), 1)), PANELS, axis=0)
+        place = np.repeat(u, PANELS, axis=0)
+        place[:, 0] = (u[:, :1] / PANELS + panels).ravel()
+        points[:, free] += place * widths[free]
+        values = f(points)
+        largest = max(largest, float(np.max(np.abs(values))))
+        return np.asarray(values.reshape(len(u), PANELS).mean(axis=1))
 
+    inside(np.full((1, len(free)), 0.5))  # how large f is decides what accuracy means where the mean is near zero
     result = cubature(
-        inside, np.zeros(len(free)), np.ones(len(free)), rtol=QUADRATURE, atol=QUADRATURE * scale + 1e-300
+        inside,
+        np.zeros(len(free)),
+        np.ones(len(free)),
+        rule="gk21" if len(free) == 1 else "genz-malik",
+        rtol=QUADRATURE,
+        atol=QUADRATURE * largest + 1e-300,
+        max_subdivisions=2000,
     )
     if result.status != "converged":
         warnings.warn(
@@ -167,7 +190,7 @@ class RewardFunction:
     ----------
     name : {"f1", "f2", "f3"}
     preset : {"authors", "paper"}
-    x, y : array, shape (n,)
+    x, y : tuple of float
         The points.
     lengthscale : float
         Of the function's own RBF kernel; its variance is 0.1 and its noise variance 0.005.
@@ -175,27 +198,20 @@ class RewardFunction:
 
     name: str
     preset: str
-    x: Floats
-    y: Floats
+    x: tuple[float, ...]
+    y: tuple[float, ...]
     lengthscale: float
 
     def __call__(self, points: ArrayLike) -> Floats:
         """Return the function's values at points of shape (n, 1)."""
         kernel = RBF(0.1, self.lengthscale)
-        x = self.x[:, None]
+        x = np.array(self.x)[:, None]
         weights = np.linalg.solve(kernel(x, x) + 0.005 * np.eye(len(x)), self.y)
         return kernel(np.asarray(points, dtype=float), x) @ weights
 
-    def grid_optimum(self, points: int = 1000) -> tuple[float, float]:
-        """Return x* and f* on a grid over [0, 1], as the paper finds them."""
-        grid = np.linspace(0, 1, points)
-        values = self(grid[:, None])
-        top = int(np.argmax(values))
-        return float(grid[top]), float(values[top])
-
 
 def reward_function(
-    name: Literal["f1", "f2", "f3"], preset: Literal["authors", "paper"] = "authors"
+    name: Literal["f1", "f2", "f3"], preset: Literal["authors", "paper"] = "authors", shift: float = 0.0
 ) -> RewardFunction:
     """Return one of the paper's three reward functions on [0, 1].
 
@@ -205,13 +221,16 @@ def reward_function(
         f1 and f2 are the two of the regret comparison, f3 the one that shows the benefit of averages.
     preset : {"authors", "paper"}
         As the authors' code defines them, or as the text does (docs/fidelity.md, rows 8 to 11).
+    shift : float
+        By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
+        hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
     """
     if preset not in ("authors", "paper"):
         raise InvalidInput("preset must be 'authors' or 'paper'", preset, "Choose one of the two.")
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
-        return RewardFunction(name, preset, x, y, 0.1 if preset == "authors" else 0.05)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05)
     if name not in ("f2", "f3"):
         raise InvalidInput("name must be 'f1', 'f2' or 'f3'", name, "Choose one of the three.")
     regions = 9 if preset == "authors" else 10
@@ -220,5 +239,83 @@ def reward_function(
     x = np.concatenate([centers, centers + 2 / 3 * width, [0.95]])
     y = np.concatenate([np.full(regions, 0.1), np.full(regions, 0.2), [0.9]])
     if name == "f2":
-        return RewardFunction(name, preset, x, y, 0.05)
-    return RewardFunction(name, preset, np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2]), 0.01)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.05)
+    x, y = np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2])
+    return RewardFunction(name, preset, *_tuples(x + shift, y), 0.01)
+
+
+def _tuples(x: Floats, y: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(x.tolist()), tuple(y.tolist())
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A function drawn from a Gaussian process on an interval. Made by `draw`."""
+
+    frequencies: Floats
+    cosines: Floats
+    sines: Floats
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the function's values at points of shape (n, 1)."""
+        phase = np.asarray(points, dtype=float)[:, :1] * self.frequencies
+        return np.cos(phase) @ self.cosines + np.sin(phase) @ self.sines
+
+
+def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Draw:
+    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
+
+    The RBF's spectrum is Gaussian and f a random Fourier series whose period is so much longer than the interval
+    that nothing of the next period is felt.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    low, high : float
+        Where the function will be used.
+    rng : int or Generator, optional
+        Where the randomness comes from.
+    """
+    lengthscale = float(kernel.lengthscales(1)[0])
+    step = 2 * math.pi / (high - low + 10 * lengthscale)
+    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1)
+    density = lengthscale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (lengthscale * frequencies) ** 2)
+    power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
+    power[0] /= 2
+    noise = np.random.default_rng(rng).standard_normal((2, len(frequencies)))
+    cosines, sines = np.sqrt(power) * noise
+    return Draw(np.asarray(frequencies), cosines, sines)
+
+
+def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
+    grid = np.linspace(0, 1, points)
+    values = np.asarray(f(grid[:, None]))
+    top = int(np.argmax(values))
+    return float(grid[top]), float(values[top])
+
+
+def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1], refined from a fine grid by bounded minimisation."""
+    from scipy.optimize import minimize_scalar
+
+    x, best = grid_optimum(f, points)
+    step = 1 / (points - 1)
+    found = minimize_scalar(
+        lambda z: -float(np.asarray(f(np.array([[z]])))[0]),
+        bounds=(max(0.0, x - step), min(1.0, x + step)),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return (float(found.x), -float(found.fun)) if -found.fun > best else (x, best)
+
+
+def simple_regret(f: Function, x: ArrayLike, f_star: float) -> float:
+    """Return f* - f(x) for a recommended point (Definition 1)."""
+    return f_star - float(np.asarray(f(np.atleast_2d(np.asarray(x, dtype=float))))[0])
+
+
+def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
+    """Return f* less the true average over a recommended region (Definition 2)."""
+    return f_star - instrument.average(region)

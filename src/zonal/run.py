@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import Exhausted, InvalidInput, whole_number
 from zonal.problems import Simulation
 from zonal.spaces import Region
 from zonal.trials import Trial
@@ -36,7 +36,10 @@ class Driven(Protocol):
         """Take in a measurement."""
 
     def give_up(self, trial: Trial) -> None:
-        """Take a trial back."""
+        """Take back a trial that failed."""
+
+    def withdraw(self, trial: Trial) -> None:
+        """Take back a trial that was not tried."""
 
 
 def drive(
@@ -48,7 +51,7 @@ def drive(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> str:
-    """Measure until the budget is spent, and return why it ended: "" for the budget.
+    """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
 
     Parameters
     ----------
@@ -68,6 +71,8 @@ def drive(
     if not callable(measure):
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     if executor is None:
+        if workers is not None:
+            raise InvalidInput("workers need an executor", workers, "Pass executor= too, or leave workers out.")
         workers = 1
     elif workers is None:
         workers = getattr(executor, "_max_workers", None)
@@ -82,13 +87,16 @@ def drive(
 
 def _alone(study: Driven, measure: Measure, callback: Callback | None, bar: _Bar, ctrl_c: _CtrlC) -> str:
     while study.remaining and not ctrl_c.pressed:
-        trial = study.ask()
+        try:
+            trial = study.ask()
+        except Exhausted as error:
+            return str(error)
         try:
             with ctrl_c.may_interrupt:
                 value = measure(trial.region)
             study.tell(trial, value)
         except KeyboardInterrupt:
-            study.give_up(trial)
+            study.withdraw(trial)
             return INTERRUPTED
         except BaseException:
             study.give_up(trial)
@@ -109,40 +117,54 @@ def _shared(
     ctrl_c: _CtrlC,
 ) -> str:
     under_way: dict[Future[float], Trial] = {}
-    why, failure = "", None
+    why = ""
+    failure: Exception | None = None
     try:
         while under_way or (study.remaining and not why):
-            while study.remaining and len(under_way) < workers and not why:
-                trial = study.ask()
-                under_way[executor.submit(_measure, measure, trial)] = trial
+            try:
+                while study.remaining and len(under_way) < workers and not why:
+                    _submit(study, measure, executor, under_way)
+            except Exhausted as error:
+                why = str(error)
+                continue
+            except Exception as error:  # as below
+                failure, why = failure or error, STOPPED
+                continue
             with ctrl_c.may_interrupt:
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=lambda one: under_way[one].number):
-                trial = under_way[future]
+                trial = under_way.pop(future)
                 try:
                     study.tell(trial, future.result())
-                except Exception as error:  # finish what is under way first: nothing measured is lost
-                    failure = failure or error
-                    why = STOPPED
+                except Exception as error:  # what is under way is waited for first: nothing measured is lost
+                    study.give_up(trial)
+                    failure, why = failure or error, STOPPED
                     continue
-                del under_way[future]
                 bar.step()
                 if _stopped(study, trial, callback):
                     why = STOPPED
-            if failure:
-                for future in done & set(under_way):
-                    study.give_up(under_way.pop(future))
-            if ctrl_c.pressed:
-                raise KeyboardInterrupt
     except KeyboardInterrupt:
         why = INTERRUPTED
     finally:
         for future, trial in under_way.items():
-            future.cancel()
-            study.give_up(trial)
+            if future.done() and not future.cancelled() and future.exception() is None:
+                study.tell(trial, future.result())
+            else:
+                future.cancel()
+                study.withdraw(trial)
     if failure:
         raise failure
     return why
+
+
+def _submit(study: Driven, measure: Measure, executor: Executor, under_way: dict[Future[float], Trial]) -> None:
+    """Ask for one more trial and have it measured."""
+    trial = study.ask()
+    try:
+        under_way[executor.submit(_measure, measure, trial)] = trial
+    except BaseException:
+        study.withdraw(trial)
+        raise
 
 
 INTERRUPTED = "interrupted by Ctrl-C"
@@ -195,7 +217,7 @@ class _CtrlC:
 
     def __init__(self) -> None:
         self.pressed = False
-        self.may_interrupt = _Open()
+        self.may_interrupt = _Open(self)
         self._installed = False
 
     def __enter__(self) -> _CtrlC:
@@ -216,16 +238,22 @@ class _CtrlC:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.pressed = True
         if self.may_interrupt.is_open:
+            self.may_interrupt.is_open = False  # a second press must not disturb the tidying up
             raise KeyboardInterrupt
 
 
 class _Open:
     """Open while a measurement is made."""
 
-    is_open = False
+    def __init__(self, ctrl_c: _CtrlC) -> None:
+        self._ctrl_c = ctrl_c
+        self.is_open = False
 
     def __enter__(self) -> None:
         self.is_open = True
+        if self._ctrl_c.pressed:  # before the measurement began
+            self.is_open = False
+            raise KeyboardInterrupt
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

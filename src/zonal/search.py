@@ -6,19 +6,23 @@ budgets, trial numbers or the user's units; a study does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
+from zonal.beliefs.fit import Model, Unknowns
 from zonal.beliefs.gp import GaussianBelief, Overlay
+from zonal.beliefs.learner import Learner
 from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.policies import Policy, Setting
+from zonal.policies import Policy, Rows, Setting
 from zonal.spaces import Box, Edges, Region
-from zonal.tree import Tree
+from zonal.tree import Tree, reversed_digits
 
 Noise = float | Callable[[Region], float]
 
@@ -40,13 +44,16 @@ class Search:
     def __init__(
         self,
         space: Box,
-        kernel: Kernel,
-        noise: Noise,
+        unknowns: Unknowns,
+        noise: Noise | None,
         feedback: Feedback,
         policy: Policy,
+        *,
+        budget: int,
         max_looks: int | None,
+        rng: np.random.Generator,
     ) -> None:
-        h_max = policy.h_max
+        h_max = policy.depth(space.arity, budget, space.deepest())
         if space.arity ** (h_max + 1) >= INDEX_LIMIT:
             raise InvalidInput(
                 f"a tree of arity {space.arity} has too many nodes at this depth to number them",
@@ -58,32 +65,68 @@ class Search:
         self._feedback = feedback
         self._max_looks = max_looks
         self._h_max = h_max
-        widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
-        self._rules = policy.bind(
-            Setting(
-                space.arity,
-                widths * feedback.reach,
-                kernel.slopes(space.d),
-                TIE * float(np.sqrt(kernel.point_variance)),
-            )
-        )
-        self._belief = GaussianBelief(ProductCovariance(kernel, feedback, space.d))
+        self._policy = policy
+        self._budget = budget
+        self._rng = rng
+        self._learner = Learner(unknowns, space.widths(0), feedback.grid) if not policy.empirical else None
+        self._known_mean = unknowns.mean or 0.0
+        self._given = unknowns.kernel if isinstance(unknowns.kernel, Kernel) else None
+        self._bind()
+        self._belief: GaussianBelief | EmpiricalBelief
+        if self._learner is None:
+            self._belief = EmpiricalBelief()
+        else:
+            self._belief = GaussianBelief(ProductCovariance(self._learner.model.kernel, feedback, space.d))
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
-        self._belief.track(feedback.footprints(self.regions))
+        self._tracked = [root]  # the region at each slot of the belief
+        self._belief.track(feedback.footprints(self._tracked))
         self._rows = {root.edges: 0}
         self._outside: dict[Edges, int] = {}  # slots of regions not in the tree
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
         self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
-        self._overlay: Overlay | None = None
+        self._overlay: Overlay | EmpiricalOverlay | None = None
         self._overlaid = 0
         self._refresh()
+        self._opening: list[int] = []
+        if policy.whole:
+            self._grow(h_max + 1)
+        elif self._learner is not None and self._learner.unknowns.family is not None:
+            level = self._grow(opening_level(space.arity, budget))
+            self._opening = spread_out(self.tree, level, space.arity)
+
+    @property
+    def model(self) -> Model | None:
+        """The kernel, noise and prior mean in use; None on an empirical belief."""
+        return None if self._learner is None else self._learner.model
+
+    @property
+    def prior_mean(self) -> float:
+        """The prior mean, from which the table's means are counted."""
+        return self._known_mean if self._learner is None else self._learner.model.mean
+
+    def complaints(self) -> list[Warning]:
+        """Return, once, what belief and learner have to say since the last time."""
+        said: list[Warning] = [*self._belief.complaints]
+        self._belief.complaints.clear()
+        if self._learner is not None:
+            said += self._learner.complaints
+            self._learner.complaints.clear()
+        return said
+
+    @property
+    def limited(self) -> bool:
+        """Whether regions may run out."""
+        return self._max_looks is not None or bool(self._barred)
 
     def noise_of(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
         noise = self._noise
+        if noise is None:
+            learned = None if self.model is None else self.model.noise
+            return 0.0 if learned is None else learned
         if callable(noise):
             return standard_deviation(noise(region), f"noise({region.name})")
         return noise
@@ -94,60 +137,78 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        while not np.count_nonzero(self.tree.askable):
-            self._split_by_force(t)
-        return self._rules.choose(self._seen(), t)
+        if self._opening and self._learner is not None and self._learner.ledger.total < len(self._opening):
+            left = [row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0]
+            if left:
+                return left[0]
+        while True:
+            while not np.count_nonzero(self.tree.askable):
+                self._split_by_force(t)
+            seen = self._seen()
+            row = self._rules.choose(seen, t, self._joint)
+            if not (self._rules.refines(seen, row, t) and self._may_split(row)):
+                return row
+            self._expand([row])
+            self.tree.expanded[row] = True
 
     def begin(self, row: int) -> None:
         """Note that a measurement of `row` is under way."""
         self._pending.append(row)
+        self.tree.looks[row] += 1
         self._settle(row)
 
     def end(self, row: int) -> None:
         """Note that a measurement of `row` is no longer under way."""
         self._pending.remove(row)
+        self.tree.looks[row] -= 1
         self._overlay = None
         self._settle(row)
 
-    def tell(self, row: int, reward: float, variance: float, t: int) -> None:
+    def tell(self, row: int, reward: float, sem: float | None, t: int) -> None:
         """Take in the reward of a measurement under way; expand its node if line 6 says so."""
         tree = self.tree
+        slot = int(tree.slot[row])
+        variance = float(tree.noise[row] if sem is None else sem) ** 2
+        self._belief.check(slot, reward - self.prior_mean, variance)
         may_split = self._may_split(row)
         if may_split:
             self._prepare(row)  # the user's noise function may fail: before anything changes
-        slot = int(self.tree.slot[row])
-        self._belief.check(slot, reward, variance)
         self._pending.remove(row)
-        self._observe(slot, reward, variance)
+        self._observe(slot, reward, sem, variance)
         tree.count[row] += 1
         if tree.first_child[row] < 0 and self._rules.splits(tree, row, t):
             tree.expanded[row] = True
             if may_split:
-                self._expand(row)
+                self._expand([row])
         self._settle(row)
 
-    def observe(self, region: Region, reward: float, variance: float) -> None:
+    def observe(self, region: Region, reward: float, sem: float | None) -> None:
         """Take in a measurement of any region, made outside of the search."""
+        variance = (self.noise_of(region) if sem is None else sem) ** 2
+        centred = reward - self.prior_mean
         row = self.row_of(region)
         slot = self._outside.get(region.edges) if row is None else int(self.tree.slot[row])
         if slot is None:
+            if isinstance(self._belief, EmpiricalBelief):
+                raise InvalidInput(
+                    "StoOO learns of a region from its own measurements only, and this one is not in the tree",
+                    region.name,
+                    "Use a policy with a Gaussian belief, such as GPOO.",
+                )
             slot = self._outside[region.edges] = self._belief.track(self._feedback.footprints([region]))
-        self._belief.check(slot, reward, variance)
-        self._observe(slot, reward, variance)
+            self._tracked.append(region)
+        self._belief.check(slot, centred, variance)
+        self._observe(slot, reward, sem, variance)
 
     def bar(self, row: int) -> None:
         """Never ask for this node again; its children may be asked for if it may be split."""
         if row in self._barred:
             return
         if self._may_split(row):
-            self._prepare(row)
-            self._expand(row)
+            self._expand([row])
+            self.tree.expanded[row] = self.tree.count[row] > 0
         self._barred.add(row)
         self._settle(row)
-
-    def looks(self, row: int) -> int:
-        """Return how many measurements of a node were told or are under way."""
-        return int(self.tree.count[row]) + self._pending.count(row)
 
     def bands(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return confidence and variation of every node in round `t`."""
@@ -157,14 +218,88 @@ class Search:
         """Return the row to recommend."""
         return self._rules.recommend(self.tree)
 
+    def advantage(self, one: int, other: int) -> float:
+        """Return by how many standard deviations one node's average exceeds another's."""
+        rows = np.array([one, other])
+        joint = self._belief.covariance(self.tree.slot[rows])
+        difference = float(self.tree.mean[one] - self.tree.mean[other])
+        variance = max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0)
+        if variance == 0:
+            return math.inf if difference > 0 else 0.0
+        return difference / math.sqrt(variance)
+
     def predict(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation of any regions' averages."""
+        if isinstance(self._belief, EmpiricalBelief):  # which knows nodes of the tree only
+            rows = [self.row_of(region) for region in regions]
+            if None not in rows:
+                at = np.array(rows, dtype=np.intp)
+                return self.tree.mean[at], self.tree.std[at]
         mean, variance = self._belief.predict(self._feedback.footprints(regions))
         return mean, np.sqrt(variance)
 
-    def _observe(self, slot: int, reward: float, variance: float) -> None:
-        self._belief.observe(slot, reward, variance)
+    def joint(self, regions: Sequence[Region]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return means and joint covariance of any regions' averages."""
+        if isinstance(self._belief, EmpiricalBelief):
+            raise InvalidInput(
+                "the empirical belief knows no covariances", "StoOO", "Use a policy with a Gaussian belief."
+            )
+        return self._belief.joint(self._feedback.footprints(regions))
+
+    def _observe(self, slot: int, reward: float, sem: float | None, variance: float) -> None:
+        self._belief.observe(slot, reward - self.prior_mean, variance)
+        learner = self._learner
+        if learner is not None:
+            learner.ledger.add(slot, reward, None if sem is None and self._noise is None else variance)
+            if learner.due() or (learner.checks() and learner.off(self._residuals()) and learner.learns):
+                self._learn()
         self._refresh()
+
+    def _residuals(self) -> NDArray[np.float64]:
+        assert isinstance(self._belief, GaussianBelief)
+        return self._belief.residuals()
+
+    def _learn(self) -> None:
+        """Learn the model from all rewards and build the belief anew; splits already made are facts."""
+        assert self._learner is not None
+        lines = self._learner.ledger.data()
+        footprints = self._feedback.footprints([self._tracked[slot] for slot in lines.slots])
+        kernel = self._learner.model.kernel
+        model = self._learner.learn(
+            footprints, lambda: ProductCovariance(kernel, self._feedback, self._space.d).among(footprints)
+        )
+        self._belief = GaussianBelief(ProductCovariance(model.kernel, self._feedback, self._space.d))
+        self._belief.track(self._feedback.footprints(self._tracked))
+        self._belief.load(lines.slots, lines.mean - model.mean, lines.noise_variance(model.noise or 0.0))
+        if model.noise is not None:
+            self.tree.noise[: self.tree.size] = model.noise
+            self._children.clear()  # whose noise was that of the old model
+        self._bind()
+
+    def _bind(self) -> None:
+        """Bind the policy to the model: delta and ties follow it."""
+        space, h_max = self._space, self._h_max
+        kernel = self._given if self.model is None else self.model.kernel
+        widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
+        self._rules = self._policy.bind(
+            Setting(
+                arity=space.arity,
+                budget=self._budget,
+                h_max=h_max,
+                reach=widths * self._feedback.reach,
+                slopes=None if kernel is None else kernel.slopes(space.d),
+                tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
+                rng=self._rng,
+            )
+        )
+
+    def _grow(self, level: int) -> int:
+        """Grow the whole tree down to a depth, if regions may be that small, and return the depth reached."""
+        for depth in range(level):
+            if not self._space.may_split(depth):
+                return depth
+            self._expand((self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist())
+        return level
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
@@ -189,6 +324,12 @@ class Search:
         self._overlaid = len(self._pending)
         return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot[: self.tree.size])))
 
+    def _joint(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the joint covariance of some nodes, trials under way included."""
+        return (self._overlay if self._pending and self._overlay else self._belief).covariance(
+            self.tree.slot[rows]
+        )
+
     def _may_split(self, row: int) -> bool:
         depth = int(self.tree.depth[row])
         return bool(self.tree.first_child[row] < 0) and depth <= self._h_max and self._space.may_split(depth)
@@ -200,22 +341,26 @@ class Search:
             self._children[row] = children, [self.noise_of(child) for child in children]
         return self._children[row]
 
-    def _expand(self, row: int) -> None:
-        """Partition a node (line 7)."""
-        children, noise = self._prepare(row)
-        del self._children[row]
+    def _expand(self, rows: list[int]) -> None:
+        """Partition nodes (line 7)."""
+        families = [self._prepare(row) for row in rows]
+        children = [child for family, _ in families for child in family]
         first = self._belief.track(self._feedback.footprints(children))
-        indices = []
-        for child in children:
-            assert child.node is not None
-            self._rows[child.edges] = len(self.regions)
-            self.regions.append(child)
-            indices.append(child.node[1])
-        tree = self.tree
-        new = tree.add_children(row, indices, noise, range(first, self._belief.size))
-        tree.expanded[row] = True
-        tree.mean[new] = self._belief.mean[first:]
-        tree.std[new] = np.sqrt(self._belief.variance[first:])
+        self._tracked.extend(children)
+        tree, start = self.tree, self.tree.size
+        for row, (family, noise) in zip(rows, families, strict=True):
+            indices = []
+            for child in family:
+                assert child.node is not None
+                self._rows[child.edges] = len(self.regions)
+                self.regions.append(child)
+                indices.append(child.node[1])
+            tree.add_children(row, indices, noise, range(first, first + len(family)))
+            first += len(family)
+            self._children.pop(row)
+        new = slice(start, tree.size)
+        tree.mean[new] = self._belief.mean[-len(children) :]
+        tree.std[new] = np.sqrt(self._belief.variance[-len(children) :])
         self._overlay = None
 
     def _settle(self, row: int) -> None:
@@ -223,7 +368,7 @@ class Search:
         self.tree.askable[row] = (
             self.tree.first_child[row] < 0
             and row not in self._barred
-            and (self._max_looks is None or self.looks(row) < self._max_looks)
+            and (self._max_looks is None or self.tree.looks[row] < self._max_looks)
         )
 
     def _split_by_force(self, t: int) -> None:
@@ -240,4 +385,20 @@ class Search:
                 f"none of the {len(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
                 "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
             )
-        self._expand(self._rules.urgent(self._seen(), rows, t))
+        row = self._rules.urgent(self._seen(), rows, t)
+        self._expand([row])
+        self.tree.expanded[row] = True
+
+
+def opening_level(arity: int, budget: int) -> int:
+    """Return the depth of the opening sweep: as many equal cells as a fifth of the budget allows."""
+    level = 0
+    while arity ** (level + 1) <= max(budget // 5, 2):
+        level += 1
+    return level
+
+
+def spread_out(tree: Tree, level: int, arity: int) -> list[int]:
+    """Return the nodes of a depth in an order that covers the space evenly from the start."""
+    rows = (tree.depth[: tree.size] == level).nonzero()[0].tolist()
+    return sorted(rows, key=lambda row: reversed_digits(int(tree.index[row]), arity, level))

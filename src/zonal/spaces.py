@@ -147,7 +147,7 @@ class Box:
     --------
     >>> sky = Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
     >>> sky.cell((3, 5)).name
-    'l 0..90 deg, sin_b 0..1'
+    'l 90..180 deg, sin_b -1..0'
     """
 
     bounds: tuple[tuple[float, float], ...]
@@ -191,7 +191,14 @@ class Box:
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> Region:
         """Return the region of a node of the tree."""
-        depth, index = node
+        try:
+            depth, index = (whole_number(number, "a node's depth and index", 0) for number in node)
+        except (TypeError, ValueError):
+            depth, index = -1, 0
+        if depth < 0 or index >= self.arity**depth:
+            raise InvalidInput(
+                f"a node is (depth, index) with index below {self.arity}^depth", node, "Pass for example (0, 0)."
+            )
         parts = [0] * self.d
         for level in reversed(range(depth)):  # the last digit of the index was written by the last split
             index, digit = divmod(index, self.arity)
@@ -199,7 +206,7 @@ class Box:
             parts[axis] += digit * self.arity ** (self._splits(axis, depth) - self._splits(axis, level + 1))
         intervals = [self._interval(axis, part, self._splits(axis, depth)) for axis, part in enumerate(parts)]
         offset, sizes, edges = zip(*intervals, strict=True)
-        return Region(self, offset, sizes, edges, node, feedback, tuple(parts))
+        return Region(self, offset, sizes, edges, (int(node[0]), int(node[1])), feedback, tuple(parts))
 
     def split(self, region: Region) -> tuple[Region, ...]:
         """Return the K children of a cell of the tree, in order of the coordinate."""
@@ -237,6 +244,15 @@ class Box:
         width = self.widths(depth + 1)[axis]
         return bool(width >= self.smallest[axis] * (1 - ROUNDING))
 
+    def deepest(self) -> int | None:
+        """Return the depth of the smallest cells, None if there is no smallest."""
+        if self.smallest is None:
+            return None
+        depth = 0
+        while self.may_split(depth):
+            depth += 1
+        return depth
+
     def widths(self, depth: int) -> Floats:
         """Return the widths of a cell at `depth`, shape (d,)."""
         return np.array(
@@ -257,7 +273,10 @@ class Box:
             How the region is measured; needed for its representative points.
         """
         try:
-            edges = np.array(bounds, dtype=float)
+            edges = np.array(bounds)
+            if edges.dtype.kind not in "iuf":
+                raise TypeError
+            edges = edges.astype(float)
         except (TypeError, ValueError):
             raise InvalidInput("a region's bounds must be numbers", bounds, "Pass pairs.") from None
         if edges.shape != (self.d, 2):
@@ -315,7 +334,7 @@ class Box:
                 missing = [name for name in self.names if name not in values]
                 raise InvalidInput(f"{what} must name every axis", values, f"Add {missing[0]!r}.")
             return [values.get(name, default) for name in self.names]
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
             return [values] * self.d
         listed = list(values)
         if len(listed) != self.d:
@@ -331,7 +350,7 @@ def _axes(bounds: Any) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]
     listed: list[Any] = []
     if isinstance(bounds, Mapping):
         listed = list(bounds.items())
-    elif isinstance(bounds, Iterable):
+    elif isinstance(bounds, Iterable) and getattr(bounds, "ndim", 1) > 0:
         listed = list(enumerate(bounds))
     if not listed:
         raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis.")

@@ -7,100 +7,45 @@ before the first change, so that an error leaves the study as it was.
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Mapping, Sequence
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.errors import (
     BudgetSpent,
+    Exhausted,
     InvalidInput,
     TrialError,
     finite_number,
+    random_generator,
     standard_deviation,
     whole_number,
 )
 from zonal.feedback import Feedback, Mean
-from zonal.kernels import Kernel
+from zonal.kernels import RBF, Kernel, Matern
 from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
+from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
 from zonal.spaces import Box, Region, with_feedback
 from zonal.tree import TreeTable
-from zonal.trials import Recommendation, State, Trial, TrialRecord
+from zonal.trials import Bands, Prediction, Recommendation, Result, State, Trial, TrialRecord
 
 log = logging.getLogger("zonal")
 
+CLEAR = 2.0  # standard deviations
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
-
-
-class Prediction(NamedTuple):
-    """Posterior mean and standard deviation of averages."""
-
-    mean: Any
-    std: Any
-
-
-class Bands(NamedTuple):
-    """The two kinds of doubt about a node, one entry a node, in value units.
-
-    Attributes
-    ----------
-    confidence : array
-        CI: the node's average lies this close to its posterior mean, with high probability.
-    variation : array
-        delta(depth): f varies by at most this much within the node.
-    """
-
-    confidence: NDArray[np.float64]
-    variation: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What `maximize` and `Study.optimize` return.
-
-    Attributes
-    ----------
-    region : Region
-        The recommended region.
-    x : array, shape (d,)
-        Its centre.
-    mean, std : float
-        Posterior mean and standard deviation of its average.
-    nfev : int
-        Measurements told.
-    success : bool
-        Whether the whole budget was spent.
-    message : str
-        How it ended.
-    study : Study
-        The study, to look at or to go on with.
-    """
-
-    region: Region
-    x: NDArray[np.float64]
-    mean: float
-    std: float
-    nfev: int
-    success: bool
-    message: str
-    study: Study
-
-    def __repr__(self) -> str:
-        """Return the answer, without the whole study."""
-        shown = (
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if field.name not in ("study", "region")
-        )
-        return f"Result(region={self.region.name!r}, {', '.join(shown)})"
 
 
 class _Outcome(NamedTuple):
@@ -155,7 +100,7 @@ class Study:
         space: SpaceLike,
         *,
         budget: int,
-        kernel: Kernel | None = None,
+        kernel: Spec = None,
         noise: Noise | None = None,
         mean: float | None = None,
         feedback: Feedback | None = None,
@@ -168,37 +113,42 @@ class Study:
     ) -> None:
         self.space = space if isinstance(space, Box) else Box(space)
         self.budget = whole_number(budget, "budget", 1)
-        if not isinstance(kernel, Kernel):
+        if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
+            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+        policy = GPOO() if policy is None else policy
+        if kernel is not None and not isinstance(kernel, Kernel) and kernel not in (RBF, Matern):
             raise InvalidInput(
-                "kernel must be a kernel; learning it from the measurements is not in this version",
+                "kernel must be a kernel, a kernel class or None",
                 kernel,
-                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05).",
+                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
             )
-        if noise is None:
-            raise InvalidInput(
-                "noise must be given; learning it from the measurements is not in this version",
-                noise,
-                "Pass the standard deviation of one measurement.",
-            )
-        if not callable(noise):
+        if noise is not None and not callable(noise):
             noise = standard_deviation(noise, "noise")
         if direction not in ("maximize", "minimize"):
             raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
         if feedback is not None and not isinstance(feedback, Feedback):
             raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
-        if policy is not None and not hasattr(policy, "bind"):
-            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         if max_looks is not None:
             max_looks = whole_number(max_looks, "max_looks", 1)
         self.feedback = Mean() if feedback is None else feedback
         self.direction = direction
-        self.prior_mean = finite_number(0.0 if mean is None else mean, "mean")
-        self.rng = np.random.default_rng(rng)
+        self.rng = random_generator(rng)
         self.value_name = value_name
         self.value_unit = value_unit
         self._sign = 1.0 if direction == "maximize" else -1.0
+        if mean is not None:
+            mean = self._sign * finite_number(mean, "mean")
+        elif isinstance(kernel, Kernel) or policy.empirical:
+            mean = 0.0
         self._search = Search(
-            self.space, kernel, noise, self.feedback, GPOO() if policy is None else policy, max_looks
+            self.space,
+            Unknowns(kernel, noise is None, mean),
+            noise,
+            self.feedback,
+            policy,
+            budget=self.budget,
+            max_looks=max_looks,
+            rng=self.rng,
         )
         self._trials: list[Trial] = []
         self._rows: list[int] = []  # of the trials' nodes
@@ -233,6 +183,19 @@ class Study:
         return records
 
     @property
+    def prior_mean(self) -> float:
+        """The prior mean of f, as given or learned."""
+        return self._sign * self._search.prior_mean
+
+    @property
+    def model(self) -> Model:
+        """The kernel, noise and prior mean in use, as given or learned, and how well they are known."""
+        model = self._search.model
+        if model is None:
+            raise InvalidInput("the empirical belief has no model", "StoOO", "Use a policy such as GPOO.")
+        return replace(model, mean=self._sign * model.mean)
+
+    @property
     def tree(self) -> TreeTable:
         """The tree now, as read-only arrays; means and stds are of told measurements only."""
         return self._search.tree.snapshot(self.prior_mean, self._sign)
@@ -252,14 +215,17 @@ class Study:
                 f"{number} more asked for, but of the budget of {self.budget} {self._told} are told and "
                 f"{len(self._asked)} under way, so {self.remaining} remain. Call extend(n) for more."
             )
+        # Where regions may run out half-way, a copy lets a batch be all or nothing.
+        before = copy.deepcopy(self._search) if number > 1 and self._search.limited else None
         batch: list[Trial] = []
         try:
             for _ in range(number):
                 batch.append(self._ask())
-        except BaseException:
+        except Exhausted:
             for trial in reversed(batch):
-                self._search.end(self._rows.pop())
+                self._rows.pop()
                 del self._trials[trial.number], self._asked[trial.number]
+            self._search = before or self._search
             raise
         return batch[0] if n is None else batch
 
@@ -268,7 +234,7 @@ class Study:
         row = search.choose(self._told + len(self._asked) + 1)
         region = search.regions[row]
         assert region.node is not None
-        trial = Trial(len(self._trials), region.node, region, search.looks(row) + 1)
+        trial = Trial(len(self._trials), region.node, region, int(search.tree.looks[row]) + 1)
         search.begin(row)
         self._trials.append(trial)
         self._rows.append(row)
@@ -290,13 +256,14 @@ class Study:
             Kept with the trial.
         """
         number = self._open(trial)
-        reward, variance = self._reward(value, sem, self._search.tree.noise[self._rows[number]])
+        reward, spread = self._reward(value, sem)
         row = self._rows[number]
-        self._search.tell(row, reward, variance, self._told + 1)
+        self._search.tell(row, reward, spread, self._told + 1)
         self._told += 1
         self._failures.pop(row, None)
         del self._asked[number]
-        self._outcomes[number] = _Outcome("told", float(value), None if sem is None else float(sem), note)
+        self._outcomes[number] = _Outcome("told", float(value), spread, note)
+        self._speak()
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -314,16 +281,25 @@ class Study:
         failures = self._failures.get(row, 0) + 1
         if not retry or failures >= GIVE_UPS:
             self._search.bar(row)
-            if retry:
+            if retry and failures == GIVE_UPS:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again",
                     self._trials[number].region.name,
                     failures,
                 )
         self._failures[row] = failures
-        self._search.end(row)
-        del self._asked[number]
-        self._outcomes[number] = _Outcome("given up")
+        self._close(number, _Outcome("given up"))
+
+    def withdraw(self, trial: Trial | int) -> None:
+        """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
+
+        Parameters
+        ----------
+        trial : Trial or int
+            The trial, or its number.
+        """
+        number = self._open(trial)
+        self._close(number, _Outcome("given up"))
 
     def observe(self, region: Region | ArrayLike, value: float, sem: float | None = None) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
@@ -338,9 +314,9 @@ class Study:
             Standard error of this measurement; the study's noise by default.
         """
         seen = self._region(region)
-        noise = self._search.noise_of(seen) if sem is None else 0.0
-        reward, variance = self._reward(value, sem, noise)
-        self._search.observe(seen, reward, variance)
+        reward, spread = self._reward(value, sem)
+        self._search.observe(seen, reward, spread)
+        self._speak()
 
     def recommend(self) -> Recommendation:
         """Return the region to settle for now, with mean and std of its average."""
@@ -349,6 +325,13 @@ class Study:
         assert region.node is not None
         mean = self.prior_mean + self._sign * float(tree.mean[row])
         return Recommendation(region, region.node, mean, float(tree.std[row]))
+
+    def stands_out(self) -> bool:
+        """Tell whether the recommended region is better than the space on average, by two standard deviations."""
+        best, whole = self._search.recommend(), 0
+        if best == whole:
+            return False
+        return self._search.advantage(best, whole) > CLEAR
 
     def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
@@ -363,9 +346,11 @@ class Study:
         Prediction
             ``mean`` and ``std``: numbers for one region, arrays for several.
         """
-        several: list[Any] = [regions] if isinstance(regions, Region) else list(regions)  # type: ignore[arg-type]
-        one = isinstance(regions, Region) or (len(several) > 0 and np.ndim(several[0]) == 1)
-        listed = [self._region(region) for region in ([regions] if one else several)]
+        if isinstance(regions, Iterator):
+            regions = list(regions)
+        one = _is_one(regions)
+        several: list[Any] = [regions] if one else list(regions)  # type: ignore[arg-type]
+        listed = [self._region(region) for region in several]
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
         centred, std = self._search.predict(listed)
@@ -416,17 +401,61 @@ class Study:
         """
         why = drive(self, measure, executor=executor, workers=workers, callback=callback, progress=progress)
         found = self.recommend()
-        spent = f"{self._told} of {self.budget} measurements made"
+        message = f"{self._told} of {self.budget} measurements made"
+        message = f"{why}; {message}" if why else f"the budget is spent: {message}"
+        if not self.stands_out():
+            message += "; no region stands out"
         return Result(
             region=found.region,
             x=found.region.center,
             mean=found.mean,
             std=found.std,
             nfev=self._told,
-            success=not why,
-            message=f"{why}; {spent}" if why else f"the budget is spent: {spent}",
+            success=not why and self._told == self.budget,
+            message=message,
             study=self,
         )
+
+    def refine(
+        self,
+        measure_point: MeasurePoint,
+        budget: int,
+        *,
+        noise: float | None = None,
+        points: ArrayLike | None = None,
+    ) -> PointResult:
+        """Find a good point within the recommended region, by measuring points.
+
+        Sequential halving over the region's representative points, starting from what the study knows of f there
+        (the remark under Definition 2 of the paper). The study itself does not change.
+
+        Parameters
+        ----------
+        measure_point : callable
+            Point, shape (d,), to value.
+        budget : int
+            Point measurements, at least one for each representative point.
+        noise : float, optional
+            Standard deviation of one point measurement; the study's noise by default.
+        points : array_like, shape (n, d), optional
+            Candidates; by default the region's representative points, which an exact `Mean` does not have.
+
+        Returns
+        -------
+        PointResult
+            The point, with posterior mean and standard deviation of f there.
+        """
+        region = self.recommend().region
+        candidates = np.atleast_2d(np.asarray(region.points if points is None else points, dtype=float))
+        spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
+        spread = self._search.noise_of(spots[0]) if noise is None else standard_deviation(noise, "noise")
+        centred, covariance = self._search.joint(spots)
+
+        def reward(x: NDArray[np.float64]) -> float:
+            return self._reward(measure_point(x), None)[0] - self._search.prior_mean
+
+        found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
+        return replace(found, mean=self.prior_mean + self._sign * found.mean)
 
     def __repr__(self) -> str:
         """Return what a person wants to know first."""
@@ -435,11 +464,22 @@ class Study:
             f"{len(self._search.regions)} nodes>"
         )
 
+    def _speak(self) -> None:
+        """Pass warnings on, at the end of a step: turned into errors, they must not tear it apart."""
+        for complaint in self._search.complaints():
+            warnings.warn(complaint, stacklevel=3)
+
+    def _close(self, number: int, outcome: _Outcome) -> None:
+        """End a trial that was not told."""
+        self._search.end(self._rows[number])
+        del self._asked[number]
+        self._outcomes[number] = outcome
+
     def _open(self, trial: Trial | int) -> int:
         """Return the number of a trial that is under way, or complain."""
         number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
         ours = self._trials[number] if number < len(self._trials) else None
-        if ours is None or (isinstance(trial, Trial) and trial is not ours and trial != ours):
+        if ours is None or (isinstance(trial, Trial) and not vars(ours).items() <= vars(trial).items()):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for "
                 f"{len(self._trials)}. Pass a trial that ask() returned, or its number."
@@ -453,13 +493,26 @@ class Study:
             )
         return number
 
-    def _reward(self, value: Any, sem: Any, noise: float) -> tuple[float, float]:
-        """Return a checked value as a reward, counted from the prior mean, and its noise variance."""
-        number = finite_number(value, "a measured value", "Tell one finite number, or give the trial up.")
-        spread = float(noise) if sem is None else standard_deviation(sem, "sem")
-        return self._sign * (number - self.prior_mean), spread**2
+    def _reward(self, value: Any, sem: Any) -> tuple[float, float | None]:
+        """Return a checked value as a reward, of which more is better, and its checked standard error."""
+        fix = "Tell one finite number, or give the trial up."
+        number = finite_number(value, "a measured value", fix)
+        if not math.isfinite(number - self.prior_mean):
+            raise InvalidInput("a measured value is too far from the prior mean", value, fix)
+        return self._sign * number, None if sem is None else standard_deviation(sem, "sem")
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
         return self.space.region(region.bounds if isinstance(region, Region) else region, self.feedback)
+
+
+def _is_one(regions: Any) -> bool:
+    """Tell one region, or its bounds, from several."""
+    if isinstance(regions, Region) or not np.iterable(regions):
+        return True
+    first: Any = next(iter(regions), [[]])
+    if isinstance(first, Region):
+        return False
+    edge = next(iter(first), 0) if np.iterable(first) else 0
+    return isinstance(edge, str) or not np.iterable(edge)

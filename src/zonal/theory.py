@@ -34,6 +34,11 @@ def beta_t(t: int, log_m: float, theta: float) -> float:
     return 2 * (log_m + log_pi_t(t) - math.log(theta))
 
 
+def beta_stooo(t: int, theta: float) -> float:
+    """Return 2 log(t^2 / theta), the beta_t with which AVE-StoOO's index is GPOO's (equation 8)."""
+    return 4 * math.log(t) - 2 * math.log(theta)
+
+
 def lipschitz_constants(slopes: NDArray[np.float64], h_max: int, theta: float) -> NDArray[np.float64]:
     """Return L for each axis, from the standard deviation of f's derivative along it.
 
@@ -148,3 +153,232 @@ def delta_by_depth(
     if isinstance(delta, LipschitzDelta):
         return delta.bind(reach, slopes, h_max, theta)
     return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)
+
+
+@dataclass(frozen=True)
+class NearOptimality:
+    """How fast the near-optimal part of a function shrinks (Definition 4), as `near_optimality` estimates it.
+
+    Attributes
+    ----------
+    d : float
+        The near-optimality dimension.
+    C : float
+        Its constant.
+    """
+
+    d: float
+    C: float
+
+
+def tail_rate(slope: float) -> float:
+    """Return b of Proposition 1 as 1 / s^2, s the prior standard deviation of f's derivative.
+
+    Between two fixed points f changes by a Gaussian of std at most s times their distance, so there the
+    proposition holds with this b and a = 1. Lemma 1 uses it for x*, which depends on f: a heuristic. The largest
+    slope anywhere (Assumption 2) has the same b and a larger a.
+    """
+    return 1 / slope / slope
+
+
+def smoothness_failure(L: float, b: float, h_max: int) -> float:
+    """Return a = h_max exp(-L^2 b / 2), the most with which xi_1 may fail (Lemma 1); 1 at most."""
+    z = L * math.sqrt(b)
+    return min(1.0, h_max * math.exp(-z * z / 2))
+
+
+def event_probability(a: float, theta: float) -> float:
+    """Return 1 - a - theta, the least probability of the event xi = xi_1 and xi_2 (Lemma 1); 0 at least."""
+    return max(0.0, 1 - a - theta)
+
+
+def event_probability_stooo(theta: float) -> float:
+    """Return 1 - 2 theta, the least probability of AVE-StoOO's event (first lemma of its appendix)."""
+    return max(0.0, 1 - 2 * theta)
+
+
+def near_optimal_nodes(delta: float, near: NearOptimality) -> float:
+    """Return C [3 delta(h)]^-d, the most nodes that I_h can have (Lemma 2, and its analogue for AVE-StoOO)."""
+    return _exp(_log_nodes(delta, near))
+
+
+def std_bound(count: int, noise: float) -> float:
+    """Return sigma / sqrt(T), the most a node's posterior std can be after T measurements (Proposition 2)."""
+    return noise / math.sqrt(count) if count else math.inf
+
+
+def draw_bound(beta: float, noise: float, delta: float) -> float:
+    """Return beta_t sigma^2 / delta(h)^2 (Lemma 4).
+
+    So often, at most, is a node of depth h measured without being expanded. The measurement that expands it comes
+    on top, which the lemma forgets: at the root the bound is far below 1.
+    """
+    return _exp(_log_draws(beta, noise, delta))
+
+
+def draw_bound_stooo(t: int, theta: float, delta: float) -> float:
+    """Return 2 log(t^2 / theta) / delta(h)^2, AVE-StoOO's expansion test; Lemma 4 with noise 1."""
+    return draw_bound(beta_stooo(t, theta), 1.0, delta)
+
+
+def regret_depth(budget: int, beta: float, noise: float, delta: Delta, arity: int, near: NearOptimality) -> int:
+    """Return h_N of Theorem 1, from which R_N <= 3 delta(h_N).
+
+    It is the smallest h' with ``N / beta_N <= K sum_{h <= h'} C [3 delta(h)]^-d sigma^2 / delta(h)^2``.
+
+    Parameters
+    ----------
+    budget : int
+        N.
+    beta : float
+        beta_N.
+    noise : float
+        sigma.
+    delta : callable, depth -> float
+        Decreasing (Assumption 3).
+    arity : int
+        K.
+    near : NearOptimality
+        d and C.
+    """
+
+    def log_term(h: int) -> float:
+        return math.log(arity) + _log_nodes(delta(h), near) + _log_draws(beta, noise, delta(h))
+
+    return _smallest(math.log(budget), log_term)
+
+
+def regret_depth_stooo(budget: int, theta: float, delta: Delta, arity: int, near: NearOptimality) -> int:
+    """Return h_N of AVE-StoOO's theorem: Theorem 1's with beta_N = 2 log(N^2 / theta) and noise 1."""
+    return regret_depth(budget, beta_stooo(budget, theta), 1.0, delta, arity, near)
+
+
+def counted_depth(budget: int, beta: float, noise: float, delta: Delta, arity: int, near: NearOptimality) -> int:
+    """Return the h_N for which Theorem 1's proof counts every measurement; arguments as in `regret_depth`.
+
+    The printed proof forgets the measurement that expands a node, and gives an unexpanded node of depth h + 1 the
+    draws of its parent's depth, though delta(h + 1) allows more. Counted in full, with B_h the bound of Lemma 4,
+    ``N <= sum_{h <= h'} |I_h| (B_h + 1 + K B_{h+1})``; the smallest such h' is never larger than Theorem 1's.
+    """
+
+    def log_term(h: int) -> float:
+        draws = 1 + draw_bound(beta, noise, delta(h)) + arity * draw_bound(beta, noise, delta(h + 1))
+        return _log_nodes(delta(h), near) + math.log(draws)
+
+    return _smallest(math.log(budget), log_term)
+
+
+def regret_bound(delta: Delta, depth: int) -> float:
+    """Return 3 delta(h): Theorem 1's bound at h_N; at the depth recommended, what Lemma 3 gives."""
+    return 3 * delta(depth)
+
+
+def regret_rate(budget: int, beta: float, d: float) -> float:
+    """Return [beta_N / N]^(1 / (d + 2)), the Corollary's rate for delta(h) = c rho^h."""
+    return _exp(math.log(beta / budget) / (d + 2))
+
+
+def rate_constant(noise: float, rho: float, arity: int, near: NearOptimality) -> float:
+    """Return the constant in front of the Corollary's rate, recomputed from Theorem 1 (docs/fidelity.md, row 19).
+
+    Summing the geometric series gives ``3 delta(h_N) <= 3 [3^-d K C sigma^2 / (1 - rho^(d+2))]^(1/(d+2))`` times
+    the rate; the printed constant lacks the power and the 3.
+    """
+    power = near.d + 2
+    log_inside = math.log(arity * near.C) - near.d * math.log(3) + 2 * math.log(noise) - math.log1p(-(rho**power))
+    return 3 * _exp(log_inside / power)
+
+
+def shape_constant(edge: float, delta: float) -> float:
+    """Return nu of Assumption 4: a representative point's least distance to its cell's edge, over delta(h)."""
+    return edge / delta
+
+
+def packing_number(
+    x: NDArray[np.float64], values: NDArray[np.float64], f_star: float, epsilon: float, radius: float
+) -> int:
+    """Return how many disjoint balls have their centre where f >= f* - epsilon, at most (Definition 4).
+
+    On a line, going from left to right and taking each centre as early as possible is optimal. f is taken as
+    linear between the grid's points; x* is always a centre, also when the grid misses it.
+
+    Parameters
+    ----------
+    x, values : array, shape (n,)
+        An increasing grid, and f on it.
+    f_star : float
+        The maximum of f.
+    epsilon, radius : float
+        How near-optimal the centres, and how large the balls.
+    """
+    above = values - (f_star - epsilon)
+    steps = np.diff(np.concatenate([[False], above >= 0, [False]]).astype(int))
+    firsts, lasts = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
+    balls, free = 0, -math.inf
+    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+        start = max(_crossing(x, above, first, first - 1), free)
+        room = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not cost a ball
+        if room >= 0:
+            balls += math.floor(room) + 1
+            free = start + 2 * radius * (math.floor(room) + 1)
+    return max(balls, 1)
+
+
+def near_optimality(
+    x: NDArray[np.float64],
+    values: NDArray[np.float64],
+    f_star: float,
+    eta: float,
+    epsilons: Sequence[float],
+) -> NearOptimality:
+    """Estimate the near-optimality dimension d and constant C of a known f on an interval (Definition 4).
+
+    On a finite range of epsilon every d has a C, so "the smallest d" decides nothing there. The estimate of d is
+    the least-squares slope of the log of the packing number against log(1 / epsilon), 0 at least; C is then the
+    smallest constant for which the packing number is at most C epsilon^-d at every epsilon given. The pair is what
+    Lemma 2 and Theorem 1 need on that range; it says nothing below the smallest epsilon.
+
+    Parameters
+    ----------
+    x, values, f_star
+        As for `packing_number`.
+    eta : float
+        Balls have radius ``eta epsilon``; Lemma 2 needs ``nu / 3``, since its epsilon is 3 delta(h).
+    epsilons : sequence of float
+        At least two; for a tree 3 delta(h) at each depth.
+    """
+    logs = np.log([packing_number(x, values, f_star, epsilon, eta * epsilon) for epsilon in epsilons])
+    inverse = -np.log(np.asarray(epsilons, dtype=float))
+    centred = inverse - inverse.mean()
+    d = max(0.0, float(centred @ logs / (centred @ centred)))
+    return NearOptimality(d, _exp(float(np.max(logs - d * inverse))))
+
+
+def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, outside: int) -> float:
+    """Return where the level is crossed between two neighbours of the grid, or the grid's end."""
+    if not 0 <= outside < len(x):
+        return float(x[inside])
+    share = above[inside] / (above[inside] - above[outside])
+    return float(x[inside] + share * (x[outside] - x[inside]))
+
+
+def _log_nodes(delta: float, near: NearOptimality) -> float:
+    return math.log(near.C) - near.d * (math.log(3) + math.log(delta))
+
+
+def _log_draws(beta: float, noise: float, delta: float) -> float:
+    return math.log(beta) + 2 * (math.log(positive_number(noise, "noise")) - math.log(delta))
+
+
+def _smallest(log_goal: float, log_term: Callable[[int], float]) -> int:
+    """Return the smallest h for which terms 0 .. h, given by their logarithms, add up to the goal."""
+    h, log_sum = 0, log_term(0)
+    while log_sum < log_goal:
+        h += 1
+        log_sum = float(np.logaddexp(log_sum, log_term(h)))
+    return h
+
+
+def _exp(x: float) -> float:
+    """Return exp(x), infinity where a float ends."""
+    return math.exp(x) if x < 709 else math.inf

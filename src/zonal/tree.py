@@ -18,6 +18,7 @@ COLUMNS: dict[str, type[np.generic]] = {
     "parent": np.int64,  # row of the parent, -1 for the root
     "first_child": np.int64,  # row of the first child, -1 for a leaf; siblings are adjacent rows
     "count": np.int64,  # T: trials told
+    "looks": np.int64,  # trials told or under way
     "mean": np.float64,  # posterior of the average, from told measurements
     "std": np.float64,
     "noise": np.float64,  # standard deviation of one measurement
@@ -83,6 +84,7 @@ class Tree:
     parent: NDArray[np.int64]
     first_child: NDArray[np.int64]
     count: NDArray[np.int64]
+    looks: NDArray[np.int64]
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     noise: NDArray[np.float64]
@@ -90,14 +92,12 @@ class Tree:
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
 
-    def add_children(self, node: int, indices: list[int], noise: list[float], slots: range) -> slice:
-        """Add a row for each child of `node`, in order, and return them; `node` is no longer a leaf."""
-        start = self.size
-        self.first_child[node] = start
+    def add_children(self, node: int, indices: list[int], noise: list[float], slots: range) -> None:
+        """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
+        self.first_child[node] = self.size
         self.askable[node] = False
         depth = self.depth[node] + 1
         self._append(len(indices), depth=depth, index=indices, parent=node, noise=noise, slot=slots)
-        return slice(start, self.size)
 
     def with_std(self, std: NDArray[np.float64]) -> Tree:
         """Return the same table with another std column (as seen while trials are pending)."""
@@ -127,3 +127,12 @@ class Tree:
         self.askable[new] = True
         for name, value in values.items():
             getattr(self, name)[new] = value
+
+
+def reversed_digits(index: int, arity: int, digits: int) -> int:
+    """Return `index` with its digits in reverse order: neighbours in that order lie far apart (van der Corput)."""
+    value = 0
+    for _ in range(digits):
+        index, digit = divmod(index, arity)
+        value = value * arity + digit
+    return value

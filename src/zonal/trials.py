@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from zonal.spaces import Node, Region
 
@@ -61,3 +64,66 @@ class Recommendation:
     node: Node
     mean: float
     std: float
+
+
+class Prediction(NamedTuple):
+    """Posterior mean and standard deviation of averages."""
+
+    mean: Any
+    std: Any
+
+
+class Bands(NamedTuple):
+    """The two kinds of doubt about a node, one entry a node, in value units.
+
+    Attributes
+    ----------
+    confidence : array
+        CI: the node's average lies this close to its posterior mean, with high probability.
+    variation : array
+        delta(depth): f varies by at most this much within the node.
+    """
+
+    confidence: NDArray[np.float64]
+    variation: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `maximize` and `Study.optimize` return.
+
+    Attributes
+    ----------
+    region : Region
+        The recommended region.
+    x : array, shape (d,)
+        Its centre.
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    nfev : int
+        Measurements told.
+    success : bool
+        Whether the whole budget was spent.
+    message : str
+        How it ended.
+    study : Study
+        The study, to look at or to go on with.
+    """
+
+    region: Region
+    x: NDArray[np.float64]
+    mean: float
+    std: float
+    nfev: int
+    success: bool
+    message: str
+    study: Any
+
+    def __repr__(self) -> str:
+        """Return the answer, without the whole study."""
+        shown = (
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name not in ("study", "region")
+        )
+        return f"Result(region={self.region.name!r}, {', '.join(shown)})"

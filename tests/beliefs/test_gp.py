@@ -1,6 +1,7 @@
 """The incremental belief, against dense and extended-precision computations of the same posterior."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 
@@ -531,8 +532,8 @@ def test_jitter_is_added_only_after_a_failure_and_is_counted_and_reported() -> N
     assert recorded.belief.jitters == 0
     recorded.assert_dense(1e-13)
     recorded.belief._record_var[:3] = 0.0  # as if all three had been exact
-    with pytest.warns(zn.NumericalWarning, match="singular to rounding.* was added"):
-        recorded.belief._rebuild()
+    recorded.belief._rebuild()
+    assert re.search("singular to rounding.* was added", str(recorded.belief.complaints.pop()))
     assert recorded.belief.jitters == 1
     assert np.all(np.isfinite(recorded.belief.mean))
     assert np.all(recorded.belief.variance >= 0)
@@ -546,8 +547,8 @@ def test_measurements_after_jitter_stay_sane() -> None:
     for slot in range(recorded.belief.size):
         recorded.observe(slot, wave(recorded.regions[slot], zn.Center()), 1e-4)
     recorded.belief._record_var[: recorded.belief.size] = 0.0  # as if all had been exact
-    with pytest.warns(zn.NumericalWarning, match="singular to rounding"):
-        recorded.belief._rebuild()
+    recorded.belief._rebuild()
+    assert "singular to rounding" in str(recorded.belief.complaints.pop())
     rng = np.random.default_rng(11)
     truth = [wave(region, zn.Center()) for region in recorded.regions]
     for _ in range(30):
@@ -567,14 +568,13 @@ def test_negative_variances_are_raised_to_zero_counted_and_reported_once() -> No
     recorded = Recorded(zn.RBF(1.0, 1e-3), zn.Mean())  # so short that regions tell nothing of each other
     recorded.track(LINE.cell((3, 0)), LINE.cell((3, 2)), LINE.cell((3, 4)), LINE.cell((3, 6)))
     recorded.belief._var[1:3] = -1e-3
-    with pytest.warns(zn.NumericalWarning, match="2 posterior variances came out negative"):
-        recorded.observe(0, 0.1, 0.01)
+    recorded.observe(0, 0.1, 0.01)
+    assert "2 posterior variances came out negative" in str(recorded.belief.complaints.pop())
     assert recorded.belief.clamped == 2
     assert np.all(recorded.belief.variance >= 0)
     recorded.belief._var[3] = -1e-3
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        recorded.observe(0, 0.1, 0.01)
+    recorded.observe(0, 0.1, 0.01)
+    assert recorded.belief.complaints == []
     assert recorded.belief.clamped == 3
     recorded.belief._var[3] = -1e-18  # rounding, not worth a word
     recorded.observe(0, 0.1, 0.01)

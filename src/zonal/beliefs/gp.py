@@ -13,7 +13,6 @@ This room knows covariances and rewards, counted from the prior mean; it must no
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +49,9 @@ class Covariance(Protocol):
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances with footprints not entered, and their variances."""
 
+    def among(self, footprints: Footprints) -> Floats:
+        """Return the covariance matrix of footprints not entered."""
+
 
 class GaussianBelief:
     """Mean and variance of every tracked footprint, given all observations so far.
@@ -65,6 +67,7 @@ class GaussianBelief:
 
     def __init__(self, covariance: Covariance) -> None:
         self._covariance = covariance
+        self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
         self.jitters = 0
         self.clamped = 0
         self.ignored = 0
@@ -163,6 +166,20 @@ class GaussianBelief:
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
 
+    def load(self, slots: Ints, rewards: Floats, variances: Floats) -> None:
+        """Take in collapsed rewards of many footprints at once, into a belief that has observed nothing yet."""
+        for slot, reward, variance in zip(slots.tolist(), rewards.tolist(), variances.tolist(), strict=True):
+            self._collapse(slot, reward, variance)
+        if len(self._distinct) > len(self._w):
+            self._lengthen(2 * len(self._distinct))
+        self._rebuild()
+
+    def residuals(self) -> Floats:
+        """Return leave-one-out residuals of the rows, each over its own standard deviation."""
+        t = self._rows
+        inverse = self._solve(np.eye(t))
+        return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
+
     def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         t = self._rows
@@ -177,6 +194,19 @@ class GaussianBelief:
     def overlay(self) -> Overlay:
         """Return the posterior as it would be with more measurements under way."""
         return Overlay(self)
+
+    def covariance(self, slots: Ints) -> Floats:
+        """Return the joint posterior covariance of some tracked footprints."""
+        v = self._V[: self._rows, slots]
+        joint: Floats = self._covariance.between(slots, slots) - v.T @ v
+        return joint
+
+    def joint(self, footprints: Footprints) -> tuple[Floats, Floats]:
+        """Return mean and joint covariance of footprints that need not be tracked."""
+        t = self._rows
+        cross, _ = self._covariance.outside(self._slots[:t], footprints)
+        v = self._solve(cross) if t else cross
+        return self._w[:t] @ v, self._covariance.among(footprints) - v.T @ v
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
@@ -215,12 +245,12 @@ class GaussianBelief:
             self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
         if abs(reward - self._mean[slot]) > MISFIT * math.sqrt(self._prior[slot]) + 8 * math.sqrt(variance):
             if not self.ignored:
-                warnings.warn(
-                    f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly without "
-                    f"noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger noise or a "
-                    "shorter lengthscale.",
-                    NumericalWarning,
-                    stacklevel=2,
+                self.complaints.append(
+                    NumericalWarning(
+                        f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly "
+                        f"without noise, imply {self._mean[slot]:.6g} there under this kernel. Pass a larger "
+                        "noise or a shorter lengthscale."
+                    )
                 )
             self.ignored += 1
 
@@ -255,12 +285,12 @@ class GaussianBelief:
             factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
             if info == 0:
                 if jitter:
-                    warnings.warn(
-                        f"the covariance of the measurements is singular to rounding; {jitter:g} of its "
-                        "diagonal was added. Give measurements a noise above 0, or leave out regions that "
-                        "are nearly the same.",
-                        NumericalWarning,
-                        stacklevel=2,
+                    self.complaints.append(
+                        NumericalWarning(
+                            f"the covariance of the measurements is singular to rounding; {jitter:g} of its "
+                            "diagonal was added. Give measurements a noise above 0, or leave out regions that "
+                            "are nearly the same."
+                        )
                     )
                     # These measurements now count as that much noisier, so that later rows fit this factor.
                     self._record_var[: len(gram)] += added
@@ -273,11 +303,11 @@ class GaussianBelief:
         bad = int(np.count_nonzero(variance < -ROUNDING * self._prior[slots]))
         np.maximum(variance, 0.0, out=variance)
         if bad and not self.clamped:
-            warnings.warn(
-                f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is "
-                "too small for double precision. Pass a larger noise.",
-                NumericalWarning,
-                stacklevel=2,
+            self.complaints.append(
+                NumericalWarning(
+                    f"{bad} posterior variances came out negative and were set to 0: the measurements' noise is "
+                    "too small for double precision. Pass a larger noise."
+                )
             )
         self.clamped += bad
 
@@ -306,6 +336,13 @@ class Overlay:
         self._belief = belief
         self._rows: list[Floats] = []
         self.variance = belief.variance.copy()
+
+    def covariance(self, slots: Ints) -> Floats:
+        """Return the joint covariance of some tracked footprints."""
+        joint = self._belief.covariance(slots)
+        for v in self._rows:
+            joint -= np.outer(v[slots], v[slots])
+        return joint
 
     def add(self, slot: int, variance: float) -> None:
         """Take one more pending measurement into account."""

@@ -1,4 +1,4 @@
-"""GPOO, the paper's Algorithm 1: optimism in the face of uncertainty on a tree."""
+"""GPOO, the paper's Algorithm 1, and StoOO: optimism in the face of uncertainty on a tree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
-from zonal.policies import Floats, Setting, best
-from zonal.theory import Delta, LipschitzDelta, beta_t, delta_by_depth, log_node_count
+from zonal.policies import Floats, Joint, Rows, Setting, best, deepest_best
+from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_node_count
 from zonal.tree import Tree
 
 
@@ -40,27 +38,76 @@ class GPOO:
     theta: float = 0.1
     h_max: int = 10
 
+    empirical: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
-        if not callable(self.delta):
-            raise InvalidInput(
-                "delta must be a function of the depth", self.delta, "Pass GeometricDelta(14, 0.5)."
-            )
-        probability(self.theta, "theta")
-        whole_number(self.h_max, "h_max", 0)
+        _check(self.delta, self.theta)
+        object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+
+    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+        """Return h_max."""
+        return self.h_max
 
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
-        delta = delta_by_depth(self.delta, setting.reach, setting.slopes, self.h_max, self.theta)
-        if (np.diff(delta) > 0).any():
-            warnings.warn(
-                f"delta grows with depth ({delta[0]:g}, {delta[1]:g}, ...); the theory asks for a "
-                "decreasing one (Assumption 3).",
-                SmoothnessWarning,
-                stacklevel=2,
-            )
-        log_m = log_node_count(setting.arity, self.h_max)
-        beta = partial(beta_t, log_m=log_m, theta=self.theta)
-        return OptimisticRules(delta, beta, self.h_max, setting.tie)
+        log_m = log_node_count(setting.arity, setting.h_max)
+        return _rules(self.delta, self.theta, partial(beta_t, log_m=log_m, theta=self.theta), setting)
+
+
+@dataclass(frozen=True)
+class StoOO:
+    """Stochastic optimistic optimisation, and with averaged feedback AVE-StoOO (the paper's appendix).
+
+    GPOO's rules on the empirical belief: each node knows its own rewards only, ``std = 1 / sqrt(T)``, and
+    ``beta_t = 2 log(t^2 / theta)``. Rewards are meant to lie between 0 and 1. No kernel and no noise is needed.
+
+    Parameters
+    ----------
+    delta : callable, depth -> float
+        Bound on how much f varies within a cell of a depth.
+    theta : float
+        The probability with which the confidence intervals may fail, between 0 and 1.
+    h_max : int, optional
+        The deepest depth at which nodes are expanded; by default there is no such depth.
+    """
+
+    delta: Delta
+    theta: float = 0.1
+    h_max: int | None = None
+    empirical: ClassVar[bool] = True
+    whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check(self.delta, self.theta)
+        if self.h_max is not None:
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+
+    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+        """Return h_max, or as deep as nodes can be numbered."""
+        return int(62 / math.log2(arity)) - 1 if self.h_max is None else self.h_max
+
+    def bind(self, setting: Setting) -> OptimisticRules:
+        """Return the rules for one problem."""
+        return _rules(self.delta, self.theta, partial(beta_stooo, theta=self.theta), setting)
+
+
+def _check(delta: object, theta: float) -> None:
+    if not callable(delta):
+        raise InvalidInput("delta must be a function of the depth", delta, "Pass GeometricDelta(14, 0.5).")
+    probability(theta, "theta")
+
+
+def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
+    values = delta_by_depth(delta, setting.reach, setting.slopes, setting.h_max, theta)
+    if (values[1:] > values[:-1]).any():
+        warnings.warn(
+            f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory asks for a decreasing one "
+            "(Assumption 3).",
+            SmoothnessWarning,
+            stacklevel=2,
+        )
+    return OptimisticRules(values, beta, setting.h_max, setting.tie)
 
 
 @dataclass(frozen=True)
@@ -84,17 +131,21 @@ class OptimisticRules:
     h_max: int
     tie: float
 
-    def choose(self, tree: Tree, t: int) -> int:
+    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
         """Return the leaf with the highest b-value (line 2)."""
         return self.urgent(tree, tree.askable.nonzero()[0], t)
 
-    def urgent(self, tree: Tree, rows: NDArray[np.intp], t: int) -> int:
+    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
         b = tree.std[rows]
         b *= math.sqrt(self.beta(t))  # equation (5): mean + CI + delta
         b += tree.mean[rows]
         b += self.delta[tree.depth[rows]]
         return best(tree, rows, b, self.tie)
+
+    def refines(self, tree: Tree, node: int, t: int) -> bool:
+        """Split nothing that was not measured."""
+        return False
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
@@ -111,9 +162,4 @@ class OptimisticRules:
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes (line 11); the root if there is none."""
-        rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
-        if len(rows) == 0:
-            return 0
-        depth = tree.depth[rows]
-        rows = rows[depth == depth.max()]
-        return best(tree, rows, tree.mean[rows], self.tie)
+        return deepest_best(tree, (tree.expanded & (tree.count > 0)).nonzero()[0], self.tie)

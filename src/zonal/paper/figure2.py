@@ -1,0 +1,248 @@
+"""The paper's second figure: all that GPOO weighs in two consecutive rounds, of which only the first expands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import zonal as zn
+from zonal.paper.figure1 import KERNEL, NOISE, Scene, scene
+from zonal.paper.results import Settings, Table, save, seed
+from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+S = 2
+ROUNDS = 12  # later pictures have too many cells to read
+FEWEST = 8  # leaves, and depths among them, that make a picture worth looking at
+DEPTHS = 3
+LIPSCHITZ = "#E69F00"
+BY_DEPTH = ["#56B4E9", "#F0E442", "#CC79A7", "#009E73", ESTIMATE]  # Okabe and Ito's, repeated below depth 4
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf just before its round's reward is taken in (line 4).
+
+    Attributes
+    ----------
+    node : (depth, index)
+    lower, upper : float
+        The cell's edges.
+    mean : float
+        Posterior mean of its average.
+    average : float
+        Its true average.
+    confidence : float
+        CI_t.
+    variation : float
+        delta(depth).
+    """
+
+    node: tuple[int, int]
+    lower: float
+    upper: float
+    mean: float
+    average: float
+    confidence: float
+    variation: float
+
+    @property
+    def b(self) -> float:
+        """The b-value, equation (5)."""
+        return self.mean + self.confidence + self.variation
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of Algorithm 1.
+
+    Attributes
+    ----------
+    t : int
+    leaves : list of Leaf
+        From left to right.
+    chosen : Leaf
+        The selected one.
+    confidence_after : float
+        Its CI_t once its reward is known, which line 6 compares with delta.
+    expanded : bool
+        Whether it was expanded.
+    """
+
+    t: int
+    leaves: list[Leaf]
+    chosen: Leaf
+    confidence_after: float
+    expanded: bool
+
+
+def rounds(shown: Scene) -> Iterator[Round]:
+    """Run the search to its end, a round at a time."""
+    study = shown.study
+    while study.remaining:
+        t = study.told + 1
+        trial, tree, bands = study.ask(), study.tree, study.bands()
+        leaves = []
+        for row in np.flatnonzero(tree.first_child < 0).tolist():
+            node = int(tree.depth[row]), int(tree.index[row])
+            cell = study.space.cell(node)
+            leaves.append(
+                Leaf(
+                    node,
+                    *cell.edges[0],
+                    float(tree.mean[row]),
+                    shown.instrument.average(cell),
+                    float(bands.confidence[row]),
+                    float(bands.variation[row]),
+                )
+            )
+        study.tell(trial, shown.instrument(trial.region))
+        row = int(np.flatnonzero((tree.depth == trial.node[0]) & (tree.index == trial.node[1]))[0])
+        after = float(bands.confidence[row] * study.tree.std[row] / tree.std[row])  # the same beta_t
+        chosen = next(leaf for leaf in leaves if leaf.node == trial.node)
+        yield Round(t, sorted(leaves, key=lambda leaf: leaf.lower), chosen, after, bool(study.tree.expanded[row]))
+
+
+def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
+    """Return the W: mean + CI + L times the distance to the nearest representative point.
+
+    As in the paper's picture. It takes the cell's average for the nearest point's value, so it bounds f where that
+    point is no better than the others; delta, which counts the farthest distance, covers the rest.
+    """
+    points = zn.Average(S).points(np.array([(leaf.lower + leaf.upper) / 2]), np.array([leaf.upper - leaf.lower]))
+    nearest = np.abs(x[:, None] - points[:, 0]).min(axis=1)
+    return np.asarray(leaf.mean + leaf.confidence + slope * nearest)
+
+
+def experiment(settings: Settings) -> Table:
+    """Find two such rounds, draw them and list their leaves."""
+    shown, pair = next(_telling(settings))
+    table = Table(
+        "figure2",
+        ["t", "depth", "index", "lower", "upper", "mean", "true average", "CI", "delta", "b-value", "selected",
+         "expanded"],
+    )  # fmt: skip
+    for one in pair:
+        for leaf in one.leaves:
+            numbers = [leaf.mean, leaf.average, leaf.confidence, leaf.variation, leaf.b]
+            selected = leaf is one.chosen
+            table.rows.append(
+                [one.t, *leaf.node, leaf.lower, leaf.upper, *numbers, selected, selected and one.expanded]
+            )
+    table.notes += [
+        f"GPOO, S = {S}, K = 2, noise {NOISE}; f drawn from a GP with variance {KERNEL.variance} and lengthscale "
+        f"{KERNEL.lengthscale}, whatever the preset; delta(h) from f's steepest slope, L = {shown.slope:.3f}",
+        *(_verdict(one) for one in pair),
+        *(_held(one, shown) for one in pair),
+    ]
+    table.write(settings)
+    with column_width():
+        save(_figure(shown, pair), settings, "figure2")
+    return table
+
+
+def _telling(settings: Settings) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
+    """Yield pairs of rounds in which there is something to see; about one function in fifty has them."""
+    for i in count():
+        shown = scene(seed(settings, i), S, ROUNDS)
+        for pair in pairwise(rounds(shown)):
+            if pair[0].expanded and not pair[1].expanded and all(map(_is_rich, pair)):
+                yield shown, pair
+
+
+def _is_rich(one: Round) -> bool:
+    return len(one.leaves) >= FEWEST and len({leaf.node[0] for leaf in one.leaves}) >= DEPTHS
+
+
+def _verdict(one: Round) -> str:
+    (depth, index), ci, delta = one.chosen.node, one.confidence_after, one.chosen.variation
+    what, sign = ("expanded", "≥") if one.expanded else ("not expanded", "<")
+    return (
+        f"t = {one.t}: ({depth}, {index}) has the highest b-value; {what}, since "
+        f"δ({depth}) = {delta:.3f} {sign} CI = {ci:.3f} after its reward"
+    )
+
+
+def _held(one: Round, shown: Scene) -> str:
+    """Return how much of f lies below the W and below the b-values."""
+    below = {"the Lipschitz W": 0.0, "the b-values": 0.0}
+    for leaf in one.leaves:
+        x = np.linspace(leaf.lower, leaf.upper, 201)
+        f, width = shown.f(x[:, None]), leaf.upper - leaf.lower
+        below["the Lipschitz W"] += width * float(np.mean(f <= lipschitz(leaf, x, shown.slope)))
+        below["the b-values"] += width * float(np.mean(f <= leaf.b))
+    return f"t = {one.t}: f lies below " + ", ".join(
+        f"{name} on {100 * part:.1f} %" for name, part in below.items()
+    )
+
+
+def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 6.4), layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True, sharey=True)
+    for ax, one in zip(panels, pair, strict=True):
+        _panel(ax, one, shown)
+    leaves = [leaf for one in pair for leaf in one.leaves]
+    low, high = min(leaf.mean - leaf.confidence for leaf in leaves), max(leaf.b for leaf in leaves)
+    panels[1].set(xlabel="x", ylim=(low - 0.1 * (high - low), high + 0.06 * (high - low)))  # room for the names
+    figure.legend(
+        handles=_keys(sorted({leaf.node[0] for leaf in leaves})),
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+    )
+    return figure
+
+
+def _panel(ax: Axes, one: Round, shown: Scene) -> None:
+    for leaf in one.leaves:
+        colour, width = BY_DEPTH[leaf.node[0] % len(BY_DEPTH)], leaf.upper - leaf.lower
+        top, middle = leaf.mean + leaf.confidence, (leaf.lower + leaf.upper) / 2
+        ax.bar(leaf.lower, leaf.variation, width, top, align="edge", color=colour, alpha=0.2, lw=0)
+        ax.bar(leaf.lower, 2 * leaf.confidence, width, leaf.mean - leaf.confidence, align="edge", color=colour,
+               alpha=0.5, lw=0)  # fmt: skip
+        ax.hlines(leaf.mean, leaf.lower, leaf.upper, color=INK, lw=1.6)
+        ax.hlines(leaf.average, leaf.lower, leaf.upper, color=INK, lw=1.3, ls=(0, (2, 1.2)))
+        ax.vlines(middle, top, leaf.b, color=INK, lw=2.2)
+        x = np.linspace(leaf.lower, leaf.upper, 101)
+        rim(ax.plot(x, lipschitz(leaf, x, shown.slope), color=LIPSCHITZ, lw=1.4)[0], 2.4)
+        ax.annotate(f"{leaf.node[0]},{leaf.node[1]}", (middle, leaf.mean - leaf.confidence), (0, -2),
+                    textcoords="offset points", ha="center", va="top", fontsize=7.5)  # fmt: skip
+    chosen = one.chosen
+    bottom = chosen.mean - chosen.confidence
+    ax.bar(chosen.lower, chosen.b - bottom, chosen.upper - chosen.lower, bottom, align="edge", fill=False,
+           edgecolor=INK, lw=1.6, zorder=3)  # fmt: skip
+    ax.plot((chosen.lower + chosen.upper) / 2, chosen.b, marker=7, color=INK, ms=8, clip_on=False, zorder=4)
+    x = np.linspace(0, 1, 1000)
+    rim(ax.plot(x, shown.f(x[:, None]), color=FUNCTION, lw=1.6, zorder=1.5)[0])
+    ax.set(title=_verdict(one), ylabel="reward", xlim=(0, 1))
+
+
+def _keys(depths: list[int]) -> list[object]:
+    """Return the legend's entries."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [
+        Line2D([], [], color=FUNCTION, lw=1.6, label="reward function f"),
+        Line2D([], [], color=INK, lw=1.6, label="posterior mean of a cell"),
+        Line2D([], [], color=INK, lw=1.3, ls=(0, (2, 1.2)), label="true average of a cell"),
+        Line2D([], [], color=INK, lw=2.2, marker="|", ms=9, ls="", mew=2.2, label="variation δ(h)"),
+        Line2D([], [], color=LIPSCHITZ, lw=1.4, label="Lipschitz bound W"),
+        Patch(fill=False, edgecolor=INK, lw=1.6, label="selected cell"),
+        *(
+            Patch(color=BY_DEPTH[depth % len(BY_DEPTH)], alpha=0.5, lw=0, label=f"mean ± CI, depth {depth}")
+            for depth in depths
+        ),
+        Patch(color="#DDDDDD", lw=0, label="light: up to the b-value"),
+    ]

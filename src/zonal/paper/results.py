@@ -1,0 +1,120 @@
+"""What every experiment shares: its settings, its tables and its pictures on disk."""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+import zonal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Preset = Literal["authors", "paper"]
+
+# Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
+STYLES = [
+    ("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"),
+    ("#E69F00", (0, (5, 1))), ("#56B4E9", (0, (3, 1, 1, 1))), ("#000000", (0, (1, 1))),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an experiment is run.
+
+    Attributes
+    ----------
+    out : Path
+        The folder of pictures, tables and finished runs.
+    runs : int
+        Independent runs.
+    budget : int
+        N.
+    preset : {"authors", "paper"}
+        The authors' functions and procedure, or the paper's.
+    rng : int
+        The seed from which every run's own seed is derived.
+    jobs : int
+        Processes.
+    """
+
+    out: Path
+    runs: int = 30
+    budget: int = 80
+    preset: Preset = "authors"
+    rng: int = 0
+    jobs: int = 2
+
+
+@dataclass
+class Table:
+    """Rows of one kind, printed, and written as CSV and JSON.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment, and of its files.
+    columns : sequence of str
+        Names of the columns.
+    rows : list
+        One sequence of plain values a row.
+    notes : list of str
+        What a reader must know; printed below the table.
+    """
+
+    name: str
+    columns: Sequence[str]
+    rows: list[Sequence[Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the table as aligned text."""
+        cells = [list(self.columns), *([_show(value) for value in row] for row in self.rows)]
+        widths = [max(len(row[j]) for row in cells) for j in range(len(self.columns))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*lines, *self.notes])
+
+    def write(self, settings: Settings, **more: Any) -> None:
+        """Write CSV and JSON; the JSON carries settings, versions and seed."""
+        settings.out.mkdir(parents=True, exist_ok=True)
+        with (settings.out / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(self.columns)
+            writer.writerows(self.rows)
+        content = {
+            "experiment": self.name,
+            "settings": {**vars(settings), "out": None},
+            "versions": {"zonal": zonal.__version__, "numpy": np.__version__, "python": platform.python_version()},
+            "columns": list(self.columns),
+            "rows": [list(row) for row in self.rows],
+            "notes": self.notes,
+            **more,
+        }
+        (settings.out / f"{self.name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def save(figure: Figure, settings: Settings, name: str) -> list[Path]:
+    """Write a picture as PDF and PNG and return the paths."""
+    settings.out.mkdir(parents=True, exist_ok=True)
+    paths = [settings.out / f"{name}.pdf", settings.out / f"{name}.png"]
+    # Without a date the same numbers give the same file.
+    figure.savefig(paths[0], metadata={"CreationDate": None})
+    figure.savefig(paths[1], dpi=200)
+    return paths
+
+
+def seed(settings: Settings, *key: int) -> list[int]:
+    """Return the seed of one run, from the experiment's seed and the run's own numbers."""
+    return [settings.rng, *key]
+
+
+def _show(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,137 @@
+"""Many independent runs: on several processes, kept as they finish, resumed where they stopped.
+
+A task is a function of plain values and a name that says everything about it; its answer is a dictionary of plain
+values. Finished answers are appended to one file, so that Ctrl-C loses only what was under way and a second call
+computes only what is missing. A task's seed is part of its values, so the number of processes changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run.
+
+    Attributes
+    ----------
+    function : callable
+        At the top level of a module; called with the values as keywords.
+    values : dict
+        Plain values (numbers, strings, lists), the seed among them.
+    """
+
+    function: Callable[..., Answer]
+    values: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What makes this run this run."""
+        return json.dumps([self.function.__module__, self.function.__qualname__, self.values], sort_keys=True)
+
+
+class Interrupted(Exception):
+    """Ctrl-C; what had finished is kept."""
+
+
+def run_all(tasks: Iterable[Task], folder: Path, jobs: int, title: str) -> list[Answer]:
+    """Return the answers of all tasks, in order, computing those that are not in the folder yet.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        What to run.
+    folder : Path
+        Where finished runs are kept, in ``runs.jsonl``.
+    jobs : int
+        Processes.
+    title : str
+        Of the progress bar.
+    """
+    tasks = list(tasks)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "runs.jsonl"
+    known = _read(path)
+    missing = [task for task in tasks if task.name not in known]
+    if missing:
+        with (
+            path.open("a", encoding="utf-8") as file,
+            tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run") as bar,
+        ):
+            for name, answer in _compute(missing, jobs):
+                known[name] = answer
+                file.write(json.dumps([name, answer]) + "\n")
+                file.flush()
+                bar.update()
+    return [known[task.name] for task in tasks]
+
+
+def _read(path: Path) -> dict[str, Answer]:
+    """Return finished runs; a last line torn by a crash is cut off."""
+    known: dict[str, Answer] = {}
+    if not path.exists():
+        return known
+    whole = 0
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                name, answer = json.loads(line)
+            except ValueError:
+                break
+            if not line.endswith(b"\n"):
+                break
+            known[name] = answer
+            whole += len(line)
+    if whole < path.stat().st_size:
+        os.truncate(path, whole)
+    return known
+
+
+def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
+    if jobs == 1:
+        try:
+            for task in tasks:
+                yield task.name, task.function(**task.values)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        return
+    # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        under_way: dict[Future[Answer], Task] = {}
+        waiting = iter(tasks)
+        try:
+            while True:
+                for task in waiting:
+                    under_way[pool.submit(task.function, **task.values)] = task
+                    if len(under_way) >= 4 * jobs:
+                        break
+                if not under_way:
+                    return
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield under_way.pop(future).name, future.result()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise Interrupted from None
+
+
+def _one_thread() -> None:
+    """Keep a worker to one core, and leave Ctrl-C to the parent."""
+    import signal
+
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)

@@ -1,0 +1,174 @@
+"""Baselines over the smallest regions: a uniform grid, random, GP-UCB and Thompson sampling.
+
+All four grow the tree to one depth first, measure its leaves only, and recommend the measured leaf of the highest
+posterior mean. They share everything but the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from zonal.errors import InvalidInput, probability, whole_number
+from zonal.policies import Floats, Joint, Rows, Setting, best
+from zonal.theory import log_pi_t
+from zonal.tree import Tree, reversed_digits
+
+MOST_LEAVES = 4096
+DRAW_JITTER = 1e-8
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """What the baselines share.
+
+    Parameters
+    ----------
+    level : int, optional
+        The depth of the regions to measure; by default that of the space's smallest regions.
+    """
+
+    level: int | None = None
+    empirical: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.level is not None:
+            object.__setattr__(self, "level", whole_number(self.level, "level", 0))
+
+    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+        """Return the depth above the leaves."""
+        level = self.level if self.level is not None else self._default(arity, budget, smallest)
+        if smallest is not None:
+            level = min(level, smallest)
+        if arity**level > MOST_LEAVES:
+            raise InvalidInput(
+                f"this policy measures the {arity}^{level} regions of one depth, more than {MOST_LEAVES}",
+                level,
+                "Pass a smaller level, or a space with a larger smallest.",
+            )
+        return level - 1
+
+    def _default(self, arity: int, budget: int, smallest: int | None) -> int:
+        if smallest is None:
+            raise InvalidInput(
+                f"{type(self).__name__} measures the smallest regions and must know them",
+                None,
+                "Pass level=, or a space with smallest=.",
+            )
+        return smallest
+
+    def bind(self, setting: Setting) -> LeafRules:
+        """Return the rules for one problem."""
+        return LeafRules(self, setting)
+
+    def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
+        """Return the row to measure in round `t` among the askable `rows`."""
+        raise InvalidInput("this is not a policy by itself", self, "Use UniformGrid, Random, UCB or Thompson.")
+
+
+@dataclass(frozen=True)
+class LeafRules:
+    """A baseline bound to a problem."""
+
+    policy: Leaves
+    setting: Setting
+
+    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+        """Return the leaf that the policy picks."""
+        return self.policy.pick(tree, tree.askable.nonzero()[0], t, joint, self.setting)
+
+    def refines(self, tree: Tree, node: int, t: int) -> bool:
+        """Split nothing: the tree is whole."""
+        return False
+
+    def splits(self, tree: Tree, node: int, t: int) -> bool:
+        """Split nothing: the tree is whole."""
+        return False
+
+    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+        """Return the first row; there is none to split."""
+        return int(rows[0])
+
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return two standard deviations of every node, and no variation."""
+        return 2 * tree.std[: tree.size], np.zeros(tree.size)
+
+    def recommend(self, tree: Tree) -> int:
+        """Return the measured node of the highest mean; the root if nothing was measured."""
+        rows = tree.count.nonzero()[0]
+        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+
+
+@dataclass(frozen=True)
+class UniformGrid(Leaves):
+    """Measure the regions of one depth by turns, spread out evenly from the start.
+
+    Parameters
+    ----------
+    level : int, optional
+        Their depth; by default the deepest with no more regions than the budget.
+    """
+
+    def _default(self, arity: int, budget: int, smallest: int | None) -> int:
+        level = 0
+        while arity ** (level + 1) <= budget:
+            level += 1
+        return level
+
+    def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
+        """Return the least measured leaf, in order of reversed digits (van der Corput)."""
+        looks = tree.looks[rows]
+        rows = rows[looks == looks.min()]
+        order = [reversed_digits(int(tree.index[row]), setting.arity, int(tree.depth[row])) for row in rows]
+        return int(rows[int(np.argmin(order))])
+
+
+@dataclass(frozen=True)
+class Random(Leaves):
+    """Measure regions of one depth at random."""
+
+    def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
+        """Return any leaf."""
+        return int(setting.rng.choice(rows))
+
+
+@dataclass(frozen=True)
+class UCB(Leaves):
+    """GP-UCB over regions of one depth (Srinivas and others 2009, finite arms).
+
+    Parameters
+    ----------
+    level : int, optional
+        Their depth; by default that of the space's smallest regions.
+    theta : float
+        The probability with which the confidence intervals may fail.
+    """
+
+    theta: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        probability(self.theta, "theta")
+
+    def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
+        """Return the leaf of the highest upper confidence bound."""
+        leaves = setting.arity ** (setting.h_max + 1)
+        beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
+        return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], setting.tie)
+
+
+@dataclass(frozen=True)
+class Thompson(Leaves):
+    """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
+
+    def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
+        """Return the leaf where a joint draw from the posterior is highest."""
+        covariance = joint(rows)
+        # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
+        covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + 1e-300
+        draw = np.linalg.cholesky(covariance) @ setting.rng.standard_normal(len(rows))
+        return best(tree, rows, tree.mean[rows] + draw, 0.0)

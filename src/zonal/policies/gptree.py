@@ -1,0 +1,128 @@
+"""GPTree (Shekhar and Javidi 2018), with the constants the paper's authors used (docs/fidelity.md, row 14)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from zonal.errors import positive_number, probability, whole_number
+from zonal.policies import Floats, Joint, Rows, Setting, best, deepest_best
+from zonal.tree import Tree
+
+
+@dataclass(frozen=True)
+class GPTree:
+    """Adaptive discretisation with a Gaussian process: refine where the posterior is sharp, measure elsewhere.
+
+    The leaf of the highest ``min(U, U of its parent + V(h - 1)) + V(h)`` is taken, with ``U = mean + beta_n std``.
+    While ``beta_n std <= V(h)`` it is split without being measured; otherwise it is measured. Recommended is,
+    among the deepest nodes that were split and have a measurement within, the one of the highest mean.
+
+    Parameters
+    ----------
+    alpha, rho : float
+        Hoelder exponent of f and how fast cells shrink with depth; they set h_max.
+    u : float
+        Confidence: bounds fail with probability of order exp(-u).
+    slope : float
+        g(x) = slope * x bounds the canonical distance of points at distance x.
+    beta : float
+        beta_n = beta * sqrt(log n + u), with n the budget.
+    h_max : int, optional
+        The deepest depth at which nodes are split; by default log n (1 + 1/alpha) / (2 alpha log(1/rho)).
+    """
+
+    alpha: float = 0.5
+    rho: float = 0.5
+    u: float = 2.0
+    slope: float = 0.1
+    beta: float = 0.25
+    h_max: int | None = None
+    empirical: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "u", "slope", "beta"):
+            positive_number(getattr(self, name), f"GPTree's {name}")
+        probability(self.rho, "GPTree's rho")
+        if self.h_max is not None:
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+
+    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+        """Return h_max, from the theory unless given, and no deeper than nodes can be numbered."""
+        if self.h_max is not None:
+            return self.h_max
+        theory = math.log(budget) * (1 + 1 / self.alpha) / (2 * self.alpha * math.log(1 / self.rho))
+        return min(int(theory), int(62 / math.log2(arity)) - 1)
+
+    def bind(self, setting: Setting) -> GPTreeRules:
+        """Return the rules for one problem."""
+        c4 = 1 + 2 * math.log(setting.budget**2 * math.pi**2 / 6)
+        depth = np.arange(setting.h_max + 2)
+        g = self.slope * self.rho**depth
+        inner = 2 * self.u + c4 + depth * math.log(setting.arity) + 4 * np.log(1 / g)
+        variation = 4 * g * (np.sqrt(np.maximum(inner, 0)) + 1)
+        beta_n = self.beta * math.sqrt(math.log(setting.budget) + self.u)
+        return GPTreeRules(variation, beta_n, setting.h_max, setting.tie)
+
+
+@dataclass(frozen=True)
+class GPTreeRules:
+    """GPTree bound to a problem.
+
+    Attributes
+    ----------
+    variation : array, shape (h_max + 2,)
+        V(h).
+    beta_n : float
+        Factor of the standard deviation.
+    h_max : int
+        The deepest depth at which nodes are split.
+    tie : float
+        Values closer than this are equal.
+    """
+
+    variation: Floats
+    beta_n: float
+    h_max: int
+    tie: float
+
+    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+        """Return the leaf with the highest index."""
+        return self.urgent(tree, tree.askable.nonzero()[0], t)
+
+    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+        """Return the row among `rows` with the highest index."""
+        parent = tree.parent[rows]
+        depth = tree.depth[rows]
+        own = tree.mean[rows] + self.beta_n * tree.std[rows]
+        above = tree.mean[parent] + self.beta_n * tree.std[parent] + self.variation[depth - 1]
+        bound = np.where(parent < 0, own, np.minimum(own, above))
+        return best(tree, rows, bound + self.variation[depth], self.tie)
+
+    def refines(self, tree: Tree, node: int, t: int) -> bool:
+        """Tell whether a chosen node is known well enough to be split without a measurement."""
+        depth = tree.depth[node]
+        return bool(depth <= self.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
+
+    def splits(self, tree: Tree, node: int, t: int) -> bool:
+        """Split nothing at once: a measured node is judged when it is chosen again."""
+        return False
+
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return beta_n std and V(h) of every node."""
+        nodes = slice(0, tree.size)
+        return self.beta_n * tree.std[nodes], self.variation[tree.depth[nodes]]
+
+    def recommend(self, tree: Tree) -> int:
+        """Return the best of the deepest nodes that were split and have a measurement within."""
+        within = np.zeros(tree.size, dtype=bool)
+        for measured in tree.count[: tree.size].nonzero()[0]:
+            row = int(measured)
+            while row >= 0 and not within[row]:
+                within[row] = True
+                row = int(tree.parent[row])
+        return deepest_best(tree, (tree.expanded[: tree.size] & within).nonzero()[0], self.tie)

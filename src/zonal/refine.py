@@ -1,0 +1,107 @@
+"""From a region to a point: sequential halving over representative points (the remark under Definition 2).
+
+It knows a Gaussian over a few points and a way to measure them; it must not know studies, trees or kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, finite_number, whole_number
+
+Floats = NDArray[np.float64]
+MeasurePoint = Callable[[Floats], float]
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """The best point found within a region.
+
+    Attributes
+    ----------
+    x : array, shape (d,)
+        The point.
+    mean, std : float
+        Posterior mean and standard deviation of f there.
+    nfev : int
+        Point measurements made.
+    """
+
+    x: Floats
+    mean: float
+    std: float
+    nfev: int
+
+
+def sequential_halving(
+    points: Floats, mean: Floats, covariance: Floats, noise: float, measure: MeasurePoint, budget: int
+) -> PointResult:
+    """Find the best of some points on a fixed budget, starting from a Gaussian belief over them.
+
+    In each of ceil(log2 n) rounds every remaining point gets an equal share of the budget, then the half with the
+    lower posterior means is dropped. Every measurement sharpens all points through their covariance.
+
+    Parameters
+    ----------
+    points : array, shape (n, d)
+        The candidates.
+    mean, covariance : array, shapes (n,) and (n, n)
+        The belief over f at the points.
+    noise : float
+        Standard deviation of one measurement of a point.
+    measure : callable
+        Point, shape (d,), to value.
+    budget : int
+        Measurements, at least one for each point.
+
+    Returns
+    -------
+    PointResult
+        The point left over.
+    """
+    budget = whole_number(budget, "budget", 1)
+    if budget < len(points):
+        raise InvalidInput(
+            f"sequential halving must measure each of the {len(points)} points at least once",
+            budget,
+            f"Pass a budget of {len(points)} or more, or fewer points.",
+        )
+    mean, covariance = mean.copy(), covariance.copy()
+    left = np.arange(len(points))
+    spent = 0
+    rounds = math.ceil(math.log2(len(points))) if len(points) > 1 else 1
+    for done in range(rounds):
+        share = max(1, (budget - spent) // ((rounds - done) * len(left)))
+        for _ in range(share):
+            for point in left:
+                if spent == budget:
+                    break
+                value = _value(measure(points[point]))
+                _observe(mean, covariance, int(point), value, noise**2)
+                spent += 1
+        order = np.argsort(-mean[left], kind="stable")
+        left = np.sort(left[order[: max(1, math.ceil(len(left) / 2))]])
+    winner = int(left[np.argmax(mean[left])])
+    return PointResult(
+        points[winner].copy(), float(mean[winner]), math.sqrt(max(float(covariance[winner, winner]), 0.0)), spent
+    )
+
+
+def _value(value: Any) -> float:
+    return finite_number(value, "a measured value", "Return one finite number from measure_point.")
+
+
+def _observe(mean: Floats, covariance: Floats, point: int, value: float, variance: float) -> None:
+    """Condition a Gaussian, in place, on one measurement of one of its entries."""
+    column = covariance[:, point].copy()
+    spread = float(column[point]) + variance
+    if spread <= 0:
+        return
+    mean += column * ((value - mean[point]) / spread)
+    covariance -= np.outer(column, column / spread)

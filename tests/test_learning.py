@@ -1,0 +1,195 @@
+"""Whole studies that are given nothing, or too little, or the wrong thing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import zonal as zn
+from zonal.problems import Simulation, draw, true_optimum
+
+
+def bump(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.exp(-(((x[:, 0] - 0.7) / 0.1) ** 2)))
+
+
+def transformed(measure: Simulation, scale: float, offset: float) -> Callable[[zn.Region], float]:
+    return lambda region: scale * measure(region) + offset
+
+
+def test_nothing_needs_to_be_given_but_the_bounds_and_the_budget() -> None:
+    measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
+    result = zn.maximize(measure, [(0, 1)], budget=80)
+    assert abs(float(result.x[0]) - 0.7) < 0.05
+    model = result.study.model
+    assert isinstance(model.kernel, zn.Matern)
+    assert model.noise == pytest.approx(0.1, rel=0.4)
+    assert model.measurements == 64
+    assert set(model.spread) == {"variance", "lengthscale 0", "noise"}
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 300.0)])
+def test_scale_and_offset_of_the_rewards_change_nothing(scale: float, offset: float) -> None:
+    walks = []
+    for a, b in ((1.0, 0.0), (scale, offset)):
+        measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
+        study = zn.Study([(0, 1)], budget=80)
+        study.optimize(transformed(measure, a, b))
+        walks.append([trial.node for trial in study.trials])
+    assert walks[0] == walks[1]
+
+
+def test_minimising_learns_the_mirrored_model() -> None:
+    studies = []
+    for sign, direction in ((1, "maximize"), (-1, "minimize")):
+        measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
+        study = zn.Study([(0, 1)], budget=40, direction=direction)  # type: ignore[arg-type]
+        study.optimize(transformed(measure, sign, 0.0))
+        studies.append(study)
+    up, down = studies
+    assert [t.node for t in up.trials] == [t.node for t in down.trials]
+    assert up.model.mean == pytest.approx(-down.model.mean)
+    assert up.recommend().mean == pytest.approx(-down.recommend().mean)
+
+
+@pytest.mark.parametrize("kernel", [None, zn.RBF, zn.Matern, zn.RBF(0.2, 0.1)])
+@pytest.mark.parametrize("noise", [None, 0.1])
+@pytest.mark.parametrize("mean", [None, 0.3])
+def test_each_part_can_be_given_alone(kernel: object, noise: float | None, mean: float | None) -> None:
+    study = zn.Study([(0, 1)], budget=30, kernel=kernel, noise=noise, mean=mean)  # type: ignore[arg-type]
+    study.optimize(zn.simulate(bump, zn.Mean(), noise=0.1, rng=0))
+    model = study.model
+    if isinstance(kernel, zn.RBF):
+        assert model.kernel == kernel
+    elif kernel is zn.RBF:
+        assert type(model.kernel) is zn.RBF
+    if mean is not None:
+        assert study.prior_mean == mean
+    assert (model.noise is None) == (noise is not None)
+    assert abs(float(study.recommend().region.center[0]) - 0.7) < 0.2
+
+
+def test_the_opening_sweep_covers_the_space_evenly() -> None:
+    study = zn.Study([(0, 1)], budget=80)
+    measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
+    opening = []
+    for _ in range(16):
+        trial = study.ask()
+        opening.append(trial.node)
+        study.tell(trial, measure(trial.region))
+    assert sorted(opening) == [(4, i) for i in range(16)]
+    assert {index // 8 for _, index in opening[:2]} == {0, 1}
+
+
+def test_a_refit_keeps_the_tree_and_the_posterior_is_that_of_a_study_given_the_model() -> None:
+    measure = zn.simulate(bump, zn.Average(5), noise=0.1, rng=0)
+    study = zn.Study([(0, 1)], budget=64, feedback=zn.Average(5))
+    study.optimize(measure)
+    model = study.model
+    given = zn.Study(
+        [(0, 1)], budget=1, kernel=model.kernel, noise=model.noise, mean=model.mean, feedback=zn.Average(5)
+    )
+    for trial in study.trials:
+        assert trial.value is not None
+        given.observe(trial.region, trial.value)
+    regions = [trial.region for trial in study.trials] + [study.space.region([(0.11, 0.13)])]
+    assert study.predict(regions).mean == pytest.approx(given.predict(regions).mean, abs=1e-9)
+    assert study.predict(regions).std == pytest.approx(given.predict(regions).std, abs=1e-9)
+
+
+def test_known_standard_errors_are_respected() -> None:
+    study = zn.Study([(0, 1)], budget=40)
+    rng = np.random.default_rng(0)
+    for k in range(40):
+        trial = study.ask()
+        spread = 0.02 if k % 2 else 0.5
+        value = float(bump(trial.region.center[None, :])[0]) + spread * float(rng.standard_normal())
+        study.tell(trial, value, sem=spread)
+    assert study.model.measurements == 32
+    assert study.model.noise is not None
+    assert "noise" in study.model.spread  # nothing informs it but its prior
+    assert study.model.spread["noise"] > 1
+
+
+def test_intervals_for_unmeasured_regions_cover_what_they_promise() -> None:
+    rng = np.random.default_rng(5)
+    covered = total = 0
+    for _ in range(50):
+        lengthscale = float(np.exp(rng.uniform(np.log(0.02), np.log(0.1))))
+        measure = zn.simulate(draw(zn.RBF(0.1, lengthscale), 0, 1, rng), zn.Average(10), 0.1, rng=rng)
+        study = zn.Study([(0, 1)], budget=1, kernel=zn.RBF, feedback=zn.Average(10))
+        seen = set()
+        for _ in range(200):
+            depth = int(rng.integers(3, 8))
+            region = study.space.cell((depth, int(rng.integers(2**depth))))
+            seen.add(region.node)
+            study.observe(region, measure(region))
+        fresh = [study.space.cell((6, i)) for i in range(64) if (6, i) not in seen]
+        mean, std = study.predict(fresh)
+        truth = np.array([measure.average(region) for region in fresh])
+        covered += int(np.sum(np.abs(truth - mean) <= 1.6449 * std))
+        total += len(fresh)
+    assert 0.86 <= covered / total <= 0.94
+
+
+@pytest.mark.parametrize("name", ["equal", "single", "noise", "clusters", "outlier", "constant"])
+def test_bad_data_gives_no_nonsense(name: str) -> None:
+    rng = np.random.default_rng(0)
+    kinds: dict[str, Callable[[float], float]] = {
+        "equal": lambda x: 3.0,
+        "single": lambda x: 3.0,
+        "constant": lambda x: 5.0 + 0.1 * rng.standard_normal(),
+        "noise": lambda x: float(rng.standard_normal()),
+        "clusters": lambda x: float(1e6 if x > 0.5 else 1e-3) * (1 + 0.01 * float(rng.standard_normal())),
+        "outlier": lambda x: float(rng.standard_normal()) + (100.0 if rng.random() < 0.03 else 0.0),
+    }
+    values = kinds[name]
+    study = zn.Study([(0, 1)], budget=1 if name == "single" else 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = study.optimize(lambda region: values(float(region.center[0])))
+    table = study.tree
+    assert np.isfinite(table.mean).all()
+    assert np.isfinite(table.std).all()
+    assert (table.std >= 0).all()
+    if name in ("equal", "single", "constant", "noise"):
+        assert "no region stands out" in result.message
+    if name == "clusters":
+        assert "no region stands out" not in result.message
+        assert float(result.x[0]) > 0.5
+
+
+def test_a_wrong_noise_is_noticed_once_and_the_fix_named() -> None:
+    study = zn.Study([(0, 1)], budget=96, kernel=zn.RBF(1.0, 0.3), noise=0.01, max_looks=6)
+    rng = np.random.default_rng(0)
+    with pytest.warns(zn.ModelWarning, match="noise=None") as caught:
+        study.optimize(lambda region: float(rng.standard_normal()))
+    assert len(caught) == 1
+
+
+def test_a_right_model_raises_no_warning() -> None:
+    for seed in range(5):
+        f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)
+        study = zn.Study([(0, 1)], budget=100, kernel=zn.RBF(0.1, 0.05), noise=0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            study.optimize(zn.simulate(f, zn.Mean(), 0.1, rng=seed))
+
+
+def test_learning_finds_the_optimum_of_the_papers_functions() -> None:
+    regrets = []
+    for seed in range(6):
+        f = zn.reward_function("f2", shift=float(np.random.default_rng(seed).uniform(-0.04, 0.04)))
+        measure = zn.simulate(f, zn.Average(10), 0.1, rng=seed)
+        study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(10))
+        study.optimize(measure)
+        regrets.append(true_optimum(f)[1] - measure.average(study.recommend().region))
+    assert np.mean(regrets) < 0.06
+
+
+def test_a_kernel_that_is_neither_is_refused() -> None:
+    with pytest.raises(zn.InvalidInput, match="kernel class"):
+        zn.Study([(0, 1)], budget=5, kernel="rbf")  # type: ignore[arg-type]

@@ -1,0 +1,369 @@
+"""Boxes and their regions: cells tile, names are readable, regions are values."""
+
+import doctest
+import itertools
+import math
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+import zonal as zn
+import zonal.spaces
+
+
+@st.composite
+def boxes(draw: st.DrawFn, most_axes: int = 4) -> zn.Box:
+    """Draw boxes of any arity, near 0 or far from it, wide or narrow."""
+    pairs = []
+    for _ in range(draw(st.integers(1, most_axes))):
+        low = draw(st.sampled_from([0.0, -1.0, -180.0, 0.1, 1e6 + 1 / 3, -1e9, 1e-12]))
+        width = draw(st.sampled_from([1.0, 2.0, 0.3, 360.0, 1e-3, 1e4, math.pi]))
+        pairs.append((low, low + width))
+    return zn.Box(pairs, arity=draw(st.integers(2, 7)))
+
+
+@st.composite
+def nodes(draw: st.DrawFn, arity: int, deepest: int = 40) -> tuple[int, int]:
+    depth = draw(st.integers(0, deepest))
+    return depth, draw(st.integers(0, arity**depth - 1))
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_children_tile_their_parent(data: st.DataObject) -> None:
+    space = data.draw(boxes())
+    node = data.draw(nodes(space.arity))
+    parent = space.cell(node)
+    children = space.split(parent)
+    assert [child.node for child in children] == [
+        (node[0] + 1, space.arity * node[1] + j) for j in range(space.arity)
+    ]
+    split = node[0] % space.d
+    for axis in range(space.d):
+        edges = [child.edges[axis] for child in children]
+        if axis == split:
+            assert edges[0][0] == parent.edges[axis][0]
+            assert edges[-1][1] == parent.edges[axis][1]
+            assert all(left[1] == right[0] for left, right in itertools.pairwise(edges))  # to the last bit
+            assert all(low <= high for low, high in edges)
+            widths = [child.widths[axis] for child in children]
+            assert len(set(widths)) == 1
+            assert widths[0] == pytest.approx(parent.widths[axis] / space.arity, rel=1e-15)
+        else:
+            assert set(edges) == {parent.edges[axis]}
+            assert {child.widths[axis] for child in children} == {parent.widths[axis]}
+    assert sum(child.weight for child in children) == pytest.approx(parent.weight, rel=1e-14)
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data())
+def test_the_cell_of_a_node_is_what_splitting_again_and_again_gives(data: st.DataObject) -> None:
+    space = data.draw(boxes())
+    depth, index = node = data.draw(nodes(space.arity))
+    region = space.cell((0, 0), zn.Average(3))
+    for level in range(depth):
+        digit = index // space.arity ** (depth - 1 - level) % space.arity
+        region = space.split(region)[digit]
+    assert region == space.cell(node, zn.Average(3))
+    assert region.node == node
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data())
+def test_cells_lie_where_the_paper_puts_them(data: st.DataObject) -> None:
+    space = data.draw(boxes())
+    node = data.draw(nodes(space.arity, deepest=8))
+    region = space.cell(node)
+    expected = oracle.cell(space.bounds, space.arity, node)
+    scale = np.abs(np.array(space.bounds)).max()
+    np.testing.assert_allclose(region.bounds, expected, rtol=0, atol=4e-16 * scale)
+    np.testing.assert_allclose(region.center, expected.mean(axis=1), rtol=0, atol=4e-16 * scale)
+    np.testing.assert_allclose(region.widths, space.widths(node[0]), rtol=0)
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_the_cells_of_a_depth_cover_the_space_once(data: st.DataObject) -> None:
+    space = data.draw(boxes(most_axes=3))
+    depth = data.draw(st.integers(0, 4 if space.arity <= 3 else 2))
+    cells = [space.cell((depth, i)) for i in range(space.arity**depth)]
+    assert len({cell.edges for cell in cells}) == len(cells)
+    volume = math.prod(high - low for low, high in space.bounds)
+    assert sum(cell.weight for cell in cells) == pytest.approx(volume, rel=1e-12)
+    edges = np.array([cell.bounds for cell in cells])
+    np.testing.assert_array_equal(edges[:, :, 0].min(axis=0), [low for low, _ in space.bounds])
+    np.testing.assert_array_equal(edges[:, :, 1].max(axis=0), [high for _, high in space.bounds])
+
+
+def test_neighbours_share_their_edges_at_depth_40() -> None:
+    space = zn.Box([(1 / 3, 1e3 + 1 / 7)], arity=2)
+    middle = 2**39
+    left, right = space.cell((40, middle - 1)), space.cell((40, middle))
+    assert left.edges[0][1] == right.edges[0][0] == space.cell((1, 1)).edges[0][0]
+    assert left.widths[0] == (1e3 + 1 / 7 - 1 / 3) / 2**40
+    assert left.offset[0] < right.offset[0]
+
+
+@pytest.mark.parametrize("bounds", [(-0.8, 0.6), (-1.9, 1.8), (-3.1, -0.2)])
+def test_the_last_cell_ends_where_the_space_does(bounds: tuple[float, float]) -> None:
+    low, high = bounds
+    assert low + (high - low) != high  # rounding would show
+    for depth in (0, 1, 7):
+        assert zn.Box([bounds], arity=3).cell((depth, 3**depth - 1)).edges[0][1] == high
+
+
+def test_a_box_far_from_0_keeps_the_digits_of_its_cells() -> None:
+    near, far = zn.Box([(0, 1)]).cell((40, 12345)), zn.Box([(1e9, 1e9 + 1)]).cell((40, 12345))
+    assert near.offset == far.offset
+    assert near.sizes == far.sizes
+
+
+def test_axes_are_split_by_turns_the_first_of_equals_first() -> None:
+    space = zn.Box({"a": (0, 8), "b": (0, 9), "c": (-27, 0)}, arity=3)
+    assert space.cell((1, 2)).bounds.tolist() == [[8 * (2 / 3), 8], [0, 9], [-27, 0]]
+    assert space.cell((2, 2 * 3 + 0)).bounds.tolist() == [[8 * (2 / 3), 8], [0, 3], [-27, 0]]
+    assert space.cell((3, 6 * 3 + 1)).bounds.tolist() == [[8 * (2 / 3), 8], [0, 3], [-18, -9]]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_may_split_keeps_children_from_falling_below_smallest(d: int) -> None:
+    space = zn.Box([(0, 1)] * d, smallest=0.25)
+    assert [space.may_split(depth) for depth in range(3 * d)] == [True] * (2 * d) + [False] * d
+
+
+def test_a_child_may_be_smaller_than_smallest_by_rounding_only() -> None:
+    third = zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-10))
+    assert third.may_split(0)
+    assert not zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-8)).may_split(0)
+
+
+def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
+    axes = {"l": (-180, 180), "sin_b": (-1, 1)}
+    assert zn.Box(axes, smallest=0.5).smallest == (0.5, 0.5)
+    assert zn.Box(axes, smallest=[10, 0.1]).smallest == (10, 0.1)
+    assert zn.Box(axes, smallest={"sin_b": 0.1, "l": 10}).smallest == (10, 0.1)
+    assert zn.Box(axes, smallest=2).smallest == (2, 2)  # as wide as an axis: that axis is never split
+    assert zn.Box(axes).smallest is None
+
+
+def test_a_wide_smallest_on_one_axis_stops_splits_when_its_turn_comes() -> None:
+    space = zn.Box({"l": (0, 1), "b": (0, 1)}, smallest={"l": 0.1, "b": 1})
+    assert space.may_split(0)
+    assert not space.may_split(1)
+
+
+# Names and units.
+
+
+def test_a_name_says_axis_edges_and_unit() -> None:
+    sky = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
+    assert sky.cell((3, 0b110)).name == "l 0..90 deg, sin_b 0..1"
+    assert sky.cell((10, 0b1001010101)).name == "l 0..11.25 deg, sin_b -0.0625..0"
+    assert sky.region([(0, 11.25), (-0.0625, 0)]).name == "l 0..11.25 deg, sin_b -0.0625..0"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "name"),
+    [
+        ((0, 1), "x 0..1"),
+        ((0, 1 / 3), "x 0..0.3333"),
+        ((-1e-9, 0), "x -0.000000001..0"),
+        ((1e6, 1e6 + 0.125), "x 1000000..1000000.125"),
+        ((-0.0, 0.5), "x 0..0.5"),
+        ((-2.5, -2.5), "x -2.5..-2.5"),
+        ((0, 12345.678), "x 0..12346"),
+        ((100, 200), "x 100..200"),
+    ],
+)
+def test_names_have_as_many_digits_as_it_takes(bounds: tuple[float, float], name: str) -> None:
+    assert zn.Box([(-1e9, 1e9)]).region([bounds]).name == name
+
+
+def test_axes_have_names_even_if_none_are_given() -> None:
+    assert zn.Box([(0, 1)]).names == ("x",)
+    assert zn.Box([(0, 1), (0, 2)]).names == ("x0", "x1")
+    assert zn.Box([(0, 1), (0, 2)]).cell((1, 1)).name == "x0 0.5..1, x1 0..2"
+
+
+def test_units_come_by_name_in_order_or_one_for_all() -> None:
+    axes = {"a": (0, 1), "b": (0, 1)}
+    assert zn.Box(axes, units={"b": "m"}).units == ("", "m")
+    assert zn.Box(axes, units=["s", "m"]).units == ("s", "m")
+    assert zn.Box(axes, units="m").units == ("m", "m")
+    assert zn.Box(axes).units == ("", "")
+
+
+@settings(deadline=None, max_examples=100)
+@given(data=st.data())
+def test_no_two_neighbours_have_the_same_name(data: st.DataObject) -> None:
+    space = zn.Box([(0, data.draw(st.floats(1e-6, 1e6)))], arity=data.draw(st.integers(2, 9)))
+    node = data.draw(nodes(space.arity, deepest=12))
+    children = space.split(space.cell(node))
+    assert len({child.name for child in children}) == space.arity
+    for child in children:
+        shown = re.fullmatch(r"x (-?[\d.]+)\.\.(-?[\d.]+)", child.name)
+        assert shown, child.name
+        low, high = (float(edge) for edge in shown.groups())
+        assert (low, high) == pytest.approx(child.edges[0], abs=child.sizes[0] / 500)
+
+
+# Regions of any shape.
+
+
+def test_any_region_of_the_space_will_do() -> None:
+    space = zn.Box({"a": (0, 1), "b": (-4, 4)})
+    region = space.region([(0.1, 0.3), (2, 2)])
+    assert region.node is None
+    np.testing.assert_array_equal(region.bounds, [(0.1, 0.3), (2, 2)])
+    np.testing.assert_allclose(region.center, [0.2, 2])
+    np.testing.assert_allclose(region.widths, [0.2, 0], atol=1e-16)
+    assert region.weight == 0
+    assert region.bounds.shape == (2, 2)
+
+
+def test_regions_may_touch_the_edges_and_exceed_them_by_rounding() -> None:
+    space = zn.Box([(0, 1)])
+    assert space.region([(0, 1)]).weight == 1
+    assert space.region(np.array([[-1e-12, 1 + 1e-12]])).weight == pytest.approx(1)
+    with pytest.raises(zn.InvalidInput):
+        space.region([(-1e-6, 1)])
+
+
+def test_a_region_given_by_a_cells_bounds_is_that_cell() -> None:
+    space = zn.Box([(-3, 7), (0, 1)], arity=3)
+    cell = space.cell((5, 77))
+    same = space.region(cell.bounds)
+    np.testing.assert_array_equal(same.bounds, cell.bounds)
+    np.testing.assert_allclose(same.center, cell.center, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(same.widths, cell.widths, rtol=0, atol=1e-15)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_the_weight_of_a_region_is_its_volume(data: st.DataObject) -> None:
+    space = data.draw(boxes())
+    region = space.cell(data.draw(nodes(space.arity, deepest=10)))
+    assert region.weight == pytest.approx(float(np.prod(region.widths)), rel=1e-14)
+
+
+# Representative points.
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("s", [1, 2, 5])
+def test_points_are_the_papers_with_the_last_axis_fastest(d: int, s: int) -> None:
+    space = zn.Box([(0, 1), (-2, 2), (10, 20)][:d], arity=3)
+    for node in [(0, 0), (4, 17)]:
+        region = space.cell(node, zn.Average(s))
+        expected = oracle.representatives(oracle.cell(space.bounds, 3, node), s)
+        assert region.points.shape == (s**d, d)
+        np.testing.assert_allclose(region.points, expected, rtol=1e-14, atol=1e-15)
+        np.testing.assert_array_equal(region.weights, np.full(s**d, 1 / s**d))
+        assert region.weights.sum() == pytest.approx(1, rel=1e-14)
+
+
+def test_the_point_of_a_centre_is_the_centre() -> None:
+    region = zn.Box([(0, 1), (4, 8)]).cell((3, 5), zn.Center())
+    np.testing.assert_array_equal(region.points, [region.center])
+    np.testing.assert_array_equal(region.weights, [1])
+
+
+def test_points_lie_within_their_region() -> None:
+    region = zn.Box([(0, 1), (-5, 5)], arity=3).cell((6, 500), zn.Average(7))
+    low, high = region.bounds.T
+    assert (low < region.points).all()
+    assert (region.points < high).all()
+    np.testing.assert_allclose(region.weights @ region.points, region.center)
+
+
+def test_the_exact_mean_has_no_points_and_says_why() -> None:
+    region = zn.Box([(0, 1)]).cell((2, 1), zn.Mean())
+    for column in ("points", "weights"):
+        with pytest.raises(
+            zn.InvalidInput, match=r"no representative points.*Use region\.bounds, or Average\(s\)"
+        ):
+            getattr(region, column)
+
+
+def test_points_without_a_feedback_are_refused_with_a_reason() -> None:
+    region = zn.Box([(0, 1)]).cell((2, 1))
+    with pytest.raises(zn.InvalidInput, match=r"without a feedback.*x 0\.25\.\.0\.5.*feedback="):
+        _ = region.points
+
+
+def test_nobody_is_handed_a_million_million_points() -> None:
+    region = zn.Box([(0, 1)] * 6).cell((3, 1), zn.Average(100))
+    for column in ("points", "weights"):
+        with pytest.raises(zn.InvalidInput, match="too many representative points to list in 6 dimensions"):
+            getattr(region, column)
+    assert region.center.shape == (6,)
+
+
+def test_a_trials_region_knows_its_points() -> None:
+    study = zn.Study([(0, 1)], budget=1, kernel=zn.RBF(1, 0.1), noise=0.1, feedback=zn.Average(4))
+    np.testing.assert_allclose(study.ask().region.points[:, 0], [0.125, 0.375, 0.625, 0.875])
+
+
+# Values.
+
+
+def test_boxes_are_equal_by_what_they_say() -> None:
+    first = zn.Box({"a": (0, 1), "b": (2, 3)}, arity=3, smallest=0.1, units={"a": "m"})
+    again = zn.Box({"a": (0.0, 1.0), "b": (2.0, 3.0)}, arity=3, smallest=(0.1, 0.1), units=["m", ""])
+    assert first == again
+    assert hash(first) == hash(again)
+    others = [
+        zn.Box({"a": (0, 1), "b": (2, 3)}, arity=3, smallest=0.1),
+        zn.Box({"a": (0, 1), "b": (2, 3)}, arity=3, units={"a": "m"}),
+        zn.Box({"a": (0, 1), "b": (2, 3)}, smallest=0.1, units={"a": "m"}),
+        zn.Box({"a": (0, 1), "c": (2, 3)}, arity=3, smallest=0.1, units={"a": "m"}),
+        zn.Box({"a": (0, 1), "b": (2, 4)}, arity=3, smallest=0.1, units={"a": "m"}),
+    ]
+    assert len({first, again, *others}) == 1 + len(others)
+    assert pickle.loads(pickle.dumps(first)) == first
+
+
+def test_regions_are_equal_by_what_they_say() -> None:
+    space = zn.Box([(0, 1), (0, 1)])
+    region = space.cell((3, 2), zn.Average(2))
+    assert region == space.cell((3, 2), zn.Average(2))
+    assert hash(region) == hash(space.cell((3, 2), zn.Average(2)))
+    assert region != space.cell((3, 3), zn.Average(2))
+    assert region != space.cell((3, 2), zn.Average(3))
+    assert region != zn.Box([(0, 1), (0, 2)]).cell((3, 2), zn.Average(2))
+    assert len({space.cell((3, i)) for i in range(8)} | {space.cell((3, 0))}) == 8
+
+
+def test_regions_survive_pickling() -> None:
+    region = zn.Box({"l": (-180, 180)}, units="deg").cell((3, 2), zn.Average(2))
+    copy = pickle.loads(pickle.dumps(region))
+    assert copy == region
+    assert copy.name == region.name
+    np.testing.assert_array_equal(copy.points, region.points)
+
+
+@pytest.mark.parametrize("name", ["bounds", "arity", "smallest"])
+def test_boxes_cannot_be_changed(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(zn.Box([(0, 1)]), name, 3)
+
+
+def test_what_a_region_hands_out_cannot_change_it() -> None:
+    region = zn.Box([(0, 1)]).cell((1, 1))
+    changed: Any
+    for changed in (region.bounds, region.center, region.widths):
+        changed[...] = 7
+    np.testing.assert_array_equal(region.bounds, [(0.5, 1)])
+    np.testing.assert_array_equal(region.center, [0.75])
+    with pytest.raises(AttributeError):
+        region.node = (0, 0)  # type: ignore[misc]
+
+
+def test_the_examples_in_the_documentation_are_true() -> None:
+    assert doctest.testmod(zonal.spaces).failed == 0
