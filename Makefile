@@ -8,11 +8,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench reproduction clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12]"
-	@awk -F ' *## ' '/^[a-z]+:.*## / { sub(/:.*/, "", $$1); printf "  %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ' *## ' '/^[a-z]+:.*## / { sub(/:.*/, "", $$1); printf "  %-12s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## find the best region of the paper's first function, and draw it
 	@$(BIN)/zonal demo
@@ -29,6 +29,9 @@ lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
+	@$(BIN)/python docs/make_reproduction.py
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
