@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench reproduction clean
+.PHONY: help demo test lint bench arena reproduction clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12]"
@@ -18,7 +18,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test bench: export OPENBLAS_NUM_THREADS := 1
+test bench arena: export OPENBLAS_NUM_THREADS := 1
 test: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
@@ -32,6 +32,9 @@ lint: $(READY) ## check style, format, types and the direction of imports
 
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
+
+arena: $(READY) ## compare a search that is given the model with one that learns it, 100 runs each
+	@$(BIN)/python benchmarks/arena.py
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py

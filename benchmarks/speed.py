@@ -16,6 +16,8 @@ from time import perf_counter
 import numpy as np
 
 import zonal as zn
+from zonal.beliefs.fit import Unknowns, fit
+from zonal.beliefs.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import oracle
@@ -102,6 +104,28 @@ def dense_points() -> float:
     return perf_counter() - start
 
 
+def learned_seconds(budget: int, space: zn.Box, feedback: zn.Average) -> float:
+    """Return the time of a whole study that is given nothing, measuring included."""
+    measure = zn.simulate(F1, feedback, NOISE, rng=0)
+    start = perf_counter()
+    zn.maximize(measure, space, budget, feedback=feedback)
+    return perf_counter() - start
+
+
+def fit_seconds() -> float:
+    """Return the time of one fit of 1,000 measurements of 100 distinct regions."""
+    feedback, ledger, space = zn.Average(10), Ledger(), zn.Box([(0, 1)])
+    measure = zn.simulate(F1, feedback, NOISE, rng=0)
+    cells = [space.cell((h, i)) for h in (4, 5, 6) for i in range(2**h)][:100]
+    for k in range(1000):
+        ledger.add(k % 100, measure(cells[k % 100]), None)
+    data, footprints = ledger.data(), feedback.footprints(cells)
+    unknowns = Unknowns(None, True, None)
+    start = perf_counter()
+    fit(data, footprints, np.ones(1), feedback.grid, unknowns, lambda: np.zeros(0), None, 1000)
+    return perf_counter() - start
+
+
 def megabytes_of(budget: int) -> float:
     """Return the peak memory of a process that runs one long search."""
     code = (
@@ -170,6 +194,9 @@ def main() -> None:
             2.5,
         )
     )
+    learned = best(3, lambda: learned_seconds(80, line, ten))
+    rows.append(("80 rounds with kernel, noise and mean learned", learned, "s", 2))
+    rows.append(("  a fit of 1,000 measurements of 100 regions", best(5, fit_seconds), "s", 0.2))
     base = import_seconds("numpy, scipy.linalg")
     rows.append(("import zonal against numpy and scipy.linalg", import_seconds("zonal") / base, "x", 1.5))
 

@@ -1,0 +1,144 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from zonal.cli import main
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(words))
+    return result.exit_code, result.output
+
+
+def test_the_demo_prints_what_it_found_and_writes_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "found.png"
+    code, output = run("demo", "--out", str(picture))
+    assert code == 0
+    for word in ("region found", "true best average", "aggregated regret", "time of the search", str(picture)):
+        assert word in output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 20_000
+
+
+def test_the_demo_is_reproducible_and_its_regret_small(tmp_path: Path) -> None:
+    words = ["demo", "--out", str(tmp_path / "a.svg"), "--rng", "3"]
+    texts = [CliRunner().invoke(main, words).stdout for _ in range(2)]
+    kept = [[line for line in text.splitlines() if "region found" in line or "regret" in line] for text in texts]
+    assert kept[0] == kept[1]
+    assert float(kept[0][1].split()[2]) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["dmeo"], "demo"),
+        (["demo", "--budget", "0"], "0"),
+        (["demo", "--out", "picture.doc"], ".png"),
+        (["demo", "--out", "nowhere/a.png"], "nowhere"),
+        (["paper", "regert"], "regret"),
+        (["paper", "regret", "--preset", "theirs"], "authors"),
+    ],
+)
+def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
+    code, output = run(*words)
+    assert code == 2
+    assert complaint in output
+    assert "Traceback" not in output
+
+
+def test_help_and_version_are_there() -> None:
+    assert "demo" in run("--help")[1]
+    assert "theory" in run("paper", "--help")[1]
+    assert "0.1.0" in run("--version")[1]
+
+
+@pytest.mark.parametrize("preset", ["authors", "paper"])
+def test_an_experiment_prints_its_table_and_writes_pictures_and_tables(tmp_path: Path, preset: str) -> None:
+    words = [
+        "paper",
+        "regret",
+        "--runs",
+        "2",
+        "--budget",
+        "12",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+        "--preset",
+        preset,
+    ]
+    code, output = run(*words)
+    assert code == 0, output
+    assert "GPOO" in output
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "regret.pdf", "regret.png", "regret.csv", "regret.json", "runs.jsonl",
+    }  # fmt: skip
+    content = json.loads((tmp_path / "regret.json").read_text())
+    assert content["settings"]["preset"] == preset
+    assert content["settings"]["rng"] == 0
+    assert set(content["versions"]) == {"zonal", "numpy", "python"}
+
+
+def numbers(folder: Path, *words: str) -> object:
+    base = ["paper", "regret", "--runs", "3", "--budget", "10", "--preset", "paper", "--out", str(folder)]
+    assert run(*base, *words)[0] == 0
+    return json.loads((folder / "regret.json").read_text())["rows"]
+
+
+def test_the_number_of_processes_changes_no_number(tmp_path: Path) -> None:
+    assert numbers(tmp_path / "one", "--jobs", "1") == numbers(tmp_path / "two", "--jobs", "2")
+    assert numbers(tmp_path / "one", "--jobs", "1") != numbers(tmp_path / "other", "--jobs", "1", "--rng", "1")
+
+
+def test_a_finished_run_is_not_computed_again(tmp_path: Path) -> None:
+    numbers(tmp_path, "--jobs", "1")
+    kept = (tmp_path / "runs.jsonl").read_text()
+    start = time.monotonic()
+    numbers(tmp_path, "--jobs", "1")
+    assert (tmp_path / "runs.jsonl").read_text() == kept
+    assert time.monotonic() - start < 20
+
+
+def test_a_torn_last_line_is_computed_again(tmp_path: Path) -> None:
+    rows = numbers(tmp_path, "--jobs", "1")
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    assert numbers(tmp_path, "--jobs", "1") == rows
+    assert path.read_bytes().endswith(b"\n")
+
+
+def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from zonal.cli import main; main()"]
+    words = ["paper", "regret", "--runs", "6", "--budget", "60", "--preset", "paper", "--jobs", "2"]
+    out = ["--out", str(tmp_path)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [*command, *words, *out], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        kept = tmp_path / "runs.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (kept.exists() and kept.read_text().count("\n") >= 10):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "goes on from there" in error
+    assert "Traceback" not in error
+    finished = kept.read_text()
+    assert finished.count("\n") >= 10
+    done = subprocess.run([*command, *words, *out], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert kept.read_text().startswith(finished)

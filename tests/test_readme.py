@@ -1,0 +1,64 @@
+"""What the documents show must run, and what they point at must exist."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import zonal as zn
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+    (ROOT / "docs").glob("*.md")
+)
+
+
+def test_the_examples_of_the_readme_run_and_find_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL))
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    result = names["result"]
+    assert isinstance(result, zn.Result)
+    assert result.success
+    low, high = result.region.bounds[:, 0], result.region.bounds[:, 1]
+    assert (low <= [60, 0.5]).all()  # the peak is at (40, 0.2)
+    assert (high >= [20, 0.0]).all()
+    assert result.region.name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", document.read_text()):
+        assert (document.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("module", ["theory", "spaces", "problems", "study", "maximize"])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"zonal.{module}"))
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+def test_the_algorithm_in_one_file_finds_the_maximum() -> None:
+    script = ROOT / "examples" / "gpoo_in_one_file.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    low, high = map(float, re.findall(r"recommended: ([\d.]+) to ([\d.]+)", done.stdout)[0])
+    assert low - 0.02 <= 0.8675 <= high + 0.02
+
+
+def test_every_public_name_is_there_and_has_a_docstring() -> None:
+    for name in zn.__all__:
+        assert (getattr(zn, name).__doc__ or "").strip(), name
+
+
+def test_importing_zonal_loads_nothing_heavy() -> None:
+    heavy = ("matplotlib", "tqdm", "click", "scipy.optimize", "scipy.stats")
+    code = f"import sys, zonal; print([module for module in {heavy} if module in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
