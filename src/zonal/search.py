@@ -39,6 +39,8 @@ class Search:
         The table, with means counted from the prior mean.
     regions : list of Region
         The region of each row.
+    prior_mean : float
+        As given or learned.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Search:
         self._budget = budget
         self._rng = rng
         self._learner = Learner(unknowns, space.widths(0), feedback.grid) if not policy.empirical else None
-        self._known_mean = unknowns.mean or 0.0
+        self.prior_mean = (unknowns.mean or 0.0) if self._learner is None else self._learner.model.mean
         self._given = unknowns.kernel if isinstance(unknowns.kernel, Kernel) else None
         self._bind()
         self._belief: GaussianBelief | EmpiricalBelief
@@ -101,11 +103,6 @@ class Search:
     def model(self) -> Model | None:
         """The kernel, noise and prior mean in use; None on an empirical belief."""
         return None if self._learner is None else self._learner.model
-
-    @property
-    def prior_mean(self) -> float:
-        """The prior mean, from which the table's means are counted."""
-        return self._known_mean if self._learner is None else self._learner.model.mean
 
     def complaints(self) -> list[Warning]:
         """Return, once, what belief and learner have to say since the last time."""
@@ -268,6 +265,7 @@ class Search:
         model = self._learner.learn(
             footprints, lambda: ProductCovariance(kernel, self._feedback, self._space.d).among(footprints)
         )
+        self.prior_mean = model.mean
         self._belief = GaussianBelief(ProductCovariance(model.kernel, self._feedback, self._space.d))
         self._belief.track(self._feedback.footprints(self._tracked))
         self._belief.load(lines.slots, lines.mean - model.mean, lines.noise_variance(model.noise or 0.0))

@@ -497,9 +497,10 @@ class Study:
         """Return a checked value as a reward, of which more is better, and its checked standard error."""
         fix = "Tell one finite number, or give the trial up."
         number = finite_number(value, "a measured value", fix)
-        if not math.isfinite(number - self.prior_mean):
+        reward = self._sign * number
+        if not math.isfinite(reward - self._search.prior_mean):
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
-        return self._sign * number, None if sem is None else standard_deviation(sem, "sem")
+        return reward, None if sem is None else standard_deviation(sem, "sem")
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 ENOUGH = 3  # measurements from which parameters are learned
 BADLY_OFF = 4.0  # times larger than expected
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
+FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
 
 
@@ -32,6 +33,8 @@ class Learner:
     ----------
     unknowns : Unknowns
         What is learned.
+    learns : bool
+        Whether anything is.
     model : Model
         The model to go by now.
     ledger : Ledger
@@ -40,26 +43,26 @@ class Learner:
 
     def __init__(self, unknowns: Unknowns, sides: Floats, grid: Floats | None) -> None:
         self.unknowns = unknowns
+        self.learns = unknowns.any
         self.model = first_guess(unknowns, sides, [])
         self.ledger = Ledger()
         self._sides = sides
         self._grid = grid
         self._next = 1
+        self._next_check = FIRST_CHECK
         self._warned = False
         self.complaints: list[ModelWarning] = []  # for whoever owns the learner to pass on when it is safe
-
-    @property
-    def learns(self) -> bool:
-        """Whether anything is learned at all."""
-        return self.unknowns.any
 
     def due(self) -> bool:
         """Tell whether it is time to learn again."""
         return self.learns and self.ledger.total >= self._next
 
     def checks(self) -> bool:
-        """Tell whether it is time to check the model: half-way to the next doubling."""
-        return self.ledger.total >= LEAST and 2 * self.ledger.total == 3 * 2 ** int(math.log2(self.ledger.total))
+        """Tell whether it is time to check the model: half-way to each doubling."""
+        if self.ledger.total < self._next_check:
+            return False
+        self._next_check *= 2
+        return True
 
     def learn(self, footprints: Footprints, prior: Callable[[], Floats]) -> Model:
         """Learn from all rewards; `footprints` are those of the ledger's lines."""

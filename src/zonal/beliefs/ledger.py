@@ -82,7 +82,11 @@ class Ledger:
 
     def add(self, slot: int, reward: float, variance: float | None) -> None:
         """Enter one reward of the footprint at `slot`; `variance` is None if its noise is to be learned."""
-        self.lines.setdefault((slot, variance is None), Line()).add(reward, variance)
+        key = (slot, variance is None)
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = Line()
+        line.add(reward, variance)
         self.total += 1
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
