@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from zonal.errors import (
     BudgetSpent,
     Exhausted,
     InvalidInput,
-    TrialError,
     finite_number,
     random_generator,
     standard_deviation,
@@ -39,20 +38,13 @@ from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
 from zonal.spaces import Box, Region, with_feedback
 from zonal.tree import TreeTable
-from zonal.trials import Bands, Prediction, Recommendation, Result, State, Trial, TrialRecord
+from zonal.trials import Bands, Outcome, Prediction, Recommendation, Result, Trial, TrialBook, TrialRecord
 
 log = logging.getLogger("zonal")
 
 CLEAR = 2.0  # standard deviations
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
-
-
-class _Outcome(NamedTuple):
-    state: State
-    value: float | None = None
-    sem: float | None = None
-    note: str = ""
 
 
 class Study:
@@ -150,37 +142,28 @@ class Study:
             max_looks=max_looks,
             rng=self.rng,
         )
-        self._trials: list[Trial] = []
-        self._rows: list[int] = []  # of the trials' nodes
-        self._outcomes: dict[int, _Outcome] = {}
-        self._asked: dict[int, None] = {}  # numbers of pending trials, oldest first
+        self._book = TrialBook()
         self._failures: dict[int, int] = {}  # give-ups in a row, by row
-        self._told = 0
 
     @property
     def told(self) -> int:
         """Trials told."""
-        return self._told
+        return self._book.told
 
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials asked for and not yet told or given up, oldest first."""
-        return tuple(self._trials[number] for number in self._asked)
+        return self._book.pending()
 
     @property
     def remaining(self) -> int:
         """Measurements that may still be asked for."""
-        return self.budget - self._told - len(self._asked)
+        return self.budget - self._book.begun
 
     @property
     def trials(self) -> list[TrialRecord]:
         """All trials so far and what became of them."""
-        waiting = _Outcome("asked")
-        records = []
-        for trial in self._trials:
-            outcome = self._outcomes.get(trial.number, waiting)
-            records.append(TrialRecord(**vars(trial), **outcome._asdict()))
-        return records
+        return self._book.records()
 
     @property
     def prior_mean(self) -> float:
@@ -212,8 +195,8 @@ class Study:
         number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
         if number > self.remaining:
             raise BudgetSpent(
-                f"{number} more asked for, but of the budget of {self.budget} {self._told} are told and "
-                f"{len(self._asked)} under way, so {self.remaining} remain. Call extend(n) for more."
+                f"{number} more asked for, but of the budget of {self.budget} {self.told} are told and "
+                f"{len(self.pending)} under way, so {self.remaining} remain. Call extend(n) for more."
             )
         # Where regions may run out half-way, a copy lets a batch be all or nothing.
         before = copy.deepcopy(self._search) if number > 1 and self._search.limited else None
@@ -222,23 +205,17 @@ class Study:
             for _ in range(number):
                 batch.append(self._ask())
         except Exhausted:
-            for trial in reversed(batch):
-                self._rows.pop()
-                del self._trials[trial.number], self._asked[trial.number]
+            self._book.forget(len(batch))
             self._search = before or self._search
             raise
         return batch[0] if n is None else batch
 
     def _ask(self) -> Trial:
         search = self._search
-        row = search.choose(self._told + len(self._asked) + 1)
+        row = search.choose(self._book.begun + 1)
         region = search.regions[row]
-        assert region.node is not None
-        trial = Trial(len(self._trials), region.node, region, int(search.tree.looks[row]) + 1)
+        trial = self._book.ask(row, region, int(search.tree.looks[row]) + 1)
         search.begin(row)
-        self._trials.append(trial)
-        self._rows.append(row)
-        self._asked[trial.number] = None
         return trial
 
     def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
@@ -255,14 +232,11 @@ class Study:
         note : str
             Kept with the trial.
         """
-        number = self._open(trial)
+        number, row = self._book.under_way(trial)
         reward, spread = self._reward(value, sem)
-        row = self._rows[number]
-        self._search.tell(row, reward, spread, self._told + 1)
-        self._told += 1
+        self._search.tell(row, reward, spread, self.told + 1)
         self._failures.pop(row, None)
-        del self._asked[number]
-        self._outcomes[number] = _Outcome("told", float(value), spread, note)
+        self._book.end(number, Outcome("told", float(value), spread, note))
         self._speak()
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
@@ -276,19 +250,19 @@ class Study:
             Whether the region may be asked for again. With False it never is; its children are, if it may be
             split. A region given up three times in a row counts as impossible to measure all the same.
         """
-        number = self._open(trial)
-        row = self._rows[number]
+        number, row = self._book.under_way(trial)
         failures = self._failures.get(row, 0) + 1
         if not retry or failures >= GIVE_UPS:
             self._search.bar(row)
             if retry and failures == GIVE_UPS:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again",
-                    self._trials[number].region.name,
+                    self._search.regions[row].name,
                     failures,
                 )
         self._failures[row] = failures
-        self._close(number, _Outcome("given up"))
+        self._search.end(row)
+        self._book.end(number, Outcome("given up"))
 
     def withdraw(self, trial: Trial | int) -> None:
         """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
@@ -298,8 +272,9 @@ class Study:
         trial : Trial or int
             The trial, or its number.
         """
-        number = self._open(trial)
-        self._close(number, _Outcome("given up"))
+        number, row = self._book.under_way(trial)
+        self._search.end(row)
+        self._book.end(number, Outcome("given up"))
 
     def observe(self, region: Region | ArrayLike, value: float, sem: float | None = None) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
@@ -363,7 +338,7 @@ class Study:
         The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
         paper).
         """
-        return Bands(*self._search.bands(self._told + 1))
+        return Bands(*self._search.bands(self.told + 1))
 
     def extend(self, n: int) -> None:
         """Add `n` measurements to the budget."""
@@ -401,7 +376,7 @@ class Study:
         """
         why = drive(self, measure, executor=executor, workers=workers, callback=callback, progress=progress)
         found = self.recommend()
-        message = f"{self._told} of {self.budget} measurements made"
+        message = f"{self.told} of {self.budget} measurements made"
         message = f"{why}; {message}" if why else f"the budget is spent: {message}"
         if not self.stands_out():
             message += "; no region stands out"
@@ -410,8 +385,8 @@ class Study:
             x=found.region.center,
             mean=found.mean,
             std=found.std,
-            nfev=self._told,
-            success=not why and self._told == self.budget,
+            nfev=self.told,
+            success=not why and self.told == self.budget,
             message=message,
             study=self,
         )
@@ -460,7 +435,7 @@ class Study:
     def __repr__(self) -> str:
         """Return what a person wants to know first."""
         return (
-            f"<Study: {self._told} of {self.budget} told, {len(self._asked)} under way, "
+            f"<Study: {self.told} of {self.budget} told, {len(self.pending)} under way, "
             f"{len(self._search.regions)} nodes>"
         )
 
@@ -468,30 +443,6 @@ class Study:
         """Pass warnings on, at the end of a step: turned into errors, they must not tear it apart."""
         for complaint in self._search.complaints():
             warnings.warn(complaint, stacklevel=3)
-
-    def _close(self, number: int, outcome: _Outcome) -> None:
-        """End a trial that was not told."""
-        self._search.end(self._rows[number])
-        del self._asked[number]
-        self._outcomes[number] = outcome
-
-    def _open(self, trial: Trial | int) -> int:
-        """Return the number of a trial that is under way, or complain."""
-        number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
-        ours = self._trials[number] if number < len(self._trials) else None
-        if ours is None or (isinstance(trial, Trial) and not vars(ours).items() <= vars(trial).items()):
-            raise TrialError(
-                f"{trial!r} is not a trial of this study, which has asked for "
-                f"{len(self._trials)}. Pass a trial that ask() returned, or its number."
-            )
-        if number not in self._asked:
-            outcome = self._outcomes[number]
-            became = f"told already ({outcome.value!r})" if outcome.state == "told" else "given up"
-            raise TrialError(
-                f"trial {number} was {became} and cannot be told or given up again. "
-                "Use observe() for a further measurement of its region."
-            )
-        return number
 
     def _reward(self, value: Any, sem: Any) -> tuple[float, float | None]:
         """Return a checked value as a reward, of which more is better, and its checked standard error."""
