@@ -52,7 +52,7 @@ def search_seconds(
 
 def bump(x: np.ndarray) -> np.ndarray:
     """Return a smooth bump in any dimension."""
-    return np.exp(-np.sum((x - 0.3) ** 2, axis=1) * 4)
+    return np.asarray(np.exp(-np.sum((x - 0.3) ** 2, axis=1) * 4))
 
 
 def dense_regions() -> float:

@@ -76,12 +76,13 @@ def test_the_opening_sweep_covers_the_space_evenly() -> None:
     study = zn.Study([(0, 1)], budget=80)
     measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
     opening = []
-    for _ in range(16):
+    for _ in range(32):
         trial = study.ask()
         opening.append(trial.node)
         study.tell(trial, measure(trial.region))
-    assert sorted(opening) == [(4, i) for i in range(16)]
-    assert {index // 8 for _, index in opening[:2]} == {0, 1}
+    assert sorted(opening) == [(5, i) for i in range(32)]
+    assert {index // 16 for _, index in opening[:2]} == {0, 1}
+    assert {index // 4 for _, index in opening[:8]} == set(range(8))
 
 
 def test_a_refit_keeps_the_tree_and_the_posterior_is_that_of_a_study_given_the_model() -> None:

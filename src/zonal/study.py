@@ -30,7 +30,7 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.feedback import Feedback, Mean
-from zonal.kernels import RBF, Kernel, Matern
+from zonal.kernels import Kernel, ProductKernel
 from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
@@ -108,7 +108,8 @@ class Study:
         if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         policy = GPOO() if policy is None else policy
-        if kernel is not None and not isinstance(kernel, Kernel) and kernel not in (RBF, Matern):
+        family = isinstance(kernel, type) and issubclass(kernel, ProductKernel)
+        if not (kernel is None or family or isinstance(kernel, Kernel)):
             raise InvalidInput(
                 "kernel must be a kernel, a kernel class or None",
                 kernel,
@@ -302,11 +303,17 @@ class Study:
         return Recommendation(region, region.node, mean, float(tree.std[row]))
 
     def stands_out(self) -> bool:
-        """Tell whether the recommended region is better than the space on average, by two standard deviations."""
+        """Tell whether the recommended region is better than the space on average, beyond chance.
+
+        Its average must exceed that of the whole space by more standard deviations than the best of as many
+        regions as were measured would by luck: sqrt(2 log n), and two at least.
+        """
         best, whole = self._search.recommend(), 0
         if best == whole:
             return False
-        return self._search.advantage(best, whole) > CLEAR
+        measured = int(np.count_nonzero(self._search.tree.count))
+        luck = math.sqrt(2 * math.log(max(measured, 1)))
+        return self._search.advantage(best, whole) > max(CLEAR, luck)
 
     def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.

@@ -18,6 +18,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from zonal import __version__
+
 Answer = dict[str, Any]
 
 
@@ -38,8 +40,9 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What makes this run this run."""
-        return json.dumps([self.function.__module__, self.function.__qualname__, self.values], sort_keys=True)
+        """What makes this run this run; another version's runs are not taken for ours."""
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        return json.dumps([__version__, function, self.values], sort_keys=True)
 
 
 class Interrupted(Exception):

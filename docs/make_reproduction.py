@@ -1,0 +1,642 @@
+"""Regenerate the tables and pictures of docs/reproduction.md. The prose is left alone.
+
+    python docs/make_reproduction.py
+
+runs `zonal paper` for both presets, compares the authors' preset with numbers measured with the authors' code,
+copies pictures to docs/images and fills everything between `<!-- begin NAME -->` and `<!-- end NAME -->`. Finished
+runs are kept in the folder of `--out` and not computed again, so delete that folder when the library has changed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+import zonal as zn
+from zonal.cli import main as zonal
+from zonal.cli import paper
+from zonal.paper import authors, benefit, heatmap
+from zonal.paper.regret import KERNEL, NOISE, SHOWN, authors_run, label
+from zonal.paper.results import Preset
+from zonal.paper.runs import Answer, Interrupted, Task, run_all
+from zonal.problems import grid_optimum, true_optimum
+
+Floats = NDArray[np.float64]
+Case = tuple[str, str, int]  # function, algorithm, S
+Curves = dict[Case, Floats]  # aggregated regret, a row a run, a column a budget from 1 on
+
+ROOT = Path(__file__).resolve().parents[1]
+ANCHORS = ROOT.parent / "shared" / "anchors" / "authors.json"
+PRESETS: tuple[Preset, ...] = ("authors", "paper")
+FUNCTIONS = ("f1", "f2", "f3")
+ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree", 1)]
+BOUND = ("GPOO", "GPTree")  # must agree with the authors' code at the next line's budgets
+AT = (20, 40, 80)
+SEEDS = 3  # times that is asked, with new noise
+REPEATS = 30  # of the authors' code
+ROUNDED = 5e-5  # its regrets have four decimals,
+ROUNDED_MORE = 5e-4  # those over S and K three
+TIMED = 3  # runs of 80 rounds, as for the authors' seconds
+ROUNDS = 80
+REMARKS = ("expanded nodes", "R_N <= 3 delta(h_N) (", "h_N <= depth", "R_N <= constant")  # of the theory's table
+# Pictures of the page: preset and experiment. Four experiments do not depend on the preset.
+PICTURES: dict[str, tuple[Preset, str]] = {
+    **{name: ("authors", name) for name in ("figure1", "figure2", "delta", "theory")},
+    **{f"{name}-{preset}": (preset, name) for name in ("regret", "benefit", "heatmap") for preset in PRESETS},
+}
+WIDEST = 1400  # pixels of a picture
+COLOURS = 256
+MARKER = re.compile(r"(<!-- begin (\S+) -->)(.*?)(<!-- end \2 -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to make, and where.
+
+    Attributes
+    ----------
+    out : Path
+        The folder of results and finished runs.
+    page, images : Path
+        The page to fill and the folder of its pictures.
+    anchors : Path
+        The numbers of the authors' code.
+    runs, many : int
+        Runs of the paper's experiments, and of the comparison with the authors' code.
+    budget, rng, jobs : int
+        As for `zonal paper`.
+    """
+
+    out: Path
+    page: Path
+    images: Path
+    anchors: Path
+    runs: int = 30
+    many: int = 300
+    budget: int = 80
+    rng: int = 0
+    jobs: int = 2
+
+    @property
+    def shown(self) -> list[int]:
+        """Budgets of the tables."""
+        return [n for n in SHOWN if n <= self.budget]
+
+    def result(self, preset: Preset, experiment: str) -> dict[str, Any]:
+        """Return what an experiment wrote."""
+        return dict(json.loads((self.out / preset / f"{experiment}.json").read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """What was measured with the authors' code.
+
+    Attributes
+    ----------
+    regret : dict
+        Mean over `REPEATS` runs and its standard error, by case and budget.
+    seconds : dict
+        Of one run of 80 rounds, by case.
+    growth : dict
+        Seconds of GPOO on f1 with S = 10, by budget.
+    optimum : dict
+        x* and f*, by function.
+    heatmap : dict
+        By budget: the repeats, and mean regrets over S and K.
+    """
+
+    regret: dict[Case, dict[int, tuple[float, float]]]
+    seconds: dict[Case, float]
+    growth: dict[int, float]
+    optimum: dict[str, tuple[float, float]]
+    heatmap: dict[int, tuple[int, Floats]]
+
+
+def read_anchors(path: Path) -> Anchors:
+    """Return the numbers of the authors' code."""
+    if not path.exists():
+        raise click.ClickException(f"there is no {path}; pass the authors' numbers with --anchors FILE.")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    tables = {re.findall(r"\d+", name)[0]: (name, np.array(rows)) for name, rows in content["heatmap_f3"].items()}
+    return Anchors(
+        {
+            _case(name): {int(n): (mean, std / math.sqrt(REPEATS - 1)) for n, (mean, std) in row.items()}
+            for name, row in content["regret"].items()
+        },
+        {_case(name): seconds for name, seconds in content["seconds_per_run"].items()},
+        {int(n): seconds for n, seconds in content["growth_seconds_GPOO_f1_S10"].items()},
+        {name: (x, f) for name, (x, f) in content["optimum"].items()},
+        {int(n): (int(re.findall(r"\d+", name)[1]), rows) for n, (name, rows) in tables.items()},
+    )
+
+
+def _case(name: str) -> Case:
+    function, algorithm, s = name.split("|")
+    return function, algorithm, int(s.removeprefix("S="))
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------------
+
+
+def error(values: Floats) -> float:
+    """Return the standard error of a mean; not a number for a single value."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def z_score(ours: Floats, mean: float, spread: float, rounded: float = ROUNDED) -> float:
+    """Return our mean less theirs in standard errors, where `spread` is theirs and rounding counts as one."""
+    return (float(ours.mean()) - mean) / math.hypot(error(ours), spread, rounded)
+
+
+def lower(a: Floats, b: Floats) -> bool:
+    """Return whether a's mean is below b's by more than two standard errors of the paired difference."""
+    return float((b - a).mean()) > 2 * error(b - a)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def plain(text: str) -> str:
+    """Return text that Markdown shows as it is."""
+    return text.replace("|", r"\|").replace("*", r"\*")
+
+
+def shown(values: Floats, strong: bool = False, digits: int = 4) -> str:
+    """Return mean and standard error."""
+    mean = f"{values.mean():.{digits}f}"
+    return f"{f'**{mean}**' if strong else mean} ± {error(values):.{digits}f}"
+
+
+def fill(page: str, blocks: dict[str, str]) -> str:
+    """Return the page with its marked places filled; those on a line of their own get lines of their own."""
+    names = [match[2] for match in MARKER.finditer(page)]
+    if wrong := set(names) ^ set(blocks):
+        raise click.ClickException(
+            f"page and generator disagree about {', '.join(sorted(wrong))}; "
+            "add or remove the markers <!-- begin NAME --> and <!-- end NAME -->."
+        )
+
+    def one(match: re.Match[str]) -> str:
+        around = "\n\n" if match[3].startswith("\n") else ""
+        return f"{match[1]}{around}{blocks[match[2]]}{around}{match[4]}"
+
+    return MARKER.sub(one, page)
+
+
+# --- Runs -------------------------------------------------------------------------------------------------------
+
+
+def run_paper(job: Job, preset: Preset) -> None:
+    """Run every experiment of `zonal paper all`, and keep how long each took the first time."""
+    path = job.out / "times.json"
+    out = job.out / preset
+    for name in [name for name in paper.commands if name != "all"]:
+        new = not (out / f"{name}.json").exists()
+        started = perf_counter()
+        try:
+            zonal.main(["paper", name, *_options(job, preset, out)], standalone_mode=False)
+        finally:  # an interrupted experiment goes on later, and so does its clock
+            times = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if new:
+                key = f"{preset} {name}"
+                times[key] = times.get(key, 0.0) + perf_counter() - started
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(times, indent=1), encoding="utf-8")
+
+
+def _options(job: Job, preset: Preset, out: Path) -> list[str]:
+    values = {
+        "runs": job.runs,
+        "budget": job.budget,
+        "preset": preset,
+        "rng": job.rng,
+        "jobs": job.jobs,
+        "out": out,
+    }
+    return [part for name, value in values.items() for part in (f"--{name}", str(value))]
+
+
+def compare(job: Job, rng: int, algorithms: Iterable[str]) -> Curves:
+    """Run the authors' preset often, on all three functions."""
+    cases = [(f, name, s) for f in FUNCTIONS for name, s in ALGORITHMS if name in algorithms]
+    tasks = [
+        Task(authors_run, {"function": f, "policy": name, "s": s, "budget": job.budget, "seed": [rng, i]})
+        for f, name, s in cases
+        for i in range(job.many)
+    ]
+    answers = iter(run_all(tasks, job.out / "comparison", job.jobs, f"comparison, seed {rng}"))
+    return {case: np.array([next(answers)["regret"] for _ in range(job.many)]) for case in cases}
+
+
+def benefit_runs(job: Job, preset: Preset) -> dict[int, list[Answer]]:
+    """Run GPOO on the third function often, by S."""
+    tasks = [
+        Task(benefit.search, {"preset": preset, "s": s, "budget": job.budget, "seed": [job.rng, i]})
+        for s in benefit.FEEDBACKS
+        for i in range(job.many)
+    ]
+    answers = iter(run_all(tasks, job.out / "comparison", job.jobs, f"benefit, {preset}"))
+    return {s: [next(answers) for _ in range(job.many)] for s in benefit.FEEDBACKS}
+
+
+def heatmap_runs(job: Job, preset: Preset, budgets: list[int]) -> Floats:
+    """Run every S and K often; return regrets of shape (S, K, runs, budgets)."""
+    tasks = [
+        Task(heatmap.run, {"preset": preset, "s": s, "arity": k, "budgets": budgets, "seed": [job.rng, i]})
+        for s in heatmap.POINTS
+        for k in heatmap.PARTS
+        for i in range(job.many)
+    ]
+    answers = run_all(tasks, job.out / "comparison", job.jobs, f"heatmap, {preset}")
+    shape = len(heatmap.POINTS), len(heatmap.PARTS), job.many, len(budgets)
+    return np.array([answer["regret"] for answer in answers]).reshape(shape)
+
+
+def paper_curves(job: Job) -> Curves:
+    """Return the regrets of `zonal paper regret --preset paper`."""
+    curves = {}
+    for name, rows in job.result("paper", "regret")["curves"].items():
+        function, algorithm, s = name.split(" | ")
+        curves[function, algorithm, int(s)] = np.array(rows)
+    return curves
+
+
+# --- The paper's Figure 4: regret against budget ----------------------------------------------------------------
+
+
+def comparison_table(job: Job, anchors: Anchors, curves: Curves, function: str) -> str:
+    """Return the authors' numbers above ours and the z-score; strong where a rival is below GPOO."""
+    rows = []
+    for name, s in ALGORITHMS:
+        curve, gpoo = curves[function, name, s], curves[function, "GPOO", s]
+        row = [label(name, s), str(s)]
+        for n in job.shown:
+            ours, theirs = curve[:, n - 1], anchors.regret[function, name, s][n]
+            first = f"{theirs[0]:.4f} ± {theirs[1]:.4f}"
+            second = shown(ours, lower(ours, gpoo[:, n - 1]))
+            row.append(f"{first}<br>{second}<br>z = {z_score(ours, *theirs):+.1f}")
+        rows.append(row)
+    return table(["algorithm", "S", *(f"N = {n}" for n in job.shown)], rows)
+
+
+def agreement(job: Job, anchors: Anchors, curves: Curves) -> str:
+    """Return how the z-scores spread, for several seeds."""
+    header = ["algorithms", "seed", "comparisons", "\\|z\\| ≤ 1", "≤ 2", "≤ 3", "largest \\|z\\|", "where"]
+    rows = [_spread(job, anchors, compare(job, job.rng + k, BOUND), BOUND, job.rng + k) for k in range(SEEDS)]
+    rows.append(_spread(job, anchors, curves, ("StoOO",), job.rng))
+    return table(header, rows)
+
+
+def _spread(job: Job, anchors: Anchors, curves: Curves, names: Sequence[str], rng: int) -> list[str]:
+    scores = {
+        f"{f}, {label(name, s)}, S = {s}, N = {n}": abs(z_score(curve[:, n - 1], *anchors.regret[f, name, s][n]))
+        for (f, name, s), curve in curves.items()
+        for n in AT
+        if name in names and n <= job.budget
+    }
+    largest = max(scores, key=lambda where: scores[where])
+    counts = [str(sum(z <= limit for z in scores.values())) for limit in (1, 2, 3)]
+    return [" and ".join(names), str(rng), str(len(scores)), *counts, f"{scores[largest]:.2f}", largest]
+
+
+def regret_table(job: Job, curves: Curves, function: str) -> str:
+    """Return all algorithms under the paper's settings; strong where one is below GPOO with the same S."""
+    rows = [
+        [label(name, s), str(s)]
+        + [shown(c[:, n - 1], lower(c[:, n - 1], curves[f, "GPOO", s][:, n - 1])) for n in job.shown]
+        for (f, name, s), c in curves.items()
+        if f == function
+    ]
+    return table(["algorithm", "S", *(f"N = {n}" for n in job.shown)], rows)
+
+
+def beaten(job: Job, curves: Curves) -> str:
+    """Return who is below GPOO, and how far, as a table."""
+    rows = []
+    for function, s in [(f, s) for f in ("f1", "f2") for s in (1, 10)]:
+        row = [function, str(s)]
+        for n in job.shown:
+            gpoo = curves[function, "GPOO", s][:, n - 1]
+            rivals = {label(name, s): c[:, n - 1] for (f, name, k), c in curves.items() if (f, k) == (function, s)}
+            below = [f"{name} {c.mean():.4f}" for name, c in rivals.items() if lower(c, gpoo)]
+            row.append("<br>".join([f"GPOO {gpoo.mean():.4f}", *below]))
+        rows.append(row)
+    return table(["function", "S", *(f"N = {n}" for n in job.shown)], rows)
+
+
+def stuck(job: Job, theirs: Curves, papers: Curves) -> str:
+    """Return how many runs of GPTree end where they stood at a quarter and at half of the budget."""
+    listed = [("authors", case, c) for case, c in theirs.items()] + [
+        ("paper", case, c) for case, c in papers.items()
+    ]
+    rows = []
+    for preset, (function, name, s), curve in listed:
+        if name == "GPTree":
+            still = [np.ptp(curve[:, job.budget // k - 1 :], axis=1) == 0 for k in (4, 2)]
+            parts = [f"{100 * float(part.mean()):.0f} %" for part in still]
+            rows.append([preset, function, str(s), str(len(curve)), *parts, shown(curve[:, -1])])
+    since = [f"unchanged since N = {job.budget // k}" for k in (4, 2)]
+    return table(["preset", "function", "S", "runs", *since, f"regret at N = {job.budget}"], rows)
+
+
+def optima(anchors: Anchors) -> str:
+    """Return where the maxima are: on the grid, refined, and in the authors' code."""
+    rows = []
+    for preset in PRESETS:
+        for name in FUNCTIONS:
+            f = zn.reward_function(name, preset)  # type: ignore[arg-type]
+            (x, high), (_, true) = grid_optimum(f), true_optimum(f)
+            x_theirs, theirs = anchors.optimum[name]
+            code = f"{theirs:.4f} at {x_theirs:.4f}" if preset == "authors" else "-"
+            rows.append([preset, name, f"{high:.4f} at {x:.4f}", code, f"{true:.4f}", f"{true - high:.5f}"])
+    header = ["preset", "function", "grid optimum", "the authors' code", "true optimum", "missed by the grid"]
+    return table(header, rows)
+
+
+# --- The paper's Figures 5 and 6: averages, S and K -------------------------------------------------------------
+
+
+def benefit_table(job: Job) -> str:
+    """Return S = 1 against S = 10 on the third function, each by its own measure and both by the same ones."""
+    rows = []
+    for preset in PRESETS:
+        runs = benefit_runs(job, preset)
+        f = zn.reward_function("f3", preset)
+        one, ten = (authors.Task(f, s) for s in benefit.FEEDBACKS)
+        judges = {"its own S": (one, ten), "the centre": (one, one), "10 points": (ten, ten)}
+        for name, judge in judges.items():
+            a, b = (
+                np.array([[task.regret(tuple(run["recommended"][n - 1])) for n in job.shown] for run in runs[s]])
+                for s, task in zip(benefit.FEEDBACKS, judge, strict=True)
+            )
+            rows.append([preset, name, *(_pair(a[:, j], b[:, j]) for j in range(len(job.shown)))])
+    return table(["preset", "judged by", *(f"N = {n}" for n in job.shown)], rows)
+
+
+def _pair(a: Floats, b: Floats) -> str:
+    """Return two means and their difference, strong where it is clear."""
+    difference = f"{(b - a).mean():+.3f}"
+    difference = f"**{difference}**" if lower(a, b) or lower(b, a) else difference
+    return f"{a.mean():.3f}, {b.mean():.3f}<br>{difference} ± {error(b - a):.3f}"
+
+
+def heatmap_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
+    """Return our S and K beside the authors', and the means over either."""
+    regret = {preset: heatmap_runs(job, preset, list(heatmap.BUDGETS)) for preset in PRESETS}
+    blocks, rows = {}, []
+    for j, n in enumerate(heatmap.BUDGETS):
+        repeats, means = anchors.heatmap[n]
+        blocks[f"heatmap-{n}"] = _heatmap(regret["authors"][..., j], repeats, means)
+        used = means[: len(heatmap.POINTS), : len(heatmap.PARTS)]
+        theirs = [f"{x:.3f}" for axis in (0, 1) for x in used.mean(axis=axis)]
+        rows.append([str(n), f"the authors' code, {repeats} runs", *theirs])
+        rows += [[str(n), f"ours, `{preset}`", *_margins(regret[preset][..., j])] for preset in PRESETS]
+    header = ["N", "source", *(f"K = {k}" for k in heatmap.PARTS), *(f"S = {s}" for s in heatmap.POINTS)]
+    return {**blocks, "heatmap-margins": table(header, rows)}
+
+
+def _heatmap(ours: Floats, repeats: int, theirs: Floats) -> str:
+    """Return one budget; the authors' spread was not kept, so ours stands in for it in z."""
+    rows = []
+    for i, s in enumerate(heatmap.POINTS):
+        row = [str(s)]
+        for j in range(len(heatmap.PARTS)):
+            spread = float(ours[i, j].std(ddof=1)) / math.sqrt(repeats)
+            z = z_score(ours[i, j], theirs[i, j], spread, ROUNDED_MORE)
+            row.append(f"{theirs[i, j]:.3f}<br>{shown(ours[i, j], digits=3)}<br>z = {z:+.1f}")
+        rows.append(row)
+    return table(["S", *(f"K = {k}" for k in heatmap.PARTS)], rows)
+
+
+def _margins(regret: Floats) -> list[str]:
+    """Return means over S, then over K, the lowest of each strong; runs share their noise, so they come first."""
+    cells = []
+    for axis in (0, 1):
+        means = regret.mean(axis=axis)
+        lowest = int(np.argmin(means.mean(axis=1)))
+        cells += [shown(row, j == lowest, 3) for j, row in enumerate(means)]
+    return cells
+
+
+# --- The constant c, and the theory -----------------------------------------------------------------------------
+
+
+def delta_blocks(job: Job) -> dict[str, str]:
+    """Return the table of c and its notes."""
+    content = job.result("authors", "delta")
+    rows = [[f"{x:.4f}" if isinstance(x, float) else str(x) for x in row] for row in content["rows"]]
+    notes = "\n".join(f"- {plain(note)}" for note in content["notes"])
+    return {"delta": table(content["columns"], rows), "delta-notes": notes}
+
+
+def theory_blocks(job: Job) -> dict[str, str]:
+    """Return how often each statement held, a column a case, and what is to be said of some."""
+    content = job.result("authors", "theory")
+    rows = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
+    cases = list(dict.fromkeys(_named(row) for row in rows))
+    cells = {(row["statement"], _named(row)): row for row in rows}
+    statements = list(dict.fromkeys(row["statement"] for row in rows))
+
+    def line(statement: str, text: Callable[[dict[str, Any]], str]) -> list[str]:
+        found = [cells.get((statement, case)) for case in cases]
+        return [plain(statement), *("" if row is None else text(row) for row in found)]
+
+    header = ["statement", *map(plain, cases)]
+    spoken = [statement for statement in statements if statement.startswith(REMARKS)]
+    return {
+        "theory": table(header, [line(statement, _held) for statement in statements]),
+        "theory-remarks": table(
+            header, [line(statement, lambda row: plain(row["remark"])) for statement in spoken]
+        ),
+        "theory-notes": "\n".join(f"- {plain(note)}" for note in content["notes"]),
+    }
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{row['algorithm']}, S = {row['S']}, {row['delta']}"
+
+
+def _held(row: dict[str, Any]) -> str:
+    """Return held, promised and how loose the bound is; nothing was counted where xi never held."""
+    if row["held"] == "":
+        return f"none of {row['promised']:.2f}"
+    strong = "**" if row["held"] < row["promised"] else ""
+    ratio = row["bound/truth"]
+    loose = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"
+    return f"{strong}{row['held']:.2f}{strong} of {row['promised']:.2f}; ×{loose}"
+
+
+# --- Times ------------------------------------------------------------------------------------------------------
+
+
+def seconds(call: Callable[[int], object]) -> float:
+    """Return the mean time of a call over `TIMED` seeds, after one to warm up."""
+    call(0)
+    started = perf_counter()
+    for i in range(TIMED):
+        call(1 + i)
+    return (perf_counter() - started) / TIMED
+
+
+def authors_search(function: str, name: str, s: int, budget: int) -> Callable[[int], object]:
+    """Return a search of the authors' preset, by seed."""
+    search = {"GPOO": authors.gpoo, "StoOO": authors.stooo, "GPTree": authors.gptree}[name]
+    f = zn.reward_function(function, "authors")  # type: ignore[arg-type]
+    return lambda seed: search(authors.Task(f, s), budget, np.random.default_rng(seed))
+
+
+def library_search(budget: int) -> Callable[[int], object]:
+    """Return the library's own GPOO on f1 with S = 10, by seed."""
+    f = zn.reward_function("f1", "authors")
+
+    def search(seed: int) -> object:
+        study = zn.Study(
+            zn.Box([(0, 1)]),
+            budget=budget,
+            kernel=KERNEL,
+            noise=NOISE,
+            feedback=zn.Average(10),
+            policy=zn.GPOO(zn.GeometricDelta(14, 0.5)),
+        )
+        study.optimize(zn.simulate(f, zn.Average(10), NOISE, rng=seed))
+        return study.recommend()
+
+    return search
+
+
+def run_times(anchors: Anchors) -> str:
+    """Return seconds of one run, ours against theirs, and of `REPEATS` runs of each."""
+    ours = {case: seconds(authors_search(*case, ROUNDS)) for case in anchors.seconds}
+    rows = [
+        [f, label(name, s), str(s), f"{theirs:.2f}", f"{ours[f, name, s]:.4f}", f"{theirs / ours[f, name, s]:.0f}"]
+        for (f, name, s), theirs in anchors.seconds.items()
+    ]
+    sums = [REPEATS * sum(times.values()) for times in (anchors.seconds, ours)]
+    rows.append([f"{REPEATS} runs of each", "", "", *(f"{x:.0f}" for x in sums), f"{sums[0] / sums[1]:.0f}"])
+    return table(["function", "algorithm", "S", "the authors' code, s", "ours, s", "ratio"], rows)
+
+
+def growth(job: Job, anchors: Anchors) -> str:
+    """Return seconds of GPOO on f1 with S = 10 against the budget."""
+    rows = []
+    for n, theirs in anchors.growth.items():
+        if n <= 4 * job.budget:
+            preset, library = seconds(authors_search("f1", "GPOO", 10, n)), seconds(library_search(n))
+            ratios = [f"{theirs / ours:.0f}" for ours in (preset, library)]
+            rows.append([str(n), f"{theirs:.3g}", f"{preset:.3f}", ratios[0], f"{library:.3f}", ratios[1]])
+    return table(["N", "the authors' code, s", "`authors` preset, s", "ratio", "`Study`, s", "ratio"], rows)
+
+
+def total_times(job: Job) -> str:
+    """Return seconds of every experiment, by preset."""
+    times = json.loads((job.out / "times.json").read_text(encoding="utf-8"))
+    names = [name for name in paper.commands if name != "all"]
+    rows = [[f"`zonal paper {name}`", *(f"{times[f'{p} {name}']:.1f}" for p in PRESETS)] for name in names]
+    sums = [sum(times[f"{p} {name}"] for name in names) for p in PRESETS]
+    rows.append(["all of them", *(f"{total:.1f}" for total in sums)])
+    return table(["command", *(f"preset `{p}`, s" for p in PRESETS)], rows)
+
+
+def made(job: Job) -> str:
+    """Return what the page was made with."""
+    return "\n".join(
+        [
+            f"- Zonal {zn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
+            f"{platform.machine()} with {os.cpu_count()} cores; {job.jobs} processes.",
+            f"- Experiments: `--runs {job.runs} --budget {job.budget} --rng {job.rng}`.",
+            f"- Comparisons with the authors' code, the benefit of averages, and S and K: {job.many} runs.",
+        ]
+    )
+
+
+# --- The page ---------------------------------------------------------------------------------------------------
+
+
+def make_blocks(job: Job) -> dict[str, str]:
+    """Run what is missing, and return every generated part of the page by name."""
+    anchors = read_anchors(job.anchors)
+    for preset in PRESETS:
+        run_paper(job, preset)
+    curves, papers = compare(job, job.rng, [name for name, _ in ALGORITHMS]), paper_curves(job)
+    return {
+        "made": made(job),
+        "optima": optima(anchors),
+        "agreement": agreement(job, anchors, curves),
+        **{f"comparison-{f}": comparison_table(job, anchors, curves, f) for f in FUNCTIONS},
+        **{f"regret-{f}": regret_table(job, papers, f) for f in ("f1", "f2")},
+        "beaten": beaten(job, papers),
+        "stuck": stuck(job, curves, papers),
+        "benefit": benefit_table(job),
+        **heatmap_blocks(job, anchors),
+        **delta_blocks(job),
+        **theory_blocks(job),
+        "run-times": run_times(anchors),
+        "growth": growth(job, anchors),
+        "total-times": total_times(job),
+    }
+
+
+def copy_pictures(job: Job) -> None:
+    """Copy the page's pictures, made small."""
+    job.images.mkdir(parents=True, exist_ok=True)
+    for name, (preset, experiment) in PICTURES.items():
+        with Image.open(job.out / preset / f"{experiment}.png") as source:
+            picture = source.convert("RGB")
+        if picture.width > WIDEST:
+            size = WIDEST, round(picture.height * WIDEST / picture.width)
+            picture = picture.resize(size, Image.Resampling.LANCZOS)
+        small = picture.quantize(COLOURS, dither=Image.Dither.NONE)
+        small.save(job.images / f"reproduction-{name}.png", optimize=True)
+
+
+def make(job: Job) -> None:
+    """Fill the page and copy its pictures."""
+    page = job.page.read_text(encoding="utf-8")
+    filled = fill(page, make_blocks(job))
+    copy_pictures(job)
+    job.page.write_text(filled, encoding="utf-8")
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--out", default=ROOT / "build" / "reproduction", type=_FOLDER, help="Results and finished runs.")
+@click.option("--page", default=ROOT / "docs" / "reproduction.md", type=_FILE, help="The page to fill.")
+@click.option("--images", default=ROOT / "docs" / "images", type=_FOLDER, help="Where its pictures go.")
+@click.option("--anchors", default=ANCHORS, type=_FILE, help="Numbers measured with the authors' code.")
+@click.option("--runs", default=30, type=click.IntRange(min=1), help="Runs of the paper's experiments.")
+@click.option("--many", default=300, type=click.IntRange(min=2), help="Runs of the comparisons.")
+@click.option("--budget", default=80, type=click.IntRange(min=20), help="Measurements a run.")
+@click.option("--rng", default=0, type=click.IntRange(min=0), help="Seed of everything.")
+@click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Processes.")
+def command(**options: Any) -> None:
+    """Regenerate the tables and pictures of docs/reproduction.md."""
+    try:
+        make(Job(**options))
+    except Interrupted:
+        raise click.ClickException("interrupted; the same command goes on from there.") from None
+
+
+if __name__ == "__main__":
+    command()
