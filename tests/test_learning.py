@@ -171,6 +171,21 @@ def test_a_wrong_noise_is_noticed_once_and_the_fix_named() -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.parametrize(
+    ("kernel", "noise", "truth"), [(zn.RBF(0.1, 0.05), 0.025, 0.1), (zn.RBF(0.1, 0.5), 0.02, 0.02)]
+)
+def test_a_noise_or_a_lengthscale_that_is_badly_off_is_noticed(kernel: zn.RBF, noise: float, truth: float) -> None:
+    noticed = 0
+    for seed in range(10):
+        f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)
+        study = zn.Study([(0, 1)], budget=100, kernel=kernel, noise=noise)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            study.optimize(zn.simulate(f, zn.Mean(), truth, rng=seed))
+        noticed += any(issubclass(warning.category, zn.ModelWarning) for warning in caught)
+    assert noticed >= 9
+
+
 def test_a_right_model_raises_no_warning() -> None:
     for seed in range(5):
         f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)

@@ -20,7 +20,7 @@ from zonal.feedback import Footprints
 Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
-BADLY_OFF = 4.0  # times larger than expected
+BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
