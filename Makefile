@@ -18,7 +18,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test bench arena reproduction: export OPENBLAS_NUM_THREADS := 1
+test arena reproduction: export OPENBLAS_NUM_THREADS := 1
 test: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,10 @@ def bump(x: np.ndarray) -> np.ndarray:
 
 def transformed(measure: Simulation, scale: float, offset: float) -> Callable[[zn.Region], float]:
     return lambda region: scale * measure(region) + offset
+
+
+def noise_of(rng: np.random.Generator) -> Callable[[zn.Region], float]:
+    return lambda region: float(rng.standard_normal())
 
 
 def test_nothing_needs_to_be_given_but_the_bounds_and_the_budget() -> None:
@@ -204,6 +209,95 @@ def test_learning_finds_the_optimum_of_the_papers_functions() -> None:
         study.optimize(measure)
         regrets.append(true_optimum(f)[1] - measure.average(study.recommend().region))
     assert np.mean(regrets) < 0.06
+
+
+@pytest.mark.parametrize(("arity", "h_max", "budget"), [(2, 3, 80), (3, 1, 80), (2, 0, 10), (5, 2, 200)])
+def test_the_opening_sweep_goes_no_deeper_than_the_policy(arity: int, h_max: int, budget: int) -> None:
+    study = zn.Study(zn.Box([(0, 1)], arity=arity), budget=budget, policy=zn.GPOO(h_max=h_max))
+    study.optimize(zn.simulate(bump, zn.Mean(), noise=0.1, rng=0))
+    assert study.told == budget
+    assert study.tree.depth.max() <= h_max + 1
+
+
+def test_the_opening_sweep_does_not_grow_with_the_budget_for_ever() -> None:
+    assert len(zn.Study([(0, 1)], budget=100_000).tree) == 127
+
+
+@pytest.mark.parametrize("arity", [2, 3, 4])
+@pytest.mark.parametrize("budget", [20, 60])
+def test_offset_changes_nothing_with_a_given_delta_either(arity: int, budget: int) -> None:
+    walks = []
+    for offset in (0.0, -1000.0):
+        measure = zn.simulate(bump, zn.Average(4), noise=0.1, rng=0)
+        policy = zn.GPOO(zn.GeometricDelta(14, 0.5))
+        study = zn.Study(zn.Box([(0, 1)], arity=arity), budget=budget, feedback=zn.Average(4), policy=policy)
+        study.optimize(transformed(measure, 1.0, offset))
+        walks.append([trial.node for trial in study.trials])
+    assert walks[0] == walks[1]
+
+
+@pytest.mark.parametrize("budget", [2, 3, 5, 10, 20, 40])
+def test_pure_noise_rarely_stands_out_at_any_budget(budget: int) -> None:
+    claims = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        study = zn.Study([(0, 1)], budget=budget)
+        study.optimize(noise_of(rng))
+        claims += study.stands_out()
+    assert claims <= 4
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ({"noise": 0.01}, "noise=None"),
+        ({"noise": 2.0}, "noise=None"),
+        ({"kernel": zn.RBF(0.1, 0.05), "noise": 5.0}, "noise=None"),
+    ],
+)
+def test_whatever_was_given_badly_is_noticed(given: dict[str, Any], fix: str) -> None:
+    noticed = 0
+    for seed in range(3):
+        measure = zn.simulate(zn.reward_function("f1"), zn.Average(4), 0.1, rng=seed)
+        study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(4), **given)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            study.optimize(measure)
+        words = [str(one.message) for one in caught if issubclass(one.category, zn.ModelWarning)]
+        assert len(words) <= 1
+        noticed += any(fix in word for word in words)
+    assert noticed >= 2
+
+
+def test_a_right_noise_or_kernel_alone_raises_no_warning() -> None:
+    for seed in range(5):
+        measure = zn.simulate(draw(zn.RBF(0.1, 0.05), 0, 1, seed), zn.Average(4), 0.1, rng=seed)
+        givens: list[dict[str, Any]] = [{"noise": 0.1}, {"kernel": zn.RBF(0.1, 0.05)}]
+        for given in givens:
+            study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(4), **given)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                study.optimize(measure)
+
+
+def test_exact_measurements_stay_exact_across_a_refit() -> None:
+    study = zn.Study([(0, 1)], budget=200)
+    study.observe([(0.2, 0.3)], 0.5, sem=0)
+    for k in range(8):
+        study.observe([(0.1 * k, 0.1 * k + 0.05)], 0.1 * k)
+    with pytest.raises(zn.InvalidInput, match="contradicts"):
+        study.observe([(0.2, 0.3)], 0.9, sem=0)
+    study.observe([(0.2, 0.3)], 0.5, sem=0)
+
+
+def test_a_huge_value_is_refused_and_changes_nothing() -> None:
+    study = zn.Study([(0, 1)], budget=10)
+    study.tell(study.ask(), 1.0)
+    trial = study.ask()
+    with pytest.raises(zn.InvalidInput, match=r"1e\+200"):
+        study.tell(trial, 1e200)
+    study.tell(trial, 1.0)
+    assert study.told == 2
 
 
 def test_a_kernel_that_is_neither_is_refused() -> None:

@@ -66,17 +66,40 @@ def test_the_posterior_it_starts_from_matters() -> None:
     assert sure.x == [2.0]
 
 
-def test_a_budget_below_one_measurement_a_point_is_refused() -> None:
+def test_with_a_small_budget_the_most_promising_points_are_measured() -> None:
+    visits: list[int] = []
+    points, mean = np.arange(8.0)[:, None], np.arange(8.0)
+
+    def measure(x: np.ndarray) -> float:
+        visits.append(int(x[0]))
+        return float(x[0])
+
+    result = sequential_halving(points, mean, np.eye(8), 0.1, measure, 3)
+    assert result.nfev == 3
+    assert set(visits) <= {5, 6, 7}
+    assert result.x == [7.0]
+
+
+def test_values_and_points_that_make_no_sense_are_refused() -> None:
     study, _ = found()
-    with pytest.raises(zn.InvalidInput, match="8 points"):
-        study.refine(lambda x: 0.0, budget=7)
     with pytest.raises(zn.InvalidInput, match="nan"):
         study.refine(lambda x: float("nan"), budget=10)
+    for points in ("abc", [0.1, 0.2], [[0.1, 0.2]], []):
+        with pytest.raises(zn.InvalidInput, match=r"points must have shape \(n, 1\)"):
+            study.refine(lambda x: 0.0, budget=10, points=points)
 
 
-def test_an_exact_mean_needs_candidates() -> None:
+def test_an_exact_mean_is_refined_over_a_grid_or_given_candidates() -> None:
     study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=0.1)
     study.tell(study.ask(), 1.0)
-    with pytest.raises(zn.InvalidInput, match="representative points"):
-        study.refine(lambda x: 0.0, budget=10)
+    found = study.refine(lambda x: float(x[0]), budget=60)
+    assert found.x == pytest.approx([0.95])
     assert study.refine(lambda x: float(x[0]), 30, points=[[0.1], [0.5], [0.9]]).x == [0.9]
+
+
+def test_noise_that_depends_on_the_region_must_be_told_for_points() -> None:
+    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=zn.PerWeight(0.1))
+    study.tell(study.ask(), 1.0)
+    with pytest.raises(zn.InvalidInput, match="noise="):
+        study.refine(lambda x: 0.0, 10)
+    assert study.refine(lambda x: float(x[0]), 40, noise=0.1).x[0] > 0.8

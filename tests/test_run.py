@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -234,6 +235,17 @@ def test_an_exhausted_search_keeps_what_it_knows() -> None:
     assert "max_looks=1" in result.message
     assert result.nfev == study.told == 3
     assert_consistent(study)
+
+
+def test_a_warning_turned_into_an_error_is_what_the_user_sees() -> None:
+    study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(1, 0.2), noise=0.001)
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", zn.ModelWarning)
+        with pytest.raises(zn.ModelWarning):
+            study.optimize(lambda region: float(rng.standard_normal()))
+    assert_consistent(study)
+    assert study.told > 0
 
 
 # Executors.

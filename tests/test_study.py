@@ -1185,3 +1185,39 @@ def test_a_search_goes_all_the_way_with_any_kernel_and_feedback(kernel: Kernel, 
 
 def test_the_examples_in_the_documentation_are_true() -> None:
     assert doctest.testmod(zonal.study).failed == 0
+
+
+def test_a_region_observed_before_it_is_a_node_is_the_same_region() -> None:
+    study = make_study(noise=0.0, feedback=zn.Center())
+    half = [tuple(edge) for edge in study.space.cell((1, 0)).bounds.tolist()]
+    study.observe(half, 0.5)
+    study.tell(study.ask(), 0.2)
+    assert (study.tree.depth == 1).sum() == study.space.arity
+    assert study.predict(half).mean == pytest.approx(0.5)
+    assert study.tree.mean[1] == pytest.approx(0.5)
+    trial = study.ask()
+    while trial.node != (1, 0):
+        study.tell(trial, 0.1)
+        trial = study.ask()
+    with pytest.raises(zn.InvalidInput, match="contradicts"):
+        study.tell(trial, 0.9)
+    study.tell(trial, 0.5)
+    study.observe(half, 0.5)
+
+
+def test_a_noise_that_fails_while_a_batch_is_asked_for_leaves_no_trial_behind() -> None:
+    allowed = [True]
+
+    def noise(region: zn.Region) -> float:
+        if not allowed[0]:
+            raise RuntimeError("too small")
+        return 0.1
+
+    study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(0.1, 0.05), noise=noise, policy=zn.GPTree())
+    allowed[0] = False  # GPTree splits nodes as it is asked
+    with pytest.raises(RuntimeError, match="too small"):
+        study.ask(3)
+    assert study.pending == ()
+    assert study.trials == []
+    allowed[0] = True
+    assert len(study.ask(3)) == 3

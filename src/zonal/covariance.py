@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.blas import SHARED_FROM, one_thread
 from zonal.feedback import Feedback, Footprints
 from zonal.interval_means import Averaged, mean_over_intervals
 from zonal.kernels import Kernel
@@ -24,6 +25,7 @@ Ints = NDArray[np.intp]
 BLOCK = 1 << 20  # kernel values in memory at once
 CHEAP = 1 << 16  # kernel values, up to which computing anew is faster than remembering
 EXACT_COST = 1000  # what an exact mean costs, in kernel values
+GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 LARGEST_LAG, LARGEST_CLASS = 1 << 43, 1 << 10  # that fit into one 63-bit key together
 
 
@@ -48,7 +50,7 @@ class Averages:
         ours, theirs = np.repeat(points, len(points)), np.tile(points, len(points))
         # Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs)
         self._pairs = np.stack([np.ones(ours.size), ours, -theirs])
-        self._weights = np.full(ours.size, variance / ours.size)
+        self._weight = variance / ours.size
         self.cost = EXACT_COST if grid is None else ours.size
 
     def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
@@ -59,14 +61,20 @@ class Averages:
         geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
         geometry = geometry.reshape(3, -1).T
         step = max(1, BLOCK // gap.size)
-        if step >= len(self._weights):
-            values = self._profile.value(geometry @ self._pairs)
-            return np.asarray(values @ self._weights).reshape(gap.shape)
+        if step >= self._pairs.shape[1]:
+            return (self._weight * self._sum(geometry, self._pairs)).reshape(gap.shape)
         total = np.zeros(gap.size)
-        for start in range(0, len(self._weights), step):
-            some = slice(start, start + step)
-            total += self._profile.value(geometry @ self._pairs[:, some]) @ self._weights[some]
-        return total.reshape(gap.shape)
+        for start in range(0, self._pairs.shape[1], step):
+            total += self._sum(geometry, self._pairs[:, start : start + step])
+        return self._weight * total.reshape(gap.shape)
+
+    def _sum(self, geometry: Floats, pairs: Floats) -> Floats:
+        """Add up the kernel over some of the pairs of points."""
+        with one_thread(geometry.size * pairs.shape[1] // GEMM_SHARES_LATER):
+            values = self._profile.value(geometry @ pairs)
+        if values.size < SHARED_FROM:
+            return np.asarray(values @ np.ones(values.shape[1]))
+        return np.asarray(np.add.reduce(values, 1))  # BLAS would hand a sum of this size to several threads
 
 
 class Remembered:

@@ -77,6 +77,8 @@ class Demonstration:
 def demonstrate(budget: int = 80, rng: int = 0, *, progress: bool = True) -> Demonstration:
     """Run GPOO on the paper's first function: averages of 10 points, noise 0.1.
 
+    A short search goes before the timed one, so that the first use of everything is not counted.
+
     Parameters
     ----------
     budget : int
@@ -88,15 +90,8 @@ def demonstrate(budget: int = 80, rng: int = 0, *, progress: bool = True) -> Dem
     """
     function = reward_function("f1", "authors")
     instrument = simulate(function, Average(10), noise=NOISE, rng=rng)
-    study = Study(
-        [(0, 1)],
-        budget=budget,
-        kernel=RBF(variance=0.1, lengthscale=0.05),
-        noise=NOISE,
-        feedback=Average(10),
-        policy=GPOO(GeometricDelta(14, 0.5)),
-        value_name="reward",
-    )
+    _study(40).optimize(simulate(function, Average(10)))
+    study = _study(budget)
     seconds = 0.0
     for _ in tqdm(range(budget), desc="measuring", unit="", disable=not progress):
         start = perf_counter()
@@ -107,3 +102,15 @@ def demonstrate(budget: int = 80, rng: int = 0, *, progress: bool = True) -> Dem
         study.tell(trial, reward)
         seconds += perf_counter() - start
     return Demonstration(study, function, instrument, seconds)
+
+
+def _study(budget: int) -> Study:
+    return Study(
+        [(0, 1)],
+        budget=budget,
+        kernel=RBF(variance=0.1, lengthscale=0.05),
+        noise=NOISE,
+        feedback=Average(10),
+        policy=GPOO(GeometricDelta(14, 0.5)),
+        value_name="reward",
+    )

@@ -58,7 +58,7 @@ def sequential_halving(
     measure : callable
         Point, shape (d,), to value.
     budget : int
-        Measurements, at least one for each point.
+        Measurements. With fewer than points, only the most promising points are measured.
 
     Returns
     -------
@@ -66,16 +66,13 @@ def sequential_halving(
         The point left over.
     """
     budget = whole_number(budget, "budget", 1)
-    if budget < len(points):
-        raise InvalidInput(
-            f"sequential halving must measure each of the {len(points)} points at least once",
-            budget,
-            f"Pass a budget of {len(points)} or more, or fewer points.",
-        )
+    if len(points) == 0:
+        raise InvalidInput("there must be a point to choose", points, "Pass at least one.")
     mean, covariance = mean.copy(), covariance.copy()
-    left = np.arange(len(points))
+    # What is known already is the first cut: every point that stays can be measured at least once.
+    left = np.sort(np.argsort(-mean, kind="stable")[:budget])
     spent = 0
-    rounds = math.ceil(math.log2(len(points))) if len(points) > 1 else 1
+    rounds = math.ceil(math.log2(len(left))) if len(left) > 1 else 1
     for done in range(rounds):
         share = max(1, (budget - spent) // ((rounds - done) * len(left)))
         for _ in range(share):

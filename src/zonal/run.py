@@ -29,6 +29,10 @@ class Driven(Protocol):
     def remaining(self) -> int:
         """Measurements that may still be asked for."""
 
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials under way."""
+
     def ask(self) -> Trial:
         """Return the next trial."""
 
@@ -99,7 +103,7 @@ def _alone(study: Driven, measure: Measure, callback: Callback | None, bar: _Bar
             study.withdraw(trial)
             return INTERRUPTED
         except BaseException:
-            study.give_up(trial)
+            _give_up(study, trial)
             raise
         bar.step()
         if _stopped(study, trial, callback):
@@ -137,7 +141,7 @@ def _shared(
                 try:
                     study.tell(trial, future.result())
                 except Exception as error:  # what is under way is waited for first: nothing measured is lost
-                    study.give_up(trial)
+                    _give_up(study, trial)
                     failure, why = failure or error, STOPPED
                     continue
                 bar.step()
@@ -155,6 +159,12 @@ def _shared(
     if failure:
         raise failure
     return why
+
+
+def _give_up(study: Driven, trial: Trial) -> None:
+    """Give up a trial that failed, unless it was told and only a warning turned into an error came after."""
+    if trial in study.pending:
+        study.give_up(trial)
 
 
 def _submit(study: Driven, measure: Measure, executor: Executor, under_way: dict[Future[float], Trial]) -> None:

@@ -18,7 +18,7 @@ from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.learner import Learner
 from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
-from zonal.feedback import Feedback
+from zonal.feedback import Feedback, Footprints
 from zonal.kernels import Kernel
 from zonal.policies import Policy, Rows, Setting
 from zonal.spaces import Box, Edges, Region
@@ -28,6 +28,7 @@ Noise = float | Callable[[Region], float]
 
 TIE = 1e-9  # of the point prior's standard deviation
 INDEX_LIMIT = 2**63
+MOST_OPENING_CELLS = 64
 
 
 class Search:
@@ -86,6 +87,8 @@ class Search:
         self._belief.track(feedback.footprints(self._tracked))
         self._rows = {root.edges: 0}
         self._outside: dict[Edges, int] = {}  # slots of regions not in the tree
+        self._has_sems = False
+        self._in_order = True  # slots are rows, until a region outside of the tree is observed
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
         self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
@@ -96,7 +99,7 @@ class Search:
         if policy.whole:
             self._grow(h_max + 1)
         elif self._learner is not None and self._learner.unknowns.family is not None:
-            level = self._grow(opening_level(space.arity, budget))
+            level = self._grow(min(opening_level(space.arity, budget), h_max + 1))
             self._opening = spread_out(self.tree, level, space.arity)
 
     @property
@@ -127,6 +130,10 @@ class Search:
         if callable(noise):
             return standard_deviation(noise(region), f"noise({region.name})")
         return noise
+
+    def point_noise(self) -> float | None:
+        """Return the standard deviation of one measurement, whatever its region; None if it depends on that."""
+        return None if callable(self._noise) else self.noise_of(self.regions[0])
 
     def row_of(self, region: Region) -> int | None:
         """Return the row of a region of the tree, None if it is not there."""
@@ -170,10 +177,10 @@ class Search:
         may_split = self._may_split(row)
         if may_split:
             self._prepare(row)  # the user's noise function may fail: before anything changes
-        self._pending.remove(row)
         self._observe(slot, reward, sem, variance)
+        self._pending.remove(row)
         tree.count[row] += 1
-        if tree.first_child[row] < 0 and self._rules.splits(tree, row, t):
+        if tree.first_child[row] < 0 and self.has_scale() and self._rules.splits(tree, row, t):
             tree.expanded[row] = True
             if may_split:
                 self._expand([row])
@@ -192,8 +199,9 @@ class Search:
                     region.name,
                     "Use a policy with a Gaussian belief, such as GPOO.",
                 )
-            slot = self._outside[region.edges] = self._belief.track(self._feedback.footprints([region]))
-            self._tracked.append(region)
+            (slot,) = self._track([region])
+            self._outside[region.edges] = slot
+            self._in_order = False
         self._belief.check(slot, centred, variance)
         self._observe(slot, reward, sem, variance)
 
@@ -246,21 +254,35 @@ class Search:
     def _observe(self, slot: int, reward: float, sem: float | None, variance: float) -> None:
         self._belief.observe(slot, reward - self.prior_mean, variance)
         learner = self._learner
+        self._has_sems |= sem is not None
         if learner is not None:
             learner.ledger.add(slot, reward, None if sem is None and self._noise is None else variance)
-            if learner.due() or (learner.checks() and learner.off(self._residuals()) and learner.learns):
+            if learner.due() or (learner.checks() and self._is_off() and learner.learns):
                 self._learn()
         self._refresh()
 
-    def _residuals(self) -> NDArray[np.float64]:
+    def has_scale(self) -> bool:
+        """Whether rewards can be compared with delta: not while even their scale is a guess."""
+        learner = self._learner
+        return learner is None or learner.unknowns.family is None or learner.model.measurements > 0
+
+    def _is_off(self) -> bool:
+        """Check the model against the measurements."""
+        assert self._learner is not None
         assert isinstance(self._belief, GaussianBelief)
-        return self._belief.residuals()
+        given = self._noise if isinstance(self._noise, float) and not self._has_sems else None
+        return self._learner.off(self._belief.residuals(), self._lines(), given)
+
+    def _lines(self) -> Footprints:
+        """Return the footprints of the ledger's lines."""
+        assert self._learner is not None
+        return self._feedback.footprints([self._tracked[slot] for slot, _ in self._learner.ledger.lines])
 
     def _learn(self) -> None:
         """Learn the model from all rewards and build the belief anew; splits already made are facts."""
         assert self._learner is not None
         lines = self._learner.ledger.data()
-        footprints = self._feedback.footprints([self._tracked[slot] for slot in lines.slots])
+        footprints = self._lines()
         kernel = self._learner.model.kernel
         model = self._learner.learn(
             footprints, lambda: ProductCovariance(kernel, self._feedback, self._space.d).among(footprints)
@@ -304,7 +326,7 @@ class Search:
         tree, belief = self.tree, self._belief
         nodes = slice(0, tree.size)
         mean, variance = belief.mean, belief.variance
-        if len(mean) > tree.size:  # regions outside of the tree were observed
+        if not self._in_order:
             mean, variance = mean.take(tree.slot[nodes]), variance.take(tree.slot[nodes])
         tree.mean[nodes] = mean
         np.sqrt(variance, out=tree.std[nodes])
@@ -339,12 +361,24 @@ class Search:
             self._children[row] = children, [self.noise_of(child) for child in children]
         return self._children[row]
 
+    def _track(self, regions: Sequence[Region]) -> list[int]:
+        """Return the belief's slots of regions, tracking those that were not observed before."""
+        first = self._belief.size
+        fresh = [region for region in regions if region.edges not in self._outside]
+        if fresh:
+            self._belief.track(self._feedback.footprints(fresh))
+            self._tracked.extend(fresh)
+        new = iter(range(first, self._belief.size))
+        if not self._outside:
+            return list(new)
+        known = self._outside
+        return [known.pop(region.edges) if region.edges in known else next(new) for region in regions]
+
     def _expand(self, rows: list[int]) -> None:
         """Partition nodes (line 7)."""
         families = [self._prepare(row) for row in rows]
         children = [child for family, _ in families for child in family]
-        first = self._belief.track(self._feedback.footprints(children))
-        self._tracked.extend(children)
+        slots = self._track(children)
         tree, start = self.tree, self.tree.size
         for row, (family, noise) in zip(rows, families, strict=True):
             indices = []
@@ -353,12 +387,11 @@ class Search:
                 self._rows[child.edges] = len(self.regions)
                 self.regions.append(child)
                 indices.append(child.node[1])
-            tree.add_children(row, indices, noise, range(first, first + len(family)))
-            first += len(family)
+            tree.add_children(row, indices, noise, [slots.pop(0) for _ in family])
             self._children.pop(row)
         new = slice(start, tree.size)
-        tree.mean[new] = self._belief.mean[-len(children) :]
-        tree.std[new] = np.sqrt(self._belief.variance[-len(children) :])
+        tree.mean[new] = self._belief.mean[tree.slot[new]]
+        tree.std[new] = np.sqrt(self._belief.variance[tree.slot[new]])
         self._overlay = None
 
     def _settle(self, row: int) -> None:
@@ -389,9 +422,9 @@ class Search:
 
 
 def opening_level(arity: int, budget: int) -> int:
-    """Return the depth of the opening sweep: as many equal cells as two fifths of the budget allow."""
+    """Return the depth of the opening sweep: as many equal cells as two fifths of the budget allow, 64 at most."""
     level = 0
-    while arity ** (level + 1) <= max(2 * budget // 5, 2):
+    while arity ** (level + 1) <= min(max(2 * budget // 5, 2), MOST_OPENING_CELLS):
         level += 1
     return level
 

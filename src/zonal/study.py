@@ -21,15 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.errors import (
+    LARGEST_STD,
     BudgetSpent,
-    Exhausted,
     InvalidInput,
     finite_number,
     random_generator,
     standard_deviation,
     whole_number,
 )
-from zonal.feedback import Feedback, Mean
+from zonal.feedback import Average, Feedback, Mean
 from zonal.kernels import Kernel, ProductKernel
 from zonal.policies import Policy
 from zonal.policies.optimistic import GPOO
@@ -107,7 +107,9 @@ class Study:
         self.budget = whole_number(budget, "budget", 1)
         if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
-        policy = GPOO() if policy is None else policy
+        if policy is None:
+            numbered = int(62 / math.log2(self.space.arity)) - 1
+            policy = GPOO(h_max=min(10, numbered))
         family = isinstance(kernel, type) and issubclass(kernel, ProductKernel)
         if not (kernel is None or family or isinstance(kernel, Kernel)):
             raise InvalidInput(
@@ -205,7 +207,9 @@ class Study:
         try:
             for _ in range(number):
                 batch.append(self._ask())
-        except Exhausted:
+        except BaseException:
+            for _, row in reversed([self._book.under_way(trial) for trial in batch]):
+                self._search.end(row)
             self._book.forget(len(batch))
             self._search = before or self._search
             raise
@@ -306,14 +310,16 @@ class Study:
         """Tell whether the recommended region is better than the space on average, beyond chance.
 
         Its average must exceed that of the whole space by more standard deviations than the best of as many
-        regions as were measured would by luck: sqrt(2 log n), and two at least.
+        regions as were measured would by luck: sqrt(2 log n), and two at least; more while the noise, if learned,
+        is not well known.
         """
-        best, whole = self._search.recommend(), 0
-        if best == whole:
+        best, whole, model = self._search.recommend(), 0, self._search.model
+        unsure = 0.0 if model is None else model.spread.get("noise", 0.0)
+        if best == whole or not self._search.has_scale():
             return False
         measured = int(np.count_nonzero(self._search.tree.count))
         luck = math.sqrt(2 * math.log(max(measured, 1)))
-        return self._search.advantage(best, whole) > max(CLEAR, luck)
+        return self._search.advantage(best, whole) > max(CLEAR, luck) * (1 + unsure)
 
     def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
@@ -416,11 +422,11 @@ class Study:
         measure_point : callable
             Point, shape (d,), to value.
         budget : int
-            Point measurements, at least one for each representative point.
+            Point measurements; with fewer than points, those of the lowest posterior means are dropped first.
         noise : float, optional
-            Standard deviation of one point measurement; the study's noise by default.
+            Standard deviation of one point measurement; the study's noise by default, if it is a number.
         points : array_like, shape (n, d), optional
-            Candidates; by default the region's representative points, which an exact `Mean` does not have.
+            Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
 
         Returns
         -------
@@ -428,9 +434,20 @@ class Study:
             The point, with posterior mean and standard deviation of f there.
         """
         region = self.recommend().region
-        candidates = np.atleast_2d(np.asarray(region.points if points is None else points, dtype=float))
+        if points is None:
+            points = region.points if self.feedback.grid is not None else _spread(region)
+        candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
+        if candidates.shape[1:] != (self.space.d,):
+            raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
         spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
-        spread = self._search.noise_of(spots[0]) if noise is None else standard_deviation(noise, "noise")
+        if noise is None:
+            fixed = self._search.point_noise()
+            if fixed is None:
+                raise InvalidInput(
+                    "the noise of a point is not known", noise, "Pass noise=, of one point measurement."
+                )
+            noise = fixed
+        spread = standard_deviation(noise, "noise")
         centred, covariance = self._search.joint(spots)
 
         def reward(x: NDArray[np.float64]) -> float:
@@ -456,7 +473,7 @@ class Study:
         fix = "Tell one finite number, or give the trial up."
         number = finite_number(value, "a measured value", fix)
         reward = self._sign * number
-        if not math.isfinite(reward - self._search.prior_mean):
+        if not abs(reward - self._search.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return reward, None if sem is None else standard_deviation(sem, "sem")
 
@@ -475,3 +492,9 @@ def _is_one(regions: Any) -> bool:
         return False
     edge = next(iter(first), 0) if np.iterable(first) else 0
     return isinstance(edge, str) or not np.iterable(edge)
+
+
+def _spread(region: Region) -> NDArray[np.float64]:
+    """Return a grid of points over a region, ten an axis, and a thousand at most."""
+    d = len(region.sizes)
+    return Average(min(10, int(1000 ** (1 / d) + 1e-9))).points(region.center, region.widths)

@@ -7,6 +7,7 @@ exporters read the columns.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -92,7 +93,7 @@ class Tree:
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
 
-    def add_children(self, node: int, indices: list[int], noise: list[float], slots: range) -> None:
+    def add_children(self, node: int, indices: list[int], noise: list[float], slots: Sequence[int]) -> None:
         """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
         self.first_child[node] = self.size
         self.askable[node] = False

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack
 
 from zonal.beliefs.ledger import Data
+from zonal.blas import one_thread
 from zonal.covariance import Averages
 from zonal.errors import InvalidInput
 from zonal.feedback import Footprints
@@ -249,9 +250,17 @@ def fit(
     total : int
         Measurements behind the data.
     """
+    with one_thread():
+        given = prior() if unknowns.family is None else None
+        return _fit(data, footprints, sides, grid, unknowns, given, previous, total)
+
+
+def _fit(
+    data: Data, footprints: Footprints, sides: Floats, grid: Floats | None, unknowns: Unknowns,
+    given: Floats | None, previous: Model | None, total: int,
+) -> Model:  # fmt: skip
     from scipy.optimize import minimize
 
-    given = prior() if unknowns.family is None else None
     posterior = Posterior(data, footprints, sides, grid, unknowns, given)
     best = np.zeros(0)
     if posterior.names:

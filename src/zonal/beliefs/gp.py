@@ -17,9 +17,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
-from zonal.beliefs.blas import one_thread
+from zonal.blas import libraries, one_thread
 from zonal.errors import InvalidInput, NumericalWarning
 from zonal.feedback import Footprints
 
@@ -31,6 +31,7 @@ KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as k
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
 MISFIT = 1e-3  # of the prior std: a value this far from what is known does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
+SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 
 
@@ -66,6 +67,7 @@ class GaussianBelief:
     """
 
     def __init__(self, covariance: Covariance) -> None:
+        libraries()  # found now, not during the first measurement
         self._covariance = covariance
         self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
         self.jitters = 0
@@ -106,11 +108,10 @@ class GaussianBelief:
         self._prior[new] = self._var[new] = block.diagonal(start)
         self._mean[new] = 0.0
         if t:
-            with one_thread(t * t):
-                v = self._solve(block.take(self._slots[:t], axis=1).T)
-                self._V[:t, new] = v
-                self._mean[new] = self._w[:t] @ v
-                self._var[new] -= np.add.reduce(v * v, 0)
+            v = self._solve(block.take(self._slots[:t], axis=1).T)
+            self._V[:t, new] = v
+            self._mean[new] = self._w[:t] @ v
+            self._var[new] -= np.add.reduce(v * v, 0)
             if np.minimum.reduce(self._var[new]) < 0:
                 self._repair(new)
         return start
@@ -134,11 +135,11 @@ class GaussianBelief:
         What is known already to within rounding changes nothing any more; call `check` first.
         """
         own = self._var[slot] + variance
-        if variance == 0:
-            self._exact.setdefault(slot, reward)
         if own <= KNOWN * self._prior[slot]:
             self._ignore(slot, reward, variance)
             return
+        if variance == 0:
+            self._exact[slot] = reward
         self._collapse(slot, reward, variance)
         if self._rows + 1 > 2 * len(self._distinct) + SPARE_ROWS:
             self._rebuild()
@@ -168,6 +169,8 @@ class GaussianBelief:
 
     def load(self, slots: Ints, rewards: Floats, variances: Floats) -> None:
         """Take in collapsed rewards of many footprints at once, into a belief that has observed nothing yet."""
+        exact = variances == 0
+        self._exact = dict(zip(slots[exact].tolist(), rewards[exact].tolist(), strict=True))
         for slot, reward, variance in zip(slots.tolist(), rewards.tolist(), variances.tolist(), strict=True):
             self._collapse(slot, reward, variance)
         if len(self._distinct) > len(self._w):
@@ -177,8 +180,9 @@ class GaussianBelief:
     def residuals(self) -> Floats:
         """Return leave-one-out residuals of the rows, each over its own standard deviation."""
         t = self._rows
-        inverse = self._solve(np.eye(t))
-        return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
+        with one_thread():
+            inverse = self._solve(np.eye(t))
+            return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
     def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
@@ -186,7 +190,7 @@ class GaussianBelief:
         cross, prior = self._covariance.outside(self._slots[:t], footprints)
         if t == 0:
             return np.zeros(len(prior)), prior
-        with one_thread(t * t):
+        with one_thread():
             v = self._solve(cross)
             mean = self._w[:t] @ v
         return mean, np.maximum(prior - np.add.reduce(v * v, 0), 0.0)
@@ -198,15 +202,17 @@ class GaussianBelief:
     def covariance(self, slots: Ints) -> Floats:
         """Return the joint posterior covariance of some tracked footprints."""
         v = self._V[: self._rows, slots]
-        joint: Floats = self._covariance.between(slots, slots) - v.T @ v
+        with one_thread(v.size):
+            joint: Floats = self._covariance.between(slots, slots) - v.T @ v
         return joint
 
     def joint(self, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         t = self._rows
         cross, _ = self._covariance.outside(self._slots[:t], footprints)
-        v = self._solve(cross) if t else cross
-        return self._w[:t] @ v, self._covariance.among(footprints) - v.T @ v
+        with one_thread():
+            v = self._solve(cross) if t else cross
+            return self._w[:t] @ v, self._covariance.among(footprints) - v.T @ v
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
@@ -216,8 +222,12 @@ class GaussianBelief:
         return row
 
     def _solve(self, cross: Floats) -> Floats:
-        """Return L^-1 cross, without copying L."""
-        solution, info = lapack.dtrtrs(self._L[:, : self._rows], cross, lower=1)
+        """Return L^-1 cross."""
+        t = self._rows
+        if t <= SMALL and cross.shape[1] < FEW:  # copying L costs less than keeping LAPACK from using threads
+            return np.asarray(blas.dtrsm(1.0, self._L[:t, :t], cross, lower=1))
+        with one_thread():
+            solution, info = lapack.dtrtrs(self._L[:, :t], cross, lower=1)
         assert info == 0, info
         return np.asarray(solution)
 
@@ -258,7 +268,7 @@ class GaussianBelief:
         """Factorise anew with one row for each distinct footprint."""
         m, distinct = self.size, len(self._distinct)
         slots = np.fromiter(self._distinct, dtype=np.intp, count=distinct)
-        with one_thread(distinct * m):
+        with one_thread():
             gram = self._covariance.between(slots, slots)
             gram[np.diag_indices(distinct)] += self._record_var[:distinct]
             factor = self._cholesky(gram)

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
+MUCH_TOO_CALM = 0.25  # of what is expected
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
@@ -77,33 +78,66 @@ class Learner:
             self._next *= 2
         return self.model
 
-    def off(self, residuals: Floats) -> bool:
-        """Tell whether the model is badly wrong; warn once if it was given.
+    def off(self, residuals: Floats, footprints: Footprints, noise: float | None) -> bool:
+        """Tell whether the model is badly wrong; warn, once, of what was given.
 
         Parameters
         ----------
         residuals : array
             Leave-one-out residuals, each over its own standard deviation.
+        footprints : Footprints
+            Of the ledger's lines.
+        noise : float or None
+            The noise that was given, if it is one number.
         """
         repeats, chi2 = self.ledger.scatter(self.model.noise)
-        scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else 1.0
+        scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
-        miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else 1.0
-        if max(scatter, miss) < BADLY_OFF:
-            return False
-        if not self.learns and not self._warned:
-            self._warned = True
-            what, size, fix = ("repeated measurements scatter", scatter, "noise=None")
-            if scatter < BADLY_OFF:
-                what, size, fix = (
-                    "measurements miss what the others predict by",
-                    miss,
-                    "kernel=None or noise=None",
-                )
-            self.complaints.append(
-                ModelWarning(
-                    f"{what} {size:.1f} times as much as the given kernel and noise imply; pass {fix} to have "
-                    "them learned."
-                )
+        miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
+        if not self._warned:
+            complaint = self._doubt(footprints, noise) if self.learns else _misfit(scatter, miss)
+            if complaint:
+                self._warned = True
+                self.complaints.append(ModelWarning(complaint))
+        return scatter >= BADLY_OFF or miss >= BADLY_OFF
+
+    def _doubt(self, footprints: Footprints, noise: float | None) -> str:
+        """Hold what was given against what would be learned in its place; return a complaint, or nothing."""
+        given_kernel = self.unknowns.family is None
+        if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
+            return ""  # nothing was given, or nothing that one number could replace
+        data = self.ledger.data() if given_kernel else self.ledger.data(forget=noise)
+        spec = None if given_kernel else self.unknowns.kernel
+        free = fit(
+            data, footprints, self._sides, self._grid, Unknowns(spec, True, self.unknowns.mean),
+            lambda: np.zeros(0), None, self.ledger.total,
+        )  # fmt: skip
+        held = self.model.noise if given_kernel else noise
+        assert free.noise is not None
+        assert held is not None
+        ratio = free.noise / max(held, 1e-300)
+        if abs(math.log(ratio)) < math.log(BADLY_OFF) + free.spread["noise"]:
+            return ""
+        if given_kernel:
+            return (
+                f"the given kernel leaves {1 / ratio:.1f} times as much unexplained as one learned from the "
+                "measurements; pass kernel=None."
+                if ratio < 1
+                else ""
             )
-        return True
+        return f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
+
+
+def _misfit(scatter: float, miss: float) -> str:
+    """Return a complaint about a model that was given whole, or nothing."""
+    if scatter >= BADLY_OFF:
+        return f"repeated measurements scatter {scatter:.1f} times as much as noise= implies; pass noise=None."
+    if miss >= BADLY_OFF:
+        return (
+            f"measurements miss what the others predict by {miss:.1f} times as much as the given kernel, noise "
+            "and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
+        )
+    if scatter <= MUCH_TOO_CALM:
+        less = 1 / max(scatter, 1e-3)
+        return f"repeated measurements scatter {less:.0f} times less than noise= implies; pass noise=None."
+    return ""

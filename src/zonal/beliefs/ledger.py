@@ -97,16 +97,17 @@ class Ledger:
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
-    def data(self) -> Data:
-        """Return the ledger as arrays."""
-        unknown = np.array([key[1] for key in self.lines], dtype=bool)
+    def data(self, forget: float | None = None) -> Data:
+        """Return the ledger as arrays; with `forget`, as if that known noise of all rewards were to be learned."""
+        unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
         lines = list(self.lines.values())
+        unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
         counts = np.array([line.count for line in lines], dtype=float)
         return Data(
             slots=np.array([key[0] for key in self.lines], dtype=np.intp),
             mean=np.array([line.mean for line in lines]),
             count=np.where(unknown, counts, 0.0),
             variance=np.array([line.variance for line in lines]),
-            scatter=float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
+            scatter=unit * float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
             extra=int(np.sum(counts[unknown] - 1)) if unknown.any() else 0,
         )

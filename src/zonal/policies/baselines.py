@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
 from zonal.policies import Floats, Joint, Rows, Setting, best
 from zonal.theory import log_pi_t
@@ -170,5 +171,6 @@ class Thompson(Leaves):
         covariance = joint(rows)
         # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
         covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + 1e-300
-        draw = np.linalg.cholesky(covariance) @ setting.rng.standard_normal(len(rows))
+        with one_thread():
+            draw = np.linalg.cholesky(covariance) @ setting.rng.standard_normal(len(rows))
         return best(tree, rows, tree.mean[rows] + draw, 0.0)
