@@ -51,4 +51,5 @@ $(READY): pyproject.toml
 	@echo "Setting up .venv (first use, or pyproject.toml has changed) ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@

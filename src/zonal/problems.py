@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -209,10 +210,14 @@ class RewardFunction:
 
     def __call__(self, points: ArrayLike) -> Floats:
         """Return the function's values at points of shape (n, 1)."""
-        kernel = RBF(0.1, self.lengthscale)
         x = np.array(self.x)[:, None]
-        weights = np.linalg.solve(kernel(x, x) + 0.005 * np.eye(len(x)), self.y)
-        return kernel(np.asarray(points, dtype=float), x) @ weights
+        return RBF(0.1, self.lengthscale)(np.asarray(points, dtype=float), x) @ self._weights
+
+    @cached_property
+    def _weights(self) -> Floats:
+        x = np.array(self.x)[:, None]
+        noisy = RBF(0.1, self.lengthscale)(x, x) + 0.005 * np.eye(len(x))
+        return np.asarray(np.linalg.solve(noisy, self.y), dtype=float)
 
 
 def reward_function(

@@ -78,7 +78,8 @@ class Tree:
         self.size = 0
         for name, dtype in COLUMNS.items():
             setattr(self, name, np.zeros(256, dtype))
-        self._append(1, depth=0, index=0, parent=-1, noise=noise, slot=0)
+        self.parent[self._append(1)] = -1
+        self.noise[0] = noise
 
     depth: NDArray[np.int64]
     index: NDArray[np.int64]
@@ -97,8 +98,12 @@ class Tree:
         """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
         self.first_child[node] = self.size
         self.askable[node] = False
-        depth = self.depth[node] + 1
-        self._append(len(indices), depth=depth, index=indices, parent=node, noise=noise, slot=slots)
+        new = self._append(len(indices))
+        self.depth[new] = self.depth[node] + 1
+        self.index[new] = indices
+        self.parent[new] = node
+        self.noise[new] = noise
+        self.slot[new] = slots
 
     def with_std(self, std: NDArray[np.float64]) -> Tree:
         """Return the same table with another std column (as seen while trials are pending)."""
@@ -118,7 +123,8 @@ class Tree:
         """Return the row of smallest depth, then smallest index, among `rows`."""
         return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
 
-    def _append(self, number: int, **values: object) -> None:
+    def _append(self, number: int) -> slice:
+        """Add leaves, with all else left at zero, and return their rows."""
         start, self.size = self.size, self.size + number
         if self.size > len(self.depth):
             for name in COLUMNS:
@@ -126,8 +132,7 @@ class Tree:
         new = slice(start, self.size)
         self.first_child[new] = -1
         self.askable[new] = True
-        for name, value in values.items():
-            getattr(self, name)[new] = value
+        return new
 
 
 def reversed_digits(index: int, arity: int, digits: int) -> int:
