@@ -51,6 +51,7 @@ class Averages:
         # Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs)
         self._pairs = np.stack([np.ones(ours.size), ours, -theirs])
         self._weight = variance / ours.size
+        self._ones = np.ones(ours.size)
         self.cost = EXACT_COST if grid is None else ours.size
 
     def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
@@ -73,7 +74,7 @@ class Averages:
         with one_thread(geometry.size * pairs.shape[1] // GEMM_SHARES_LATER):
             values = self._profile.value(geometry @ pairs)
         if values.size < SHARED_FROM:
-            return np.asarray(values @ np.ones(values.shape[1]))
+            return np.asarray(values @ self._ones[: values.shape[1]])
         return np.asarray(np.add.reduce(values, 1))  # BLAS would hand a sum of this size to several threads
 
 

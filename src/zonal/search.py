@@ -85,7 +85,7 @@ class Search:
         self.tree = Tree(self.noise_of(root))
         self._tracked = [root]  # the region at each slot of the belief
         self._belief.track(feedback.footprints(self._tracked))
-        self._rows = {root.edges: 0}
+        self._rows: dict[Edges, int] = {}
         self._outside: dict[Edges, int] = {}  # slots of regions not in the tree
         self._has_sems = False
         self._in_order = True  # slots are rows, until a region outside of the tree is observed
@@ -137,6 +137,8 @@ class Search:
 
     def row_of(self, region: Region) -> int | None:
         """Return the row of a region of the tree, None if it is not there."""
+        for row in range(len(self._rows), len(self.regions)):  # few searches ask, so rows are entered only now
+            self._rows[self.regions[row].edges] = row
         return self._rows.get(region.edges)
 
     def choose(self, t: int) -> int:
@@ -363,15 +365,14 @@ class Search:
 
     def _track(self, regions: Sequence[Region]) -> list[int]:
         """Return the belief's slots of regions, tracking those that were not observed before."""
-        first = self._belief.size
-        fresh = [region for region in regions if region.edges not in self._outside]
+        first, known = self._belief.size, self._outside
+        fresh = [region for region in regions if region.edges not in known] if known else regions
         if fresh:
             self._belief.track(self._feedback.footprints(fresh))
             self._tracked.extend(fresh)
         new = iter(range(first, self._belief.size))
-        if not self._outside:
+        if not known:
             return list(new)
-        known = self._outside
         return [known.pop(region.edges) if region.edges in known else next(new) for region in regions]
 
     def _expand(self, rows: list[int]) -> None:
@@ -384,7 +385,6 @@ class Search:
             indices = []
             for child in family:
                 assert child.node is not None
-                self._rows[child.edges] = len(self.regions)
                 self.regions.append(child)
                 indices.append(child.node[1])
             tree.add_children(row, indices, noise, [slots.pop(0) for _ in family])
