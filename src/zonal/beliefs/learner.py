@@ -21,7 +21,6 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
-MUCH_TOO_CALM = 0.25  # of what is expected
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
@@ -137,7 +136,4 @@ def _misfit(scatter: float, miss: float) -> str:
             f"measurements miss what the others predict by {miss:.1f} times as much as the given kernel, noise "
             "and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
         )
-    if scatter <= MUCH_TOO_CALM:
-        less = 1 / max(scatter, 1e-3)
-        return f"repeated measurements scatter {less:.0f} times less than noise= implies; pass noise=None."
     return ""
