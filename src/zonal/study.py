@@ -56,12 +56,12 @@ class Study:
         Where to look.
     budget : int
         How many measurements may be made.
-    kernel : Kernel
-        How values of f at two points go together.
-    noise : float or callable
-        Standard deviation of one measurement, or a function of the region (see `PerWeight`).
+    kernel : Kernel, kernel class or None
+        How values of f at two points go together. A class has its parameters learned; None is Matern 5/2, learned.
+    noise : float, callable or None
+        Standard deviation of one measurement, or a function of the region (see `PerWeight`); None to learn it.
     mean : float, optional
-        Prior mean of f; 0 by default.
+        Prior mean of f; by default 0 if a kernel is given, else learned.
     feedback : Center, Average or Mean
         What a measurement sees of a region; by default its exact mean.
     policy : Policy, optional
