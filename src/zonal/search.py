@@ -143,7 +143,7 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        if self._opening and self._learner is not None and self._learner.ledger.total < len(self._opening):
+        if self._opening and self._learner is not None and self._learner.total < len(self._opening):
             left = [row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0]
             if left:
                 return left[0]
@@ -258,7 +258,7 @@ class Search:
         learner = self._learner
         self._has_sems |= sem is not None
         if learner is not None:
-            learner.ledger.add(slot, reward, None if sem is None and self._noise is None else variance)
+            learner.note(slot, reward, None if sem is None and self._noise is None else variance)
             if learner.due() or (learner.checks() and self._is_off() and learner.learns):
                 self._learn()
         self._refresh()
@@ -272,8 +272,12 @@ class Search:
         """Check the model against the measurements."""
         assert self._learner is not None
         assert isinstance(self._belief, GaussianBelief)
+        learner, belief = self._learner, self._belief
         given = self._noise if isinstance(self._noise, float) and not self._has_sems else None
-        return self._learner.off(self._belief.residuals(), self._lines(), given)
+        repeats, chi2 = belief.repeats, belief.scatter
+        if learner.learns:  # the belief is rebuilt at each fit and forgets them
+            repeats, chi2 = learner.ledger.scatter(learner.model.noise)
+        return learner.off(belief.residuals(), repeats, chi2, lambda: learner.doubt(self._lines(), given))
 
     def _lines(self) -> Footprints:
         """Return the footprints of the ledger's lines."""

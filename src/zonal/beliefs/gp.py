@@ -61,6 +61,10 @@ class GaussianBelief:
 
     Attributes
     ----------
+    repeats : int
+        Observations of footprints observed before.
+    scatter : float
+        Their squared distances from what had been observed, in units of their variance: about as many as repeats.
     jitters, clamped, ignored : int
         How often jitter had to be added, how many variances were raised to zero, and how many measurements
         did not fit what was known to within rounding.
@@ -70,6 +74,8 @@ class GaussianBelief:
         libraries()  # found now, not during the first measurement
         self._covariance = covariance
         self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
+        self.repeats = 0
+        self.scatter = 0.0
         self.jitters = 0
         self.clamped = 0
         self.ignored = 0
@@ -245,7 +251,10 @@ class GaussianBelief:
         if old == 0:  # known exactly
             return
         share = old / (old + variance)
-        self._record_mean[record] += share * (reward - self._record_mean[record])
+        surprise = reward - self._record_mean[record]
+        self.repeats += 1
+        self.scatter += surprise * surprise / (old + variance)
+        self._record_mean[record] += share * surprise
         self._record_var[record] = share * variance
 
     def _ignore(self, slot: int, reward: float, variance: float) -> None:

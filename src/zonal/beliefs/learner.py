@@ -38,7 +38,9 @@ class Learner:
     model : Model
         The model to go by now.
     ledger : Ledger
-        All rewards.
+        All rewards, if anything is learned.
+    total : int
+        Rewards so far.
     """
 
     def __init__(self, unknowns: Unknowns, sides: Floats, grid: Floats | None) -> None:
@@ -46,6 +48,7 @@ class Learner:
         self.learns = unknowns.any
         self.model = first_guess(unknowns, sides, [])
         self.ledger = Ledger()
+        self.total = 0
         self._sides = sides
         self._grid = grid
         self._next = 1
@@ -57,9 +60,15 @@ class Learner:
         """Tell whether it is time to learn again."""
         return self.learns and self.ledger.total >= self._next
 
+    def note(self, slot: int, reward: float, variance: float | None) -> None:
+        """Take note of a reward; `variance` is None if its noise is to be learned."""
+        self.total += 1
+        if self.learns:
+            self.ledger.add(slot, reward, variance)
+
     def checks(self) -> bool:
         """Tell whether it is time to check the model: half-way to each doubling."""
-        if self.ledger.total < self._next_check:
+        if self.total < self._next_check:
             return False
         self._next_check *= 2
         return True
@@ -77,31 +86,38 @@ class Learner:
             self._next *= 2
         return self.model
 
-    def off(self, residuals: Floats, footprints: Footprints, noise: float | None) -> bool:
+    def off(self, residuals: Floats, repeats: int, chi2: float, doubts: Callable[[], str]) -> bool:
         """Tell whether the model is badly wrong; warn, once, of what was given.
 
         Parameters
         ----------
         residuals : array
             Leave-one-out residuals, each over its own standard deviation.
-        footprints : Footprints
-            Of the ledger's lines.
-        noise : float or None
-            The noise that was given, if it is one number.
+        repeats, chi2 : int, float
+            Repeated measurements, and their scatter in units of the noise variance.
+        doubts : callable
+            Returns a complaint about what was given beside something learned, or nothing.
         """
-        repeats, chi2 = self.ledger.scatter(self.model.noise)
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
         if not self._warned:
-            complaint = self._doubt(footprints, noise) if self.learns else _misfit(scatter, miss)
+            complaint = doubts() if self.learns else _misfit(scatter, miss)
             if complaint:
                 self._warned = True
                 self.complaints.append(ModelWarning(complaint))
         return scatter >= BADLY_OFF or miss >= BADLY_OFF
 
-    def _doubt(self, footprints: Footprints, noise: float | None) -> str:
-        """Hold what was given against what would be learned in its place; return a complaint, or nothing."""
+    def doubt(self, footprints: Footprints, noise: float | None) -> str:
+        """Hold what was given against what would be learned in its place; return a complaint, or nothing.
+
+        Parameters
+        ----------
+        footprints : Footprints
+            Of the ledger's lines.
+        noise : float or None
+            The noise that was given, if it is one number.
+        """
         given_kernel = self.unknowns.family is None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or nothing that one number could replace
