@@ -2,9 +2,9 @@
 
 GPy is needed here only, so it has an environment of its own::
 
-    python3.11 -m venv /tmp/gpyvenv
-    /tmp/gpyvenv/bin/pip install GPy==1.15.0 mpmath
-    /tmp/gpyvenv/bin/python tests/make_gpy_integral.py
+    python3.11 -m venv .venv-gpy
+    .venv-gpy/bin/pip install GPy==1.15.0 mpmath
+    .venv-gpy/bin/python tests/make_gpy_integral.py
 
 GPy's conventions, each of which is checked below against mpmath's quadrature:
 
