@@ -45,7 +45,7 @@ def test_products_too_small_to_share_are_left_alone() -> None:
 
 
 def test_a_search_beside_a_busy_core_does_not_wait_for_time_slices() -> None:
-    """With threads for its tiny LAPACK calls, this search took 450 ms instead of 10 on a machine with one busy core."""
+    """With threads for its tiny LAPACK calls, this search took 450 ms instead of 10 beside one busy core."""
     code = (
         "import time, zonal as zn\n"
         "study = zn.Study([(0, 1)], budget=60, kernel=zn.RBF(0.1, 0.05), noise=0.1, feedback=zn.Average(10),\n"
@@ -55,6 +55,7 @@ def test_a_search_beside_a_busy_core_does_not_wait_for_time_slices() -> None:
         "print(time.perf_counter() - start)"
     )
     environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", code]
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     try:
         runs = [
