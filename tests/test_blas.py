@@ -59,10 +59,7 @@ def test_a_search_beside_a_busy_core_does_not_wait_for_time_slices() -> None:
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     try:
         runs = [
-            subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-            )
-            for _ in range(3)
+            subprocess.run(command, capture_output=True, text=True, check=True, env=environment) for _ in range(3)
         ]
     finally:
         for process in busy:
