@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -112,6 +115,9 @@ def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
         return
     # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        with _ctrl_c_ignored():
+            for _ in range(jobs):
+                pool.submit(int)  # anything: each submission starts a worker, up to their number
         under_way: dict[Future[Answer], Task] = {}
         waiting = iter(tasks)
         try:
@@ -130,11 +136,21 @@ def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
             raise Interrupted from None
 
 
-def _one_thread() -> None:
-    """Keep a worker to one core, and leave Ctrl-C to the parent."""
-    import signal
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes started meanwhile ignore it for good and leave it to their parent."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
+
+def _one_thread() -> None:
+    """Keep a worker to one core."""
     from threadpoolctl import threadpool_limits
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
