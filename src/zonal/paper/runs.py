@@ -76,11 +76,14 @@ def run_all(tasks: Iterable[Task], folder: Path, jobs: int, title: str) -> list[
             path.open("a", encoding="utf-8") as file,
             tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run") as bar,
         ):
-            for name, answer in _compute(missing, jobs):
-                known[name] = answer
-                file.write(json.dumps([name, answer]) + "\n")
-                file.flush()
-                bar.update()
+            try:
+                for name, answer in _compute(missing, jobs):
+                    known[name] = answer
+                    file.write(json.dumps([name, answer]) + "\n")
+                    file.flush()
+                    bar.update()
+            except KeyboardInterrupt:
+                raise Interrupted from None
     return [known[task.name] for task in tasks]
 
 
@@ -107,11 +110,8 @@ def _read(path: Path) -> dict[str, Answer]:
 
 def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
     if jobs == 1:
-        try:
-            for task in tasks:
-                yield task.name, task.function(**task.values)
-        except KeyboardInterrupt:
-            raise Interrupted from None
+        for task in tasks:
+            yield task.name, task.function(**task.values)
         return
     # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
@@ -131,9 +131,9 @@ def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield under_way.pop(future).name, future.result()
-        except KeyboardInterrupt:
+        except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise Interrupted from None
+            raise
 
 
 @contextmanager
