@@ -1,4 +1,6 @@
-"""Prior covariance of averages: the only room where kernels and footprints meet.
+"""Prior covariance of averages: the room where kernels and footprints meet.
+
+Whoever needs an average of a kernel asks here; learning asks for the same averages at other lengthscales.
 
 Kernels and regions are products over axes, so the covariance of two averages is the product over axes of
 one-dimensional averages. Each axis keeps a table of the distinct intervals seen so far with all their pairwise
