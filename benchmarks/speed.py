@@ -18,6 +18,7 @@ import numpy as np
 
 import zonal as zn
 from zonal.beliefs.fit import Unknowns, fit
+from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -121,9 +122,9 @@ def fit_seconds() -> float:
     for k in range(1000):
         ledger.add(k % 100, measure(cells[k % 100]), None)
     data, footprints = ledger.data(), feedback.footprints(cells)
-    unknowns = Unknowns(None, True, None)
+    unknowns, frame = Unknowns(None, True, None), ProductFrame(space.axes, space.sides(), feedback)
     start = perf_counter()
-    fit(data, footprints, np.ones(1), feedback.grid, unknowns, lambda: np.zeros(0), None, 1000)
+    fit(data, footprints, frame, unknowns, None, 1000)
     return perf_counter() - start
 
 

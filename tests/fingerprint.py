@@ -46,5 +46,7 @@ def _walk(value: Any, write: Any) -> None:
     elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
         write(value.__qualname__.encode())
     else:
-        _walk({name: item for name, item in vars(value).items() if name not in MEMORIES}, write)
+        kind = type(value)
+        cached = {name for name in vars(value) if isinstance(getattr(kind, name, None), functools.cached_property)}
+        _walk({name: item for name, item in vars(value).items() if name not in MEMORIES | cached}, write)
     write(b"</>")

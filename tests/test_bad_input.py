@@ -142,7 +142,7 @@ def test_reading_changes_nothing() -> None:
     ],
 )
 def test_bounds_must_be_pairs_of_finite_numbers_that_increase(pair: Any, shown: object) -> None:
-    with refused(shown, problem="axis 1"):
+    with refused(shown, problem="axis x1"):
         zn.Box([(0, 1), pair])
     with refused(shown, problem="axis angle"):
         zn.Box({"x": (0, 1), "angle": pair})
@@ -331,7 +331,10 @@ def test_there_must_be_as_many_lipschitz_constants_as_axes(L: tuple[float, ...])
     "kernel", [zn.Matern(0.1, 0.2, nu=0.5), zn.RBF(0.1, 0.2) + zn.Matern(0.1, 0.2, nu=0.5)], ids=repr
 )
 def test_a_lipschitz_delta_needs_functions_with_a_derivative(kernel: Kernel) -> None:
-    with refused("Matern with nu=0.5", problem="LipschitzDelta needs a kernel whose functions have a derivative"):
+    with refused(
+        "one without, such as Matern with nu=0.5",
+        problem="a kernel whose functions have a derivative",
+    ):
         make_study(kernel=kernel, policy=None)
     study = make_study(kernel=kernel, policy=zn.GPOO(delta=zn.LipschitzDelta(3.0)))
     study.tell(study.ask(), 0.5)

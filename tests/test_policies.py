@@ -11,6 +11,7 @@ import zonal as zn
 from zonal.kernels import Kernel
 from zonal.policies import Rows, Setting, best
 from zonal.policies.optimistic import OptimisticRules
+from zonal.theory import Variation
 from zonal.tree import Tree
 
 TIE = 1e-9
@@ -91,10 +92,10 @@ def test_the_tie_is_a_share_of_the_prior_standard_deviation_of_a_point() -> None
     )
     (setting,) = seen
     assert setting.tie == pytest.approx(2e-9)
-    assert setting.arity == 3
-    np.testing.assert_allclose(setting.reach[:, 0], [0.75 * 3 / 3**h for h in range(5)])
-    assert setting.slopes is not None
-    np.testing.assert_allclose(setting.slopes, math.sqrt(3 / 0.1**2 + 5 / 3 / 0.2**2))
+    assert setting.counts == (1, 3, 9, 27, 81)
+    np.testing.assert_allclose(setting.variation.reach[:, 0], [0.75 * 3 / 3**h for h in range(5)])
+    assert setting.variation.slopes is not None
+    np.testing.assert_allclose(setting.variation.slopes, math.sqrt(3 / 0.1**2 + 5 / 3 / 0.2**2))
 
 
 def test_a_node_is_split_once_its_confidence_interval_is_within_delta() -> None:
@@ -186,8 +187,9 @@ def test_settings_of_gpoo_are_values() -> None:
 
 
 def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
+    flat = Variation(np.ones((6, 1)), np.ones(1), lambda: (np.ones(6), np.zeros(6)))
     bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(
-        Setting(3, 10, 4, np.ones((6, 1)), np.ones(1), TIE, np.random.default_rng(0))
+        Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, np.random.default_rng(0))
     )
     M = 1 + 3 + 9 + 27 + 81
     for t in (1, 7, 100):

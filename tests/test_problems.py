@@ -63,8 +63,8 @@ def test_exact_means_are_those_of_the_calculus(d: int, parts: tuple[str, ...]) -
 
     measure = zn.simulate(f, zn.Mean())
     for region in cells(d):
-        exact = math.prod(AXES[part][1](a, b) for part, (a, b) in zip(parts, region.edges, strict=False))
-        corners = np.array(list(itertools.product(*region.edges)))
+        exact = math.prod(AXES[part][1](a, b) for part, (a, b) in zip(parts, region.bounds.tolist(), strict=False))
+        corners = np.array(list(itertools.product(*region.bounds.tolist())))
         scale = float(np.abs(f(corners)).max())
         assert measure.average(region) == pytest.approx(exact, rel=1e-9, abs=1e-9 * scale)
         assert measure(region) == measure.average(region)  # no noise

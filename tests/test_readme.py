@@ -38,7 +38,20 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         assert (document.parent / target.split("#")[0]).exists(), target
 
 
-@pytest.mark.parametrize("module", ["theory", "spaces", "problems", "study", "maximize"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "theory",
+        "spaces.product",
+        "spaces.sequences",
+        "spaces.points",
+        "spaces.hierarchy",
+        "problems",
+        "study",
+        "maximize",
+        "data",
+    ],
+)
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"zonal.{module}"))
     assert found.failed == 0

@@ -134,13 +134,14 @@ def test_axes_are_split_by_turns_the_first_of_equals_first() -> None:
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_may_split_keeps_children_from_falling_below_smallest(d: int) -> None:
     space = zn.Box([(0, 1)] * d, smallest=0.25)
-    assert [space.may_split(depth) for depth in range(3 * d)] == [True] * (2 * d) + [False] * d
+    assert [space.may_split(space.cell((depth, 0))) for depth in range(3 * d)] == [True] * (2 * d) + [False] * d
 
 
 def test_a_child_may_be_smaller_than_smallest_by_rounding_only() -> None:
     third = zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-10))
-    assert third.may_split(0)
-    assert not zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-8)).may_split(0)
+    assert third.may_split(third.cell((0, 0)))
+    too_small = zn.Box([(0, 1)], arity=3, smallest=1 / 3 * (1 + 1e-8))
+    assert not too_small.may_split(too_small.cell((0, 0)))
 
 
 def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
@@ -154,8 +155,8 @@ def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
 
 def test_a_wide_smallest_on_one_axis_stops_splits_when_its_turn_comes() -> None:
     space = zn.Box({"l": (0, 1), "b": (0, 1)}, smallest={"l": 0.1, "b": 1})
-    assert space.may_split(0)
-    assert not space.may_split(1)
+    assert space.may_split(space.cell((0, 0)))
+    assert not space.may_split(space.cell((1, 0)))
 
 
 # Names and units.

@@ -22,7 +22,7 @@ import zonal.study
 from fingerprint import fingerprint
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.policies import Joint, Setting
+from zonal.policies import Joint, Setting, Shape
 from zonal.policies.optimistic import OptimisticRules
 from zonal.tree import Tree
 
@@ -106,8 +106,8 @@ class Recorder:
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
-        return self.gpoo.depth(arity, budget, smallest)
+    def depth(self, shape: Shape, budget: int) -> int:
+        return self.gpoo.depth(shape, budget)
 
     def bind(self, setting: Setting) -> Recording:
         return Recording(**vars(self.gpoo.bind(setting)), log=self.log)
@@ -661,7 +661,7 @@ def test_a_smallest_region_that_always_fails_does_not_hold_up_the_others() -> No
             study.give_up(trial)
             failures += 1
         else:
-            study.tell(trial, 1.0 if trial.region.edges[0][0] <= 0.3 <= trial.region.edges[0][1] else 0.0)
+            study.tell(trial, 1.0 if trial.region.bounds[0, 0] <= 0.3 <= trial.region.bounds[0, 1] else 0.0)
     assert failures == 3
     assert study.recommend().node != (2, 1)
 

@@ -17,7 +17,7 @@ import zonal as zn
 from zonal import theory
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.policies import Rules, Setting
+from zonal.policies import Rules, Setting, Shape
 
 
 @pytest.mark.parametrize("arity", [2, 3, 4, 5, 10, 1000])
@@ -80,7 +80,7 @@ class Spy:
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+    def depth(self, shape: Shape, budget: int) -> int:
         return self.h_max
 
     def bind(self, setting: Setting) -> Rules:
@@ -100,7 +100,7 @@ def delta_of(
     spy = Spy(h_max)
     zn.Study(space, budget=1, kernel=kernel, noise=0.1, feedback=feedback, policy=spy)
     (setting,) = spy.seen
-    delta = theory.delta_by_depth(zn.LipschitzDelta(L), setting.reach, setting.slopes, h_max, theta)
+    delta = theory.delta_by_depth(zn.LipschitzDelta(L), setting.variation, h_max, theta)
     return [float(value) for value in delta]
 
 

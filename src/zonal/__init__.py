@@ -12,16 +12,16 @@ from zonal.errors import (
     ZonalError,
 )
 from zonal.feedback import Average, Center, Mean
-from zonal.kernels import RBF, Matern
+from zonal.kernels import RBF, Categorical, Matern
 from zonal.maximize import maximize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.refine import PointResult
-from zonal.spaces import Box, Region
+from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
 from zonal.study import Study
-from zonal.theory import GeometricDelta, LipschitzDelta
+from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.trials import Recommendation, Result, Trial, TrialRecord
 
 __version__ = "0.1.0"
@@ -34,9 +34,11 @@ __all__ = [
     "Average",
     "Box",
     "BudgetSpent",
+    "Categorical",
     "Center",
     "Exhausted",
     "GeometricDelta",
+    "Hierarchy",
     "InvalidInput",
     "LipschitzDelta",
     "Matern",
@@ -46,10 +48,14 @@ __all__ = [
     "PerWeight",
     "Recommendation",
     "PointResult",
+    "Points",
+    "Product",
     "Random",
     "Region",
     "Result",
+    "Sequences",
     "SmoothnessWarning",
+    "SpreadDelta",
     "StoOO",
     "Study",
     "Thompson",

@@ -1,16 +1,18 @@
-"""Prior covariance of averages: the room where kernels and footprints meet.
+"""Prior covariance of averages over products: where kernels and footprints meet, an axis at a time.
 
 Whoever needs an average of a kernel asks here; learning asks for the same averages at other lengthscales.
 
 Kernels and regions are products over axes, so the covariance of two averages is the product over axes of
 one-dimensional averages. Each axis keeps a table of the distinct intervals seen so far with all their pairwise
 averages; a footprint is one interval number an axis. Grids of s^d points therefore cost d averages of s x s
-values, once for each new pair of intervals.
+values, once for each new pair of intervals. On an axis of symbols the average over two sets is
+``rho + (1 - rho) p . q``, with p and q the frequencies of the symbols within them: all completions of a prefix
+cost no more than the prefix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from numpy.typing import NDArray
 from zonal.blas import SHARED_FROM, one_thread
 from zonal.feedback import Feedback, Footprints
 from zonal.interval_means import Averaged, mean_over_intervals
-from zonal.kernels import Kernel
+from zonal.kernels import Along, Kernel, Match
+from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -189,7 +192,7 @@ class _Axis:
         """Return averages between the given intervals and all that are entered."""
         return self._cross(centers * self._scale, widths * self._scale)
 
-    def own(self, widths: Floats) -> Floats:
+    def own(self, centers: Floats, widths: Floats) -> Floats:
         """Return the average of each given interval with itself."""
         scaled = widths * self._scale
         return self._averages(np.zeros(len(widths)), scaled, scaled)
@@ -213,6 +216,65 @@ class _Axis:
         self.gram = np.pad(self.gram, (0, more))
 
 
+class _Symbols:
+    """The distinct sets of symbols of one axis and their pairwise averages, for one term of the kernel."""
+
+    def __init__(self, axis: Category, correlation: float, variance: float) -> None:
+        self._axis = axis
+        self._correlation = correlation
+        self._variance = variance
+        self._numbers: dict[float, int] = {}
+        self._frequencies = np.zeros((0, len(axis.symbols)))
+        self.gram = np.zeros((0, 0))
+
+    @property
+    def size(self) -> int:
+        """The number of sets."""
+        return len(self._numbers)
+
+    def add(self, pools: Floats, shares: Floats) -> list[int]:
+        """Return the number of each set, entering those not seen before."""
+        old = len(self._numbers)
+        numbers = [self._numbers.setdefault(pool, len(self._numbers)) for pool in pools.tolist()]
+        if len(self._numbers) > old:
+            fresh = np.array(list(self._numbers)[old:])
+            self._frequencies = np.concatenate([self._frequencies, frequencies(self._axis, fresh)])
+            self.gram = self._average(self._frequencies @ self._frequencies.T)
+        return numbers
+
+    def cross(self, pools: Floats, shares: Floats) -> Floats:
+        """Return averages between the given sets and all that are entered."""
+        return self._average(frequencies(self._axis, pools) @ self._frequencies.T)
+
+    def own(self, pools: Floats, shares: Floats) -> Floats:
+        """Return the average of each given set with itself."""
+        inside = frequencies(self._axis, pools)
+        return self._average(np.add.reduce(inside * inside, 1))
+
+    def among(self, pools: Floats, shares: Floats) -> Floats:
+        """Return averages between all pairs of the given sets."""
+        inside = frequencies(self._axis, pools)
+        return self._average(inside @ inside.T)
+
+    def _average(self, overlap: Floats) -> Floats:
+        return self._variance * (self._correlation + (1 - self._correlation) * overlap)
+
+
+def frequencies(axis: Category, pools: Floats) -> Floats:
+    """Return the frequency of every symbol within sets of symbols, shape (sets, symbols)."""
+    distinct, where = np.unique(pools, return_inverse=True)
+    return np.array([axis.frequencies(int(pool)) for pool in distinct])[where]
+
+
+def _axis(
+    axis: Interval | Category, factor: Along | Match, variance: float, feedback: Feedback
+) -> _Axis | _Symbols:
+    if isinstance(factor, Match):
+        assert isinstance(axis, Category)
+        return _Symbols(axis, factor.correlation, variance)
+    return _Axis(Averages(factor.profile, variance, feedback.grid), factor.lengthscale)
+
+
 class ProductCovariance:
     """Prior covariance of averages over regions that are products over axes.
 
@@ -224,16 +286,18 @@ class ProductCovariance:
         A sum of products over axes.
     feedback : Feedback
         What a measurement sees of a region.
-    d : int
-        The number of axes.
+    axes : sequence of Interval or Category
+        Of the space.
     """
 
-    def __init__(self, kernel: Kernel, feedback: Feedback, d: int) -> None:
+    def __init__(self, kernel: Kernel, feedback: Feedback, axes: Sequence[Interval | Category]) -> None:
+        d = len(axes)
+        symbols = [isinstance(axis, Category) for axis in axes]
         # The first axis carries each term's variance.
         self._terms = [
             [
-                _Axis(Averages(term.profile, 1.0 if j else term.variance, feedback.grid), lengthscale)
-                for j, lengthscale in enumerate(term.lengthscales(d).tolist())
+                _axis(axes[j], factor, 1.0 if j else term.variance, feedback)
+                for j, factor in enumerate(term.along(symbols))
             ]
             for term in kernel.terms
         ]
@@ -243,7 +307,7 @@ class ProductCovariance:
 
     def add(self, footprints: Footprints) -> Floats:
         """Enter footprints, which get the next numbers; return their covariances with all entered."""
-        start, self.size = self.size, self.size + len(footprints.centers)
+        start, self.size = self.size, self.size + len(footprints)
         capacity = self._numbers.shape[1]
         if self.size > capacity:
             self._numbers = np.pad(self._numbers, ((0, 0), (0, max(self.size - capacity, capacity))))
@@ -274,14 +338,14 @@ class ProductCovariance:
         cross = self._combine(
             lambda axis, j: axis.cross(centers[j], widths[j]).take(self._numbers[j, some], axis=1)
         )
-        return cross.T, self._combine(lambda axis, j: axis.own(widths[j]))
+        return cross.T, self._combine(lambda axis, j: axis.own(centers[j], widths[j]))
 
     def among(self, footprints: Footprints) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
         centers, widths = footprints.centers.T, footprints.widths.T
         return self._combine(lambda axis, j: axis.among(centers[j], widths[j]))
 
-    def _combine(self, part: Callable[[_Axis, int], Floats]) -> Floats:
+    def _combine(self, part: Callable[[_Axis | _Symbols, int], Floats]) -> Floats:
         """Multiply over axes and add over terms."""
         total: Floats | None = None
         for axes in self._terms:

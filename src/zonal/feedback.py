@@ -1,21 +1,24 @@
 """What does a measurement see? A linear functional of f for each region.
 
 A feedback knows regions and representative points; it must not know kernels. For regions that are products
-over axes it is the same on every axis: a few points placed within the unit interval, or all of it.
+over axes it is the same on every axis: a few points placed within the unit interval, or all of it; of a set of
+symbols always all. Of a set of members it sees all, or some spread evenly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, whole_number
-from zonal.spaces import Region
+from zonal.spaces import Interval, MemberRegion, MemberSpace, ProductRegion, Region
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 MOST_POINTS = 10_000_000  # that anyone will really want listed
 
@@ -27,11 +30,39 @@ class Footprints:
     Attributes
     ----------
     centers, widths : array, shape (n, d)
-        Of the regions, centres counted from the lower corner of the space.
+        Of the regions, centres counted from the lower corner of the space; on an axis of symbols the set of
+        symbols as a number, and its share of the whole.
     """
 
     centers: Floats
     widths: Floats
+
+    def __len__(self) -> int:
+        """Return the number of footprints."""
+        return len(self.centers)
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Where n measurements look, for regions that are sets of members.
+
+    Attributes
+    ----------
+    members : list of array of int
+        The members' places in the order of the tree.
+    shares : list of array
+        Their weights, which add up to 1: rows of the matrix A of equation 4.
+    """
+
+    members: list[Ints]
+    shares: list[Floats]
+
+    def __len__(self) -> int:
+        """Return the number of footprints."""
+        return len(self.members)
+
+
+AnyFootprints = Footprints | Subsets
 
 
 class Feedback:
@@ -47,21 +78,30 @@ class Feedback:
         """Farthest distance from a looked-at point to a point of the region, in widths."""
         return 1.0 if self.grid is None else 0.5 + float(np.max(np.abs(self.grid)))
 
-    def footprints(self, regions: Sequence[Region]) -> Footprints:
-        """Return where measurements of `regions` look."""
+    def footprints(self, regions: Sequence[Region]) -> Any:
+        """Return where measurements of `regions`, all of one space, look."""
+        if isinstance(regions[0], MemberRegion):
+            members, shares = [], []
+            for region in regions:
+                assert isinstance(region, MemberRegion)
+                seen, share = region.seen(self)
+                members.append(seen)
+                shares.append(share)
+            return Subsets(members, shares)
+        products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
         return Footprints(
-            np.array([region.offset for region in regions]),
-            np.array([region.sizes for region in regions]),
+            np.array([region.offset for region in products]),
+            np.array([region.sizes for region in products]),
         )
 
     def points(self, center: Floats, widths: Floats) -> Floats:
-        """Return the representative points of a region, shape (n, d), the last axis fastest."""
+        """Return the representative points of a box, shape (n, d), the last axis fastest."""
         grid = self._listed(len(center))
         axes = np.meshgrid(*(c + w * grid for c, w in zip(center, widths, strict=True)), indexing="ij")
         return np.stack([axis.ravel() for axis in axes], axis=-1)
 
     def weights(self, d: int) -> Floats:
-        """Return the weights a of the representative points, shape (n,): 1/S each."""
+        """Return the weights a of the representative points of a box, shape (n,): 1/S each."""
         number = len(self._listed(d)) ** d
         return np.full(number, 1 / number)
 
@@ -79,6 +119,18 @@ class Feedback:
                 "Use region.bounds and form the grid piece by piece.",
             )
         return self.grid
+
+    def check(self, space: Any) -> None:
+        """Complain if a measurement of this kind has no meaning on a space."""
+        if self.grid is None or isinstance(space, MemberSpace):
+            return
+        symbols = [axis.name for axis in space.axes if not isinstance(axis, Interval)]
+        if symbols and (len(self.grid) == 1 or len(symbols) == space.d):
+            raise InvalidInput(
+                f"a set of symbols ({symbols[0]}) has no centre and no grid of points",
+                self,
+                "Use Mean(), which sees the whole pool.",
+            )
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,14 @@ class Profile(Averaged, Protocol):
     def decay(self, r: Floats) -> Floats:
         """Return what K1 lacks to its limit."""
 
+    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
+        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`: how it grows with the logarithm of the lengthscale."""
+
+    def elasticity(self, r: Floats) -> Floats:
+        """Return `stretch` over `value`."""
 
 
 class Stretch:

@@ -1,8 +1,10 @@
 """Kernels: how values of f at two points go together.
 
-Every kernel here is a product over axes, ``k(x, y) = variance * prod_j kappa_j(|x_j - y_j| / l_j)``, or a sum
-of such products. (For d > 1 the product of Matern kernels is not the radial Matern kernel of the same nu; for
-RBF product and radial kernel are the same.) A kernel knows points and distances; it must not know regions.
+Every kernel here is a product over axes, or a sum of such products: ``kappa(|x_j - y_j| / l_j)`` along a
+continuous axis, ``1 if x_j == y_j else rho_j`` along an axis of symbols. (For d > 1 the product of Matern
+kernels is not the radial Matern kernel of the same nu; for RBF product and radial kernel are the same.) On
+finite sets of points any positive semi-definite function will do. A kernel knows points and distances; it must
+not know regions.
 
 To add a kernel, write its `Profile` at lengthscale one and a class that returns it.
 """
@@ -10,14 +12,14 @@ To add a kernel, write its `Profile` at lengthscale one and a class that returns
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, positive_number
+from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.interval_means import Profile
 
 Floats = NDArray[np.float64]
@@ -58,10 +60,20 @@ class RBFProfile:
 
         return np.asarray(self._C * erfc(r / math.sqrt(2)))
 
+    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
+        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
+        square = np.multiply(r, r)
+        square *= 0.5
+        return None, square
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`."""
         square = np.multiply(r, r)
         return square * np.exp(-0.5 * square)
+
+    def elasticity(self, r: Floats) -> Floats:
+        """Return `stretch` over `value`."""
+        return r * r
 
 
 class Matern12Profile:
@@ -89,10 +101,18 @@ class Matern12Profile:
         """Return what K1 lacks to its limit."""
         return np.exp(-r)
 
+    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
+        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
+        return None, np.abs(r)
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`."""
         r = np.abs(r)
         return r * np.exp(-r)
+
+    def elasticity(self, r: Floats) -> Floats:
+        """Return `stretch` over `value`."""
+        return np.abs(r)
 
 
 class Matern32Profile:
@@ -126,10 +146,21 @@ class Matern32Profile:
         s = self._ROOT * r
         return (2 + s) * np.exp(-s) / self._ROOT
 
+    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
+        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
+        s = np.abs(r)
+        s *= self._ROOT
+        return 1 + s, s
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`."""
         s = self._ROOT * np.abs(r)
         return s * s * np.exp(-s)
+
+    def elasticity(self, r: Floats) -> Floats:
+        """Return `stretch` over `value`."""
+        s = self._ROOT * np.abs(r)
+        return s * s / (1 + s)
 
 
 class Matern52Profile:
@@ -163,19 +194,62 @@ class Matern52Profile:
         s = self._ROOT * r
         return (8 + 5 * s + s * s) * np.exp(-s) / (3 * self._ROOT)
 
+    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
+        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
+        s = np.abs(r)
+        s *= self._ROOT
+        polynomial = s * s
+        polynomial /= 3
+        polynomial += s
+        polynomial += 1
+        return polynomial, s
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`."""
         s = self._ROOT * np.abs(r)
         return s * s * (1 + s) * np.exp(-s) / 3
 
+    def elasticity(self, r: Floats) -> Floats:
+        """Return `stretch` over `value`."""
+        s = self._ROOT * np.abs(r)
+        return s * s * (1 + s) / (3 + s * (3 + s))
 
-class Kernel:
-    """What all kernels share: they add up, and they evaluate at points."""
+
+@dataclass(frozen=True)
+class Along:
+    """A kernel along one continuous axis."""
+
+    profile: Profile
+    lengthscale: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """A kernel along one axis of symbols: 1 if they are equal, else a correlation."""
+
+    correlation: float
+
+
+class Term(Protocol):
+    """A product over axes, the variance first."""
 
     @property
-    def terms(self) -> tuple[ProductKernel, ...]:
+    def variance(self) -> float: ...  # noqa: D102
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+
+
+class Kernel:
+    """What all kernels share: they add up, they multiply over axes, and they evaluate at points."""
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
         """The products over axes of which this kernel is the sum."""
-        raise InvalidInput("a kernel must be a sum of products", self, "Use RBF or Matern.")
+        raise InvalidInput("a kernel must be a sum of products", self, "Use RBF, Matern or Categorical.")
 
     @property
     def point_variance(self) -> float:
@@ -191,21 +265,25 @@ class Kernel:
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
         a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-        total = np.zeros((len(a), len(b)))
-        for term in self.terms:
-            product = np.full(total.shape, term.variance)
-            for j, lengthscale in enumerate(term.lengthscales(a.shape[1])):
-                product *= term.profile.value((a[:, None, j] - b[None, :, j]) / lengthscale)
-            total += product
+        total = self.terms[0].on_points(a, b)
+        for term in self.terms[1:]:
+            total += term.on_points(a, b)
         return total
 
-    def slopes(self, d: int) -> Floats | None:
-        """Return the prior std of f's derivative along each axis, None where there is none."""
-        variance = np.zeros(d)
+    def slopes(self, symbols: Sequence[bool]) -> Floats | None:
+        """Return how much f changes along each axis, as a prior std; None where it has no derivative.
+
+        Of f's derivative along a continuous axis; of the difference of two symbols along an axis of those.
+        """
+        variance = np.zeros(len(symbols))
         for term in self.terms:
-            if term.profile.slope_variance is None:
-                return None
-            variance += term.variance * term.profile.slope_variance / np.square(term.lengthscales(d))
+            for j, factor in enumerate(term.along(symbols)):
+                if isinstance(factor, Match):
+                    variance[j] += 2 * term.variance * (1 - factor.correlation)
+                elif factor.profile.slope_variance is None:
+                    return None
+                else:
+                    variance[j] += term.variance * factor.profile.slope_variance / factor.lengthscale**2
         return np.sqrt(variance)
 
 
@@ -213,10 +291,10 @@ class Kernel:
 class Sum(Kernel):
     """A sum of kernels; write ``RBF(...) + Matern(...)``."""
 
-    parts: tuple[ProductKernel, ...]
+    parts: tuple[Term, ...]
 
     @property
-    def terms(self) -> tuple[ProductKernel, ...]:
+    def terms(self) -> tuple[Term, ...]:
         """The products over axes of which this kernel is the sum."""
         return self.parts
 
@@ -271,6 +349,32 @@ class ProductKernel(Kernel):
             )
         return np.broadcast_to(scales, (d,))
 
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; axes of symbols are refused."""
+        if any(symbols):
+            raise InvalidInput(
+                "this kernel measures distances, and symbols have none",
+                self,
+                "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...).",
+            )
+        return [Along(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        exponent, product = np.zeros((len(x), len(y))), None
+        for j, scale in enumerate(self.lengthscales(x.shape[1]).tolist()):
+            polynomial, power = self.profile.factor((x[:, j] / scale)[:, None] - y[:, j] / scale)
+            exponent -= power
+            if polynomial is not None:
+                product = polynomial if product is None else np.multiply(product, polynomial, out=product)
+        np.exp(exponent, out=exponent)
+        exponent *= self.variance
+        return exponent if product is None else np.multiply(exponent, product, out=exponent)
+
+    def __mul__(self, other: Categorical) -> Mixed:
+        """Return the kernel of a space with continuous axes and axes of symbols."""
+        return Mixed(self, other) if isinstance(other, Categorical) else NotImplemented
+
 
 @dataclass(frozen=True)
 class RBF(ProductKernel):
@@ -324,3 +428,158 @@ class Matern(ProductKernel):
     def profile(self) -> Profile:
         """The kernel along one axis at lengthscale one."""
         return _MATERN[self.nu]
+
+
+@dataclass(frozen=True)
+class Categorical(Kernel):
+    """A product over axes of symbols: 1 where two symbols are equal, else a correlation.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of f at a point, in squared value units.
+    correlation : float or sequence of float
+        From 0 (symbols have nothing in common) to 1 (this axis does not matter): one for all axes, or one an axis.
+    """
+
+    variance: float
+    correlation: float | Sequence[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
+        given = np.atleast_1d(np.asarray(self.correlation, dtype=object))
+        if given.ndim != 1 or given.size == 0:
+            raise InvalidInput("correlation must be one number, or one an axis", self.correlation, "Flatten it.")
+        numbers = tuple(finite_number(number, "correlation") for number in given)
+        for number in numbers:
+            if not 0 <= number <= 1:
+                raise InvalidInput("correlation must lie between 0 and 1", number, "Pass for example 0.5.")
+        object.__setattr__(self, "correlation", numbers if np.ndim(self.correlation) else numbers[0])
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return (self,)
+
+    def correlations(self, d: int) -> Floats:
+        """Return one correlation for each of `d` axes."""
+        given = np.atleast_1d(np.asarray(self.correlation, dtype=float))
+        if given.size not in (1, d):
+            raise InvalidInput(
+                f"the kernel needs one correlation, or one for each of {d} axes",
+                self.correlation,
+                f"Pass 1 or {d} correlations.",
+            )
+        return np.broadcast_to(given, (d,))
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; continuous axes are refused."""
+        if not all(symbols):
+            raise InvalidInput(
+                "this kernel compares symbols, and the space has a continuous axis",
+                self,
+                "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...).",
+            )
+        return [Match(number) for number in self.correlations(len(symbols)).tolist()]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        product = np.full((len(x), len(y)), self.variance)
+        for j, correlation in enumerate(self.correlations(x.shape[1]).tolist()):
+            product *= np.where(x[:, None, j] == y[None, :, j], 1.0, correlation)
+        return product
+
+    def __mul__(self, other: ProductKernel) -> Mixed:
+        """Return the kernel of a space with continuous axes and axes of symbols."""
+        return Mixed(other, self) if isinstance(other, ProductKernel) else NotImplemented
+
+
+@dataclass(frozen=True)
+class Mixed(Kernel):
+    """A kernel of continuous axes times one of axes of symbols; write ``RBF(...) * Categorical(...)``."""
+
+    continuous: ProductKernel
+    categorical: Categorical
+
+    @property
+    def variance(self) -> float:
+        """The product of the two variances."""
+        return self.continuous.variance * self.categorical.variance
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return (self,)
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""
+        number = sum(symbols)
+        scales = iter(self.continuous.along([False] * (len(symbols) - number)))
+        matches = iter(self.categorical.along([True] * number))
+        return [next(matches) if symbol else next(scales) for symbol in symbols]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Refuse: of a bare point nobody knows which coordinates are symbols."""
+        raise InvalidInput(
+            "a kernel of mixed axes is for spaces of axes, not for points", self, "Use one kind of kernel."
+        )
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any positive semi-definite function on finitely many points. Made by `custom`."""
+
+    function: Callable[[Floats, Floats], Any]
+    variance: float
+
+    @property
+    def point_variance(self) -> float:
+        """The largest prior variance of f at one of the points it was tried on."""
+        return self.variance
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Refuse: this kernel is no product over axes."""
+        raise InvalidInput(
+            "a kernel that is a function of points is for Points and Hierarchy",
+            self.function,
+            "Use RBF or Matern.",
+        )
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
+
+    def slopes(self, symbols: Sequence[bool]) -> None:
+        """Return None: nothing is known of derivatives."""
+        return None
+
+
+def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
+    """Return a kernel from a function, tried out on some points.
+
+    Parameters
+    ----------
+    function : callable
+        Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
+    points : array, shape (n, d)
+        Where to try it.
+    """
+    name = getattr(function, "__name__", function)
+    fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."
+    try:
+        gram = np.asarray(function(points, points[: len(points) // 2 + 1]), dtype=float)
+        square = np.asarray(function(points, points), dtype=float)
+    except Exception as error:
+        raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
+    if gram.shape != (len(points), len(points) // 2 + 1) or square.shape != (len(points), len(points)):
+        raise InvalidInput(f"the kernel returns the wrong shape, {square.shape}", name, fix)
+    if not np.isfinite(square).all():
+        raise InvalidInput("the kernel returns values that are not finite", name, fix)
+    scale = float(np.max(np.diag(square)))
+    if not scale > 0 or not np.allclose(square, square.T, rtol=0, atol=1e-9 * scale):
+        raise InvalidInput("the kernel is not symmetric with a positive diagonal", name, fix)
+    lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
+    if lowest < -1e-8 * scale * len(points):
+        raise InvalidInput(f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
+    return Custom(function, scale)

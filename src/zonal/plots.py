@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
+from zonal.spaces import Box
 from zonal.study import Study
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def plot_cells(study: Study, ax: Axes, f: Function | None = None) -> Axes:
         y = f(x[:, None])
         ax.plot(x, y, color=FUNCTION, lw=1.8, label="reward function f")
         spread = [min(spread[0], float(y.min())), max(spread[1], float(y.max()))]
-    (low, high) = found.region.edges[0]
+    (low, high) = found.region.bounds[0]
     ax.axvspan(low, high, color=FOUND, alpha=0.35, lw=0, label="region found")
     margin = 0.6 * (spread[1] - spread[0]) + 1e-12
     ax.set_ylim(spread[0] - margin, spread[1] + margin)
@@ -138,7 +139,7 @@ def _labelled(name: str, unit: str) -> str:
 
 
 def _one_axis(study: Study) -> None:
-    if study.space.d != 1:
+    if not isinstance(study.space, Box) or study.space.d != 1:
         raise InvalidInput(
-            "this picture is for spaces of one axis", study.space.names, "Read study.tree for the columns."
+            "this picture is for boxes of one axis", study.space.names, "Use plot_regions, or read study.tree."
         )

@@ -5,9 +5,10 @@ This room plays the world's part. It must not know studies, beliefs or policies.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
 from zonal.feedback import Feedback
 from zonal.kernels import RBF
-from zonal.spaces import Region
+from zonal.spaces import Box, ProductRegion, Region, with_feedback
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -69,7 +70,7 @@ class Simulation:
         self._feedback = feedback
         self._noise = noise
         self._rng = rng
-        self._known: dict[tuple[tuple[float, float], ...], float] = {}
+        self._known: dict[Hashable, float] = {}
 
     def __call__(self, region: Region) -> float:
         """Return a noisy measurement of `region`; repeated calls draw new noise."""
@@ -85,13 +86,16 @@ class Simulation:
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
-        if region.edges not in self._known:
-            if self._feedback.grid is None:
+        if region.key not in self._known:
+            seen = with_feedback(region, self._feedback)
+            if self._feedback.grid is None and isinstance(region, ProductRegion):
                 mean = _mean(self._values, region)
+            elif isinstance(region.space, Box):
+                mean = float(self._values(seen.points).mean())
             else:
-                mean = float(self._values(self._feedback.points(region.center, region.widths)).mean())
-            self._known[region.edges] = mean
-        return self._known[region.edges]
+                mean = float(seen.weights @ self._values(seen.points))
+            self._known[region.key] = mean
+        return self._known[region.key]
 
     def _std(self, region: Region) -> float:
         noise = self._noise
@@ -143,12 +147,30 @@ def simulate(
     return Simulation(f, feedback, noise, random_generator(rng))
 
 
-def _mean(f: Callable[[Floats], Floats], region: Region) -> float:
-    """Return the mean of f over a region, by finer and finer Gauss rules until two agree.
+def _mean(f: Callable[[Floats], Floats], region: ProductRegion) -> float:
+    """Return the mean of f over a region, symbol by symbol, by finer and finer Gauss rules until two agree.
 
     Axes of width 0 are held fixed.
     """
-    low, widths = region.bounds[:, 0], region.widths
+    pools = [(j, axis.frequencies(int(region.offset[j]))) for j, axis in region.space.categories]
+    if math.prod(np.count_nonzero(shares) for _, shares in pools) > MOST_NODES:
+        raise InvalidInput(
+            f"f would have to be evaluated for more than {MOST_NODES} combinations of symbols",
+            region.name,
+            "Measure pools in a way of your own: any function of a region will do.",
+        )
+    total, low = 0.0, region.bounds[:, 0]
+    for symbols in itertools.product(*(np.flatnonzero(shares) for _, shares in pools)):
+        low[[j for j, _ in pools]] = symbols
+        share = math.prod(shares[s] for s, (_, shares) in zip(symbols, pools, strict=True))
+        total += share * _mean_of_box(f, low, region)
+    return total
+
+
+def _mean_of_box(f: Callable[[Floats], Floats], low: Floats, region: ProductRegion) -> float:
+    """Return the mean of f over the continuous axes of a region, from a lower corner on."""
+    widths = region.widths
+    widths[[j for j, _ in region.space.categories]] = 0.0
     free = np.flatnonzero(widths)
     if len(free) == 0:
         return float(f(low[None, :])[0])

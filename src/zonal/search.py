@@ -7,27 +7,29 @@ budgets, trial numbers or the user's units; a study does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
 from zonal.beliefs.fit import Model, Unknowns
+from zonal.beliefs.frames import Frame, ProductFrame, SubsetFrame
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.learner import Learner
-from zonal.covariance import ProductCovariance
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
-from zonal.feedback import Feedback, Footprints
-from zonal.kernels import Kernel
-from zonal.policies import Policy, Rows, Setting
-from zonal.spaces import Box, Edges, Region
-from zonal.tree import Tree, reversed_digits
+from zonal.feedback import Feedback
+from zonal.policies import INDEX_LIMIT, Policy, Rows, Setting, scattered
+from zonal.spaces import MemberSpace, Region, Space
+from zonal.theory import Variation
+from zonal.tree import Tree
+from zonal.variation import spread_by_depth
 
 Noise = float | Callable[[Region], float]
 
 TIE = 1e-9  # of the point prior's standard deviation
-INDEX_LIMIT = 2**63
 MOST_OPENING_CELLS = 64
 
 
@@ -46,7 +48,7 @@ class Search:
 
     def __init__(
         self,
-        space: Box,
+        space: Space,
         unknowns: Unknowns,
         noise: Noise | None,
         feedback: Feedback,
@@ -56,10 +58,11 @@ class Search:
         max_looks: int | None,
         rng: np.random.Generator,
     ) -> None:
-        h_max = policy.depth(space.arity, budget, space.deepest())
-        if space.arity ** (h_max + 1) >= INDEX_LIMIT:
+        h_max = policy.depth(space, budget)
+        self._counts = tuple(space.count(depth) for depth in range(h_max + 2))
+        if max(self._counts) >= INDEX_LIMIT:
             raise InvalidInput(
-                f"a tree of arity {space.arity} has too many nodes at this depth to number them",
+                f"a tree of arity {space.base} has too many nodes at this depth to number them",
                 h_max,
                 "Lower the policy's h_max.",
             )
@@ -71,22 +74,24 @@ class Search:
         self._policy = policy
         self._budget = budget
         self._rng = rng
-        self._learner = Learner(unknowns, space.widths(0), feedback.grid) if not policy.empirical else None
+        self._frame = frame_of(space, feedback)
+        self._learner = Learner(unknowns, self._frame) if not policy.empirical else None
         self.prior_mean = (unknowns.mean or 0.0) if self._learner is None else self._learner.model.mean
-        self._given = unknowns.kernel if isinstance(unknowns.kernel, Kernel) else None
+        self._given = unknowns.given
         self._bind()
         self._belief: GaussianBelief | EmpiricalBelief
         if self._learner is None:
             self._belief = EmpiricalBelief()
         else:
-            self._belief = GaussianBelief(ProductCovariance(self._learner.model.kernel, feedback, space.d))
+            self._belief = GaussianBelief(self._frame.covariance(self._learner.model.kernel))
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
         self._tracked = [root]  # the region at each slot of the belief
         self._belief.track(feedback.footprints(self._tracked))
-        self._rows: dict[Edges, int] = {}
-        self._outside: dict[Edges, int] = {}  # slots of regions not in the tree
+        self._rows: dict[Hashable, int] = {}
+        self._outside: dict[Hashable, int] = {}  # slots of regions not in the tree
+        self._entered = 0  # rows entered there
         self._has_sems = False
         self._in_order = True  # slots are rows, until a region outside of the tree is observed
         self._pending: list[int] = []  # nodes under way, one entry a trial
@@ -98,9 +103,9 @@ class Search:
         self._opening: list[int] = []
         if policy.whole:
             self._grow(h_max + 1)
-        elif self._learner is not None and self._learner.unknowns.family is not None:
-            level = self._grow(min(opening_level(space.arity, budget), h_max + 1))
-            self._opening = spread_out(self.tree, level, space.arity)
+        elif self._learner is not None and unknowns.given is None:
+            self._grow(min(opening_level(self._counts, budget), h_max + 1))
+            self._opening = spread_out(self.tree, self._counts, space.base)
 
     @property
     def model(self) -> Model | None:
@@ -137,9 +142,10 @@ class Search:
 
     def row_of(self, region: Region) -> int | None:
         """Return the row of a region of the tree, None if it is not there."""
-        for row in range(len(self._rows), len(self.regions)):  # few searches ask, so rows are entered only now
-            self._rows[self.regions[row].edges] = row
-        return self._rows.get(region.edges)
+        for row in range(self._entered, len(self.regions)):  # few searches ask, so rows are entered only now
+            self._rows.setdefault(self.regions[row].key, row)
+            self._entered = row + 1
+        return self._rows.get(region.key)
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
@@ -193,7 +199,7 @@ class Search:
         variance = (self.noise_of(region) if sem is None else sem) ** 2
         centred = reward - self.prior_mean
         row = self.row_of(region)
-        slot = self._outside.get(region.edges) if row is None else int(self.tree.slot[row])
+        slot = self._outside.get(region.key) if row is None else int(self.tree.slot[row])
         if slot is None:
             if isinstance(self._belief, EmpiricalBelief):
                 raise InvalidInput(
@@ -202,7 +208,7 @@ class Search:
                     "Use a policy with a Gaussian belief, such as GPOO.",
                 )
             (slot,) = self._track([region])
-            self._outside[region.edges] = slot
+            self._outside[region.key] = slot
             self._in_order = False
         self._belief.check(slot, centred, variance)
         self._observe(slot, reward, sem, variance)
@@ -266,7 +272,7 @@ class Search:
     def has_scale(self) -> bool:
         """Whether rewards can be compared with delta: not while even their scale is a guess."""
         learner = self._learner
-        return learner is None or learner.unknowns.family is None or learner.model.measurements > 0
+        return learner is None or learner.unknowns.given is not None or learner.model.measurements > 0
 
     def _is_off(self) -> bool:
         """Check the model against the measurements."""
@@ -279,7 +285,7 @@ class Search:
             repeats, chi2 = learner.ledger.scatter(learner.model.noise)
         return learner.off(belief.residuals(), repeats, chi2, lambda: learner.doubt(self._lines(), given))
 
-    def _lines(self) -> Footprints:
+    def _lines(self) -> Any:
         """Return the footprints of the ledger's lines."""
         assert self._learner is not None
         return self._feedback.footprints([self._tracked[slot] for slot, _ in self._learner.ledger.lines])
@@ -288,13 +294,9 @@ class Search:
         """Learn the model from all rewards and build the belief anew; splits already made are facts."""
         assert self._learner is not None
         lines = self._learner.ledger.data()
-        footprints = self._lines()
-        kernel = self._learner.model.kernel
-        model = self._learner.learn(
-            footprints, lambda: ProductCovariance(kernel, self._feedback, self._space.d).among(footprints)
-        )
+        model = self._learner.learn(self._lines())
         self.prior_mean = model.mean
-        self._belief = GaussianBelief(ProductCovariance(model.kernel, self._feedback, self._space.d))
+        self._belief = GaussianBelief(self._frame.covariance(model.kernel))
         self._belief.track(self._feedback.footprints(self._tracked))
         self._belief.load(lines.slots, lines.mean - model.mean, lines.noise_variance(model.noise or 0.0))
         if model.noise is not None:
@@ -306,26 +308,25 @@ class Search:
         """Bind the policy to the model: delta and ties follow it."""
         space, h_max = self._space, self._h_max
         kernel = self._given if self.model is None else self.model.kernel
-        widths = np.array([space.widths(depth) for depth in range(h_max + 2)])
+        reach = np.array([space.reach(depth, self._feedback.reach) for depth in range(h_max + 2)])
+        spread = partial(spread_by_depth, space, kernel, self._feedback, self._frame, h_max)
         self._rules = self._policy.bind(
             Setting(
-                arity=space.arity,
+                counts=self._counts,
+                base=space.base,
                 budget=self._budget,
                 h_max=h_max,
-                reach=widths * self._feedback.reach,
-                slopes=None if kernel is None else kernel.slopes(space.d),
+                variation=Variation(reach, None if kernel is None else kernel.slopes(self._frame.symbols), spread),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
             )
         )
 
-    def _grow(self, level: int) -> int:
-        """Grow the whole tree down to a depth, if regions may be that small, and return the depth reached."""
+    def _grow(self, level: int) -> None:
+        """Grow the whole tree down to a depth, as far as regions may be split."""
         for depth in range(level):
-            if not self._space.may_split(depth):
-                return depth
-            self._expand((self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist())
-        return level
+            rows = (self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist()
+            self._expand([row for row in rows if self._space.may_split(self.regions[row])])
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
@@ -357,8 +358,11 @@ class Search:
         )
 
     def _may_split(self, row: int) -> bool:
-        depth = int(self.tree.depth[row])
-        return bool(self.tree.first_child[row] < 0) and depth <= self._h_max and self._space.may_split(depth)
+        return bool(
+            self.tree.first_child[row] < 0
+            and self.tree.depth[row] <= self._h_max
+            and self._space.may_split(self.regions[row])
+        )
 
     def _prepare(self, row: int) -> tuple[tuple[Region, ...], list[float]]:
         """Return a node's children and their noise, made once."""
@@ -370,17 +374,19 @@ class Search:
     def _track(self, regions: Sequence[Region]) -> list[int]:
         """Return the belief's slots of regions, tracking those that were not observed before."""
         first, known = self._belief.size, self._outside
-        fresh = [region for region in regions if region.edges not in known] if known else regions
+        fresh = [region for region in regions if region.key not in known] if known else regions
         if fresh:
             self._belief.track(self._feedback.footprints(fresh))
             self._tracked.extend(fresh)
         new = iter(range(first, self._belief.size))
         if not known:
             return list(new)
-        return [known.pop(region.edges) if region.edges in known else next(new) for region in regions]
+        return [known.pop(region.key) if region.key in known else next(new) for region in regions]
 
     def _expand(self, rows: list[int]) -> None:
         """Partition nodes (line 7)."""
+        if not rows:
+            return
         families = [self._prepare(row) for row in rows]
         children = [child for family, _ in families for child in family]
         slots = self._track(children)
@@ -425,15 +431,24 @@ class Search:
         self.tree.expanded[row] = True
 
 
-def opening_level(arity: int, budget: int) -> int:
-    """Return the depth of the opening sweep: as many equal cells as two fifths of the budget allow, 64 at most."""
-    level = 0
-    while arity ** (level + 1) <= min(max(2 * budget // 5, 2), MOST_OPENING_CELLS):
-        level += 1
-    return level
+def frame_of(space: Any, feedback: Feedback) -> Frame:
+    """Return a space as beliefs see it."""
+    if isinstance(space, MemberSpace):
+        return SubsetFrame(space)
+    return ProductFrame(space.axes, space.sides(), feedback)
 
 
-def spread_out(tree: Tree, level: int, arity: int) -> list[int]:
-    """Return the nodes of a depth in an order that covers the space evenly from the start."""
-    rows = (tree.depth[: tree.size] == level).nonzero()[0].tolist()
-    return sorted(rows, key=lambda row: reversed_digits(int(tree.index[row]), arity, level))
+def opening_level(counts: Sequence[int], budget: int) -> int:
+    """Return the depth of the opening sweep: as many cells as two fifths of the budget allow, 64 at most."""
+    most = min(max(2 * budget // 5, 2), MOST_OPENING_CELLS)
+    return max(depth for depth, count in enumerate(counts) if 0 < count <= most)
+
+
+def spread_out(tree: Tree, counts: Sequence[int], base: int) -> list[int]:
+    """Return the leaves in an order that covers the space evenly from the start."""
+
+    def place(row: int) -> float:
+        depth = int(tree.depth[row])
+        return scattered(int(tree.index[row]), depth, counts[depth], base)
+
+    return sorted((tree.first_child[: tree.size] < 0).nonzero()[0].tolist(), key=place)

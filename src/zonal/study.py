@@ -11,7 +11,7 @@ import copy
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal, overload
@@ -30,21 +30,24 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.feedback import Average, Feedback, Mean
-from zonal.kernels import Kernel, ProductKernel
-from zonal.policies import Policy
+from zonal.kernels import Categorical, Kernel, ProductKernel, custom
+from zonal.policies import INDEX_LIMIT, Policy
 from zonal.policies.optimistic import GPOO
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
-from zonal.spaces import Box, Region, with_feedback
+from zonal.spaces import Box, MemberSpace, Product, Region, Sequences, with_feedback
+from zonal.theory import SpreadDelta
 from zonal.tree import TreeTable
 from zonal.trials import Bands, Outcome, Prediction, Recommendation, Result, Trial, TrialBook, TrialRecord
 
 log = logging.getLogger("zonal")
 
 CLEAR = 2.0  # standard deviations
+TRIED = 200  # points on which a kernel is tried out
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
-SpaceLike = Box | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+AnySpace = Box | Product | Sequences | MemberSpace
+SpaceLike = AnySpace | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
 
 class Study:
@@ -52,12 +55,14 @@ class Study:
 
     Parameters
     ----------
-    space : Box, or bounds for one
+    space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
         Where to look.
     budget : int
         How many measurements may be made.
-    kernel : Kernel, kernel class or None
-        How values of f at two points go together. A class has its parameters learned; None is Matern 5/2, learned.
+    kernel : Kernel, kernel class, callable or None
+        How values of f at two points go together. A class has its parameters learned; None is Matern 5/2 (for
+        symbols `Categorical`), learned. On `Points` and `Hierarchy` also any positive semi-definite function of
+        features, (n, d) and (m, d) to (n, m).
     noise : float, callable or None
         Standard deviation of one measurement, or a function of the region (see `PerWeight`); None to learn it.
     mean : float, optional
@@ -65,7 +70,7 @@ class Study:
     feedback : Center, Average or Mean
         What a measurement sees of a region; by default its exact mean.
     policy : Policy, optional
-        Which region to measure next; by default `GPOO` with `LipschitzDelta`.
+        Which region to measure next; by default `GPOO`, with `LipschitzDelta` on a box, else `SpreadDelta`.
     rng : int or Generator, optional
         For policies that draw random numbers; GPOO draws none.
     direction : {"maximize", "minimize"}
@@ -92,7 +97,7 @@ class Study:
         space: SpaceLike,
         *,
         budget: int,
-        kernel: Spec = None,
+        kernel: Spec | Callable[..., Any] = None,
         noise: Noise | None = None,
         mean: float | None = None,
         feedback: Feedback | None = None,
@@ -103,15 +108,20 @@ class Study:
         value_name: str = "value",
         value_unit: str = "",
     ) -> None:
-        self.space = space if isinstance(space, Box) else Box(space)
+        self.space: Any = space if isinstance(space, AnySpace) else Box(space)
         self.budget = whole_number(budget, "budget", 1)
         if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         if policy is None:
-            numbered = int(62 / math.log2(self.space.arity)) - 1
-            policy = GPOO(h_max=min(10, numbered))
-        family = isinstance(kernel, type) and issubclass(kernel, ProductKernel)
-        if not (kernel is None or family or isinstance(kernel, Kernel)):
+            h_max = 10
+            while self.space.count(h_max + 1) >= INDEX_LIMIT:
+                h_max -= 1
+            policy = GPOO(h_max=h_max) if isinstance(self.space, Box) else GPOO(SpreadDelta(), h_max=h_max)
+        family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
+        spec: Any = kernel
+        if callable(kernel) and isinstance(self.space, MemberSpace) and not isinstance(kernel, type | Kernel):
+            spec = custom(kernel, self.space.features[:: -(-self.space.size // TRIED)])
+        if not (spec is None or family or isinstance(spec, Kernel)):
             raise InvalidInput(
                 "kernel must be a kernel, a kernel class or None",
                 kernel,
@@ -126,6 +136,7 @@ class Study:
         if max_looks is not None:
             max_looks = whole_number(max_looks, "max_looks", 1)
         self.feedback = Mean() if feedback is None else feedback
+        self.feedback.check(self.space)
         self.direction = direction
         self.rng = random_generator(rng)
         self.value_name = value_name
@@ -133,11 +144,11 @@ class Study:
         self._sign = 1.0 if direction == "maximize" else -1.0
         if mean is not None:
             mean = self._sign * finite_number(mean, "mean")
-        elif isinstance(kernel, Kernel) or policy.empirical:
+        elif isinstance(spec, Kernel) or policy.empirical:
             mean = 0.0
         self._search = Search(
             self.space,
-            Unknowns(kernel, noise is None, mean),
+            Unknowns(spec, noise is None, mean),
             noise,
             self.feedback,
             policy,
@@ -336,7 +347,7 @@ class Study:
         """
         if isinstance(regions, Iterator):
             regions = list(regions)
-        one = _is_one(regions)
+        one = self.space.is_one(regions)
         several: list[Any] = [regions] if one else list(regions)  # type: ignore[arg-type]
         listed = [self._region(region) for region in several]
         if not listed:
@@ -480,21 +491,12 @@ class Study:
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
-        return self.space.region(region.bounds if isinstance(region, Region) else region, self.feedback)
-
-
-def _is_one(regions: Any) -> bool:
-    """Tell one region, or its bounds, from several."""
-    if isinstance(regions, Region) or not np.iterable(regions):
-        return True
-    first: Any = next(iter(regions), [[]])
-    if isinstance(first, Region):
-        return False
-    edge = next(iter(first), 0) if np.iterable(first) else 0
-    return isinstance(edge, str) or not np.iterable(edge)
+        what = region.bounds if isinstance(region, Region) else region
+        made: Region = self.space.region(what, self.feedback)
+        return made
 
 
 def _spread(region: Region) -> NDArray[np.float64]:
     """Return a grid of points over a region, ten an axis, and a thousand at most."""
-    d = len(region.sizes)
+    d = len(region.widths)
     return Average(min(10, int(1000 ** (1 / d) + 1e-9))).points(region.center, region.widths)

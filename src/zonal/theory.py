@@ -24,6 +24,11 @@ def log_node_count(arity: int, h_max: int) -> float:
     return top + math.log1p(-math.exp(-top)) - math.log(arity - 1)
 
 
+def log_nodes(counts: Sequence[int]) -> float:
+    """Return log M with M the sum of the numbers of nodes at depths 0 .. h_max (Lemma 1), whatever their arity."""
+    return math.log(sum(counts))
+
+
 def log_pi_t(t: int) -> float:
     """Return log pi_t with pi_t = pi^2 t^2 / 6 (Lemma 1)."""
     return math.log(math.pi**2 / 6) + 2 * math.log(t)
@@ -109,49 +114,82 @@ class LipschitzDelta:
             "Pass it to a policy; the study that is built with it knows kernel, space and feedback.",
         )
 
-    def bind(
-        self,
-        reach: NDArray[np.float64],
-        slopes: NDArray[np.float64] | None,
-        h_max: int,
-        theta: float,
-    ) -> NDArray[np.float64]:
-        """Return delta at depths 0 .. h_max + 1.
-
-        Parameters
-        ----------
-        reach : array, shape (h_max + 2, d)
-            r_j(h), a row a depth.
-        slopes : array, shape (d,), or None
-            Prior standard deviation of f's derivative along each axis; None if f has no derivative.
-        h_max, theta
-            The policy's own.
-        """
+    def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
+        """Return delta at depths 0 .. h_max + 1."""
+        reach, slopes = variation.reach, variation.slopes
         d = reach.shape[1]
         if self.L is None:
             if slopes is None:
                 raise InvalidInput(
                     "LipschitzDelta needs a kernel whose functions have a derivative",
-                    "Matern with nu=0.5",
+                    "one without, such as Matern with nu=0.5",
                     "Use nu=1.5 or 2.5, or give L, or another delta such as GeometricDelta.",
                 )
-            return np.asarray(reach @ lipschitz_constants(slopes, h_max, theta))
+            return _positive(reach @ lipschitz_constants(slopes, h_max, theta))
         constants = np.atleast_1d(np.asarray(self.L, dtype=float))
         if constants.size not in (1, d):
             raise InvalidInput(f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many.")
-        return np.asarray(reach @ np.broadcast_to(constants, (d,)))
+        return _positive(reach @ np.broadcast_to(constants, (d,)))
 
 
-def delta_by_depth(
-    delta: Delta,
-    reach: NDArray[np.float64],
-    slopes: NDArray[np.float64] | None,
-    h_max: int,
-    theta: float,
-) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class SpreadDelta:
+    """How far the best of a cell's smallest regions may lie above the cell's average, by a union bound.
+
+    ``delta(h) = s(h) sqrt(2 log(2 n(h) h_max / theta))``, with s(h) the prior standard deviation of f about the
+    average of a cell of depth h, and n(h) the number of smallest regions (or members) in it. It needs no
+    derivative, so it serves symbols, members and any kernel. It is bound to a kernel, a space and a feedback
+    when a study is built, and like `LipschitzDelta` it is a heuristic: s(h) is that of typical cells.
+    """
+
+    def __call__(self, depth: int) -> float:
+        """Refuse: without a kernel, a space and a feedback there is nothing to compute."""
+        raise InvalidInput(
+            "SpreadDelta has no values of its own",
+            self,
+            "Pass it to a policy; the study that is built with it knows kernel, space and feedback.",
+        )
+
+    def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
+        """Return delta at depths 0 .. h_max + 1."""
+        spread, log_members = variation.spread()
+        return _positive(spread * np.sqrt(2 * (log_members + math.log(2 * max(h_max, 1) / theta))))
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How f varies within cells, by depth.
+
+    Attributes
+    ----------
+    reach : array, shape (h_max + 2, d)
+        r_j(h): how far a cell of depth h reaches, along axis j, from the points that are looked at.
+    slopes : array, shape (d,), or None
+        Prior standard deviation of f's derivative along each axis; None if it has none.
+    spread : callable
+        Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
+        smallest regions in a cell, both of shape (h_max + 2,).
+    """
+
+    reach: NDArray[np.float64]
+    slopes: NDArray[np.float64] | None
+    spread: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def _positive(delta: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return delta with half the depth above in place of 0.
+
+    A cell of one member does not vary at all, yet line 6 needs something to hold its uncertainty against.
+    """
+    for h in range(1, len(delta)):
+        delta[h] = delta[h] if delta[h] > 0 else delta[h - 1] / 2
+    return np.asarray(delta)
+
+
+def delta_by_depth(delta: Delta, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
     """Return delta at depths 0 .. h_max + 1, evaluated once and checked (Assumption 3)."""
-    if isinstance(delta, LipschitzDelta):
-        return delta.bind(reach, slopes, h_max, theta)
+    if isinstance(delta, LipschitzDelta | SpreadDelta):
+        return delta.bind(variation, h_max, theta)
     return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import zonal as zn
 from zonal.beliefs.fit import Model, Posterior, Unknowns, first_guess, fit
+from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Data, Ledger
-from zonal.covariance import ProductCovariance
-from zonal.feedback import Feedback, Footprints
+from zonal.feedback import AnyFootprints, Feedback
 from zonal.kernels import Kernel, ProductKernel
 from zonal.problems import Simulation, draw
 
@@ -29,12 +29,17 @@ class Matern32(zn.Matern):
         super().__init__(variance, lengthscale, 1.5)
 
 
+def unit(feedback: Feedback) -> ProductFrame:
+    """Return the unit interval as learning sees it."""
+    return ProductFrame(zn.Box([(0, 1)]).axes, np.ones(1), feedback)
+
+
 FAMILIES: list[type[ProductKernel]] = [zn.RBF, Matern12, Matern32, zn.Matern]
 
 
 def spread_rewards(
     rng: np.random.Generator, number: int, feedback: Feedback, measure: Simulation, sem: bool = False
-) -> tuple[Data, Footprints]:
+) -> tuple[Data, AnyFootprints]:
     """Measure cells spread over the space at several depths."""
     space = zn.Box([(0, 1)])
     ledger, regions, slots = Ledger(), list[zn.Region](), dict[tuple[int, int], int]()
@@ -50,7 +55,7 @@ def spread_rewards(
     return data, feedback.footprints([regions[slot] for slot in data.slots])
 
 
-def example(feedback: Feedback, sem: bool = False, seed: int = 0) -> tuple[Data, Footprints]:
+def example(feedback: Feedback, sem: bool = False, seed: int = 0) -> tuple[Data, AnyFootprints]:
     rng = np.random.default_rng(seed)
     f = draw(zn.RBF(0.1, 0.07), 0, 1, rng)
     return spread_rewards(rng, 60, feedback, zn.simulate(f, zn.Average(10), 0.1, rng=rng), sem)
@@ -69,7 +74,7 @@ def test_gradients_agree_with_finite_differences(
     feedback: Feedback, family: type[ProductKernel], sem: bool
 ) -> None:
     data, footprints = example(feedback, sem)
-    posterior = Posterior(data, footprints, np.ones(1), feedback.grid, Unknowns(family, True, None), None)
+    posterior = Posterior(data, footprints, unit(feedback), Unknowns(family, True, None), None)
     for point in (np.array([0.3, -2.0, -1.0]), np.array([-0.5, -3.5, -2.0])):
         gradient = posterior(point)[1]
         slack = 1e-6 * float(np.abs(gradient).max())
@@ -84,8 +89,8 @@ def test_gradients_agree_in_two_dimensions_with_a_lengthscale_an_axis() -> None:
     for slot in range(len(regions)):
         ledger.add(slot, float(rng.standard_normal()), None)
     unknowns = Unknowns(zn.RBF, True, 0.0)
-    sides = np.array([4.0, 2.0])
-    posterior = Posterior(ledger.data(), feedback.footprints(regions), sides, feedback.grid, unknowns, None)
+    frame = ProductFrame(space.axes, np.array([4.0, 2.0]), feedback)
+    posterior = Posterior(ledger.data(), feedback.footprints(regions), frame, unknowns, None)
     point = np.array([0.1, -1.0, -2.0, -0.7])
     assert posterior(point)[1] == pytest.approx(finite_differences(posterior, point), rel=1e-6, abs=1e-6)
 
@@ -102,7 +107,7 @@ def test_the_collapsed_likelihood_is_that_of_all_rewards() -> None:
         ledger.add(slot, reward, variance)
     data = ledger.data()
     footprints = feedback.footprints([cells[slot] for slot in data.slots])
-    posterior = Posterior(data, footprints, np.ones(1), feedback.grid, Unknowns(zn.RBF, True, 0.0), None)
+    posterior = Posterior(data, footprints, unit(feedback), Unknowns(zn.RBF, True, 0.0), None)
 
     def dense(parameters: np.ndarray) -> float:
         variance, lengthscale, noise = np.exp(parameters)
@@ -125,8 +130,8 @@ def test_the_collapsed_likelihood_is_that_of_all_rewards() -> None:
         assert dense(point) - posterior(point)[0] == pytest.approx(constant, abs=1e-9)
 
 
-def learned(data: Data, footprints: Footprints, feedback: Feedback, unknowns: Unknowns) -> Model:
-    return fit(data, footprints, np.ones(1), feedback.grid, unknowns, lambda: np.zeros(0), None, 200)
+def learned(data: Data, footprints: AnyFootprints, feedback: Feedback, unknowns: Unknowns) -> Model:
+    return fit(data, footprints, unit(feedback), unknowns, None, 200)
 
 
 def test_lengthscale_and_noise_are_recovered_from_averages() -> None:
@@ -177,8 +182,7 @@ def test_what_is_given_is_kept_and_the_rest_is_learned(unknowns: Unknowns, names
     if not unknowns.noise:
         known = np.where(data.count > 0, 0.01 / np.maximum(data.count, 1), data.variance)
         data = Data(data.slots, data.mean, np.zeros(len(known)), known, 0.0, 0)
-    given = ProductCovariance(zn.RBF(0.1, 0.07), feedback, 1).among(footprints)
-    model = fit(data, footprints, np.ones(1), feedback.grid, unknowns, lambda: given, None, 60)
+    model = fit(data, footprints, unit(feedback), unknowns, None, 60)
     assert list(model.spread) == names
     assert all(0 < spread < 2 for spread in model.spread.values())
     if isinstance(unknowns.kernel, Kernel):
@@ -193,7 +197,7 @@ def test_what_is_given_is_kept_and_the_rest_is_learned(unknowns: Unknowns, names
 
 def test_the_first_guess_is_on_the_scale_of_the_rewards() -> None:
     for scale in (1e-6, 1.0, 1e6):
-        model = first_guess(Unknowns(None, True, None), np.ones(1), [scale * r for r in (1.0, 2.0, 3.0)])
+        model = first_guess(Unknowns(None, True, None), unit(zn.Mean()), [scale * r for r in (1.0, 2.0, 3.0)])
         assert model.mean == pytest.approx(2 * scale)
         assert model.kernel.point_variance == pytest.approx(scale**2 * 2 / 3)
 

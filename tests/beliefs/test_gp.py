@@ -19,6 +19,7 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.covariance import ProductCovariance
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
+from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
 
@@ -34,11 +35,11 @@ class Recorded:
 
     def __init__(self, kernel: Kernel, feedback: Feedback, space: zn.Box = LINE) -> None:
         self.kernel, self.feedback, self.space = kernel, feedback, space
-        self.belief = GaussianBelief(ProductCovariance(kernel, feedback, space.d))
-        self.regions: list[zn.Region] = []
+        self.belief = GaussianBelief(ProductCovariance(kernel, feedback, space.axes))
+        self.regions: list[ProductRegion] = []
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 
-    def track(self, *regions: zn.Region) -> int:
+    def track(self, *regions: ProductRegion) -> int:
         self.regions += regions
         return self.belief.track(self.feedback.footprints(regions))
 
@@ -47,12 +48,12 @@ class Recorded:
         self.belief.check(slot, reward, variance)
         self.belief.observe(slot, reward, variance)
 
-    def prior(self, *more: zn.Region) -> Array:
+    def prior(self, *more: ProductRegion) -> Array:
         """Return the prior covariance of all tracked regions and some more, computed anew."""
         footprints = self.feedback.footprints([*self.regions, *more])
-        return ProductCovariance(self.kernel, self.feedback, self.space.d).add(footprints)
+        return ProductCovariance(self.kernel, self.feedback, self.space.axes).add(footprints)
 
-    def dense(self, *more: zn.Region, pending: Sequence[tuple[int, float]] = ()) -> tuple[Array, Array]:
+    def dense(self, *more: ProductRegion, pending: Sequence[tuple[int, float]] = ()) -> tuple[Array, Array]:
         """Return means and variances of all tracked regions and some more: no repeats collapsed, solved once."""
         prior = self.prior(*more)
         if not self.history and not pending:
@@ -82,7 +83,7 @@ class Recorded:
             assert self.belief.variance[slot] <= 1 / p * (1 + 1e-12)
 
 
-def wave(region: zn.Region, feedback: Feedback) -> float:
+def wave(region: ProductRegion, feedback: Feedback) -> float:
     """Return what a feedback sees of sin(6 x) without noise."""
     (center,), (width,) = region.offset, region.sizes
     if feedback.grid is None:
@@ -90,7 +91,7 @@ def wave(region: zn.Region, feedback: Feedback) -> float:
     return float(np.sin(6 * (center + width * feedback.grid)).mean())
 
 
-def path_down(depth: int, space: zn.Box = LINE, seed: int = 0) -> list[zn.Region]:
+def path_down(depth: int, space: zn.Box = LINE, seed: int = 0) -> list[ProductRegion]:
     """Return a cell of each depth, each within the one before, and every fourth one's neighbour."""
     rng = np.random.default_rng(seed)
     cells, index = [space.cell((0, 0))], 0
@@ -276,7 +277,7 @@ def test_tracking_before_or_after_observing_does_not_matter() -> None:
 # Rounding.
 
 
-def exact_posterior(regions: list[zn.Region], recorded: Recorded, lengthscale: float) -> tuple[Array, Array]:
+def exact_posterior(regions: list[ProductRegion], recorded: Recorded, lengthscale: float) -> tuple[Array, Array]:
     """Return means and variances with 60 digits, for values at centres under an RBF kernel of variance 1.
 
     Repeats are collapsed by precision, which is exact and keeps the matrices small.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.feedback import Footprints
+from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 
@@ -36,11 +36,11 @@ class EmpiricalBelief:
         with np.errstate(divide="ignore"):
             return 1 / self._count[: self.size]
 
-    def track(self, footprints: Footprints) -> int:
+    def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
-        start, self.size = self.size, self.size + len(footprints.centers)
+        start, self.size = self.size, self.size + len(footprints)
         if self.size > len(self._mean):
-            more = max(len(footprints.centers), start)
+            more = max(len(footprints), start)
             self._mean, self._count = np.pad(self._mean, (0, more)), np.pad(self._count, (0, more))
         return start
 
@@ -52,7 +52,7 @@ class EmpiricalBelief:
         self._count[slot] += 1
         self._mean[slot] += (reward - self._mean[slot]) / self._count[slot]
 
-    def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
+    def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Refuse: nothing is known of footprints that are not tracked."""
         raise InvalidInput(
             "the empirical belief predicts nothing about regions outside of the tree",

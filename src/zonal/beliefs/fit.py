@@ -1,9 +1,8 @@
 """Learning the model from averages: kernel, noise and prior mean by maximum a posteriori.
 
 The marginal likelihood is that of the collapsed rewards (one line a footprint), which equals that of all rewards
-and costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike: the derivative of
-an average by the logarithm of a lengthscale is the average of another profile (`interval_means.Stretch`). Rewards
-are standardised inside; all that goes out is in the user's units.
+and costs D^3 instead of N^3. Gradients are analytic, for point, grid and exact averages alike (`frames.py`).
+Rewards are standardised inside; all that goes out is in the user's units.
 
 This room knows footprints, rewards and kernels; it must not know regions, trees or policies.
 """
@@ -11,20 +10,17 @@ This room knows footprints, rewards and kernels; it must not know regions, trees
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack
 
+from zonal.beliefs.frames import Contract, Family, Frame, Lines, axis_parameters, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
 from zonal.blas import one_thread
-from zonal.covariance import Averages
-from zonal.errors import InvalidInput
-from zonal.feedback import Footprints
-from zonal.interval_means import Stretch
-from zonal.kernels import Kernel, Matern, ProductKernel
+from zonal.feedback import AnyFootprints
+from zonal.kernels import Kernel
 
 Floats = NDArray[np.float64]
 
@@ -34,10 +30,13 @@ VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
 NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
-BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 10.0)}
+# Log-odds of the correlations of symbols: all axes share a part of this std, about 0, and each has one of its own.
+CORRELATION_PRIOR = (1.5, 0.7)
+BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 10.0), "correlation": (1e-3, 1e3)}
 STARTS = (0.03, 0.12, 0.4)  # lengthscales in widths
+STARTS_OF_SYMBOLS = (0.4, 1.0, 4.0)  # odds of correlations
 STEP = 1e-3  # logarithms are rounded to it: the rest is not known, and another machine finds the same
-Spec = Kernel | type[ProductKernel] | None
+Spec = Kernel | Family | None
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,19 @@ class Unknowns:
     mean: float | None
 
     @property
-    def family(self) -> type[ProductKernel] | None:
-        """The class of the kernel to learn, None if the kernel is given."""
-        if isinstance(self.kernel, Kernel):
-            return None
-        return Matern if self.kernel is None else self.kernel
+    def given(self) -> Kernel | None:
+        """The kernel, if it is given."""
+        return self.kernel if isinstance(self.kernel, Kernel) else None
 
     @property
     def any(self) -> bool:
         """Whether anything is to be learned."""
-        return self.family is not None or self.noise or self.mean is None
+        return self.given is None or self.noise or self.mean is None
+
+    def family(self, frame: Frame) -> Family:
+        """Return the class of the kernel to learn."""
+        assert not isinstance(self.kernel, Kernel)
+        return frame.family(self.kernel)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Model:
         Prior mean.
     spread : dict of str to float
         Standard deviation (Laplace's approximation) of the logarithm of each learned parameter: "variance",
-        "lengthscale 0", "noise". About the relative error.
+        "lengthscale 0", "noise", which is about the relative error; for "correlation 0" of its log-odds.
     measurements : int
         How many measurements it was learned from; 0 for a first guess.
     """
@@ -96,41 +98,17 @@ class Model:
     measurements: int
 
 
-class Pairs:
-    """Averages along one axis between all pairs of lines, each distinct case computed once."""
-
-    def __init__(self, centers: Floats, widths: Floats, family: ProductKernel, grid: Floats | None) -> None:
-        gap = np.abs(centers[:, None] - centers)
-        wide = np.maximum(widths[:, None], widths)
-        narrow = np.minimum(widths[:, None], widths)
-        size = float(widths.max()) or 1.0
-        cases = np.round(np.stack([gap.ravel(), wide.ravel(), narrow.ravel()], axis=1) / size, 12)
-        # One number a case sorts faster than rows of three do.
-        _, first, where = np.unique(
-            cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True
-        )
-        self._where = where.reshape(gap.shape)
-        self._case = (gap.ravel()[first], wide.ravel()[first], narrow.ravel()[first])
-        self._value = Averages(family.profile, 1.0, grid)
-        self._slope = Averages(Stretch(family.profile), 1.0, grid)
-
-    def __call__(self, lengthscale: float) -> tuple[Floats, Floats]:
-        """Return all averages and their derivatives by the logarithm of the lengthscale."""
-        scaled = [case / lengthscale for case in self._case]
-        return self._value(*scaled)[self._where], self._slope(*scaled)[self._where]
-
-
 class Posterior:
     """The negative logarithm of the posterior of the parameters, with gradient, in standardised rewards.
 
-    Parameters are logarithms: variance and a lengthscale an axis (if the kernel is learned), noise (if it is).
+    Parameters are logarithms: variance and a lengthscale an axis (if the kernel is learned; of symbols the
+    log-odds of a correlation), noise (if it is).
     """
 
     def __init__(
-        self, data: Data, footprints: Footprints, sides: Floats, grid: Floats | None, unknowns: Unknowns,
-        prior: Floats | None,
-    ) -> None:  # fmt: skip
-        self._data, self._unknowns, self._sides = data, unknowns, sides
+        self, data: Data, footprints: AnyFootprints, frame: Frame, unknowns: Unknowns, given: Floats | None
+    ) -> None:
+        self._data, self._unknowns = data, unknowns
         weights = np.maximum(data.count, 1.0)
         self.shift = unknowns.mean if unknowns.mean is not None else float(np.average(data.mean, weights=weights))
         residual = data.mean - self.shift
@@ -139,34 +117,40 @@ class Posterior:
             self.scale = max(abs(self.shift), 1.0)
         self._y = residual / self.scale
         self._scatter = data.scatter / self.scale**2
-        self._given = None if prior is None else prior / self.scale**2
-        family = unknowns.family
-        self.names = [] if family is None else ["variance", *(f"lengthscale {j}" for j in range(len(sides)))]
+        self._given = None if given is None else given / self.scale**2
+        self._lines: Lines | None = None
+        self.names: list[str] = []
+        if unknowns.given is None:
+            self._lines = frame.lines(footprints, unknowns.family(frame))
+            self.names = parameter_names(frame.symbols)
         self.names += ["noise"] if unknowns.noise else []
-        self._axes: list[Pairs] = []
-        if family is not None:
-            one = family(1.0, 1.0)
-            self._axes = [
-                Pairs(footprints.centers[:, j] / side, footprints.widths[:, j] / side, one, grid)
-                for j, side in enumerate(sides)
-            ]
+        self.center = np.array([self.prior(name)[0] for name in self.names])
+        self.precision = np.linalg.inv(self._prior_covariance()) if self.names else np.zeros((0, 0))
+
+    def _prior_covariance(self) -> Floats:
+        """Return the prior covariance of the parameters: correlations of symbols have a part in common."""
+        covariance = np.diag([self.prior(name)[1] ** 2 for name in self.names])
+        symbols = np.array([name.startswith("correlation") for name in self.names])
+        covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
+        return np.asarray(covariance)
 
     def prior(self, name: str) -> tuple[float, float, tuple[float, float]]:
-        """Return median, standard deviation and bounds of a parameter's logarithm."""
+        """Return median, standard deviation (its own part) and bounds of a parameter's logarithm."""
         kind = name.split()[0]
-        median, std = {"variance": VARIANCE_PRIOR, "lengthscale": LENGTHSCALE_PRIOR, "noise": NOISE_PRIOR}[kind]
+        median, std = {
+            "variance": VARIANCE_PRIOR,
+            "lengthscale": LENGTHSCALE_PRIOR,
+            "noise": NOISE_PRIOR,
+            "correlation": (1.0, CORRELATION_PRIOR[1]),
+        }[kind]
         low, high = BOUNDS[kind]
         return math.log(median), std, (math.log(low), math.log(high))
 
     def __call__(self, parameters: Floats) -> tuple[float, Floats]:
         """Return minus the log posterior and its gradient (numerics: collapsed marginal likelihood)."""
-        covariance, slopes = self._covariance(parameters)
-        if self._unknowns.noise:
-            s2 = math.exp(2 * parameters[-1])
-            own = self._own(math.sqrt(s2))
-            slopes.append(np.diag(np.where(self._data.count > 0, 2 * own, 0.0)))
-        else:
-            own = self._own(0.0)
+        covariance, contract = self._covariance(parameters)
+        s2 = math.exp(2 * parameters[-1]) if self._unknowns.noise else 0.0
+        own = self._own(math.sqrt(s2))
         q = covariance + np.diag(own)
         factor, info = lapack.dpotrf(q, lower=1, clean=1)
         if info:
@@ -179,15 +163,14 @@ class Posterior:
         alpha = inverse @ y
         value = 0.5 * float(y @ alpha) + float(np.sum(np.log(np.diag(factor)))) + penalty
         weight = inverse - np.outer(alpha, alpha)
-        gradient = np.array([0.5 * float(np.sum(weight * slope)) for slope in slopes])
+        gradient = 0.5 * contract(weight)
         if self._unknowns.noise:
+            by_noise = float(np.diag(weight) @ np.where(self._data.count > 0, own, 0.0))
             value += self._data.extra * parameters[-1] + self._scatter / (2 * s2)
-            gradient[-1] += self._data.extra - self._scatter / s2
-        for j, name in enumerate(self.names):
-            center, std, _ = self.prior(name)
-            value += 0.5 * ((parameters[j] - center) / std) ** 2
-            gradient[j] += (parameters[j] - center) / std**2
-        return value, gradient
+            gradient = np.append(gradient, by_noise + self._data.extra - self._scatter / s2)
+        off = parameters - self.center
+        value += 0.5 * float(off @ self.precision @ off)
+        return value, gradient + self.precision @ off
 
     def mean(self, parameters: Floats) -> float:
         """Return the best prior mean given the other parameters, in the user's units."""
@@ -209,97 +192,90 @@ class Posterior:
         mean = float(ones @ self._y) / (float(ones.sum()) + 1 / MEAN_PRIOR**2)
         return mean, 0.5 * (mean / MEAN_PRIOR) ** 2
 
-    def _covariance(self, parameters: Floats) -> tuple[Floats, list[Floats]]:
-        """Return the covariance of the lines and its derivatives by the kernel's parameters."""
-        if self._given is not None:
-            return self._given, []
-        values, slopes = zip(
-            *(pairs(math.exp(log)) for pairs, log in zip(self._axes, parameters[1:], strict=False)), strict=True
-        )
-        variance = math.exp(parameters[0])
-        product = variance * np.prod(values, axis=0)
-        by_axis = [
-            variance * slope * np.prod([v for k, v in enumerate(values) if k != j], axis=0)
-            for j, slope in enumerate(slopes)
-        ]
-        return product, [product, *by_axis]
+    def _covariance(self, parameters: Floats) -> tuple[Floats, Contract]:
+        """Return the covariance of the lines, and what contracts a matrix with its derivatives."""
+        if self._lines is None:
+            assert self._given is not None
+            return self._given, lambda weight: np.zeros(0)
+        return self._lines(parameters)
 
 
 def fit(
-    data: Data, footprints: Footprints, sides: Floats, grid: Floats | None, unknowns: Unknowns,
-    prior: Callable[[], Floats], previous: Model | None, total: int,
-) -> Model:  # fmt: skip
+    data: Data, footprints: AnyFootprints, frame: Frame, unknowns: Unknowns, previous: Model | None, total: int
+) -> Model:
     """Learn what is unknown.
 
     Parameters
     ----------
     data : Data
         Rewards, collapsed.
-    footprints : Footprints
+    footprints : Footprints or Subsets
         Of the data's lines.
-    sides : array, shape (d,)
-        Lengths of the space's axes.
-    grid : array or None
-        Where along an axis a measurement looks; None for everywhere.
+    frame : Frame
+        The space as learning sees it.
     unknowns : Unknowns
         What to learn.
-    prior : callable
-        Returns the prior covariance of the lines, for a kernel that is given.
     previous : Model, optional
         A start from an earlier fit.
     total : int
         Measurements behind the data.
     """
     with one_thread():
-        given = prior() if unknowns.family is None else None
-        return _fit(data, footprints, sides, grid, unknowns, given, previous, total)
+        given = None if unknowns.given is None else frame.covariance(unknowns.given).among(footprints)
+        return _fit(Posterior(data, footprints, frame, unknowns, given), frame, unknowns, previous, total)
 
 
-def _fit(
-    data: Data, footprints: Footprints, sides: Floats, grid: Floats | None, unknowns: Unknowns,
-    given: Floats | None, previous: Model | None, total: int,
-) -> Model:  # fmt: skip
+def _fit(posterior: Posterior, frame: Frame, unknowns: Unknowns, previous: Model | None, total: int) -> Model:
     from scipy.optimize import minimize
 
-    posterior = Posterior(data, footprints, sides, grid, unknowns, given)
     best = np.zeros(0)
     if posterior.names:
         bounds = [posterior.prior(name)[2] for name in posterior.names]
         answers = [
             minimize(posterior, np.clip(start, *np.transpose(bounds)), jac=True, method="L-BFGS-B", bounds=bounds,
                      options={"maxiter": 60, "ftol": 1e-10, "gtol": 1e-6})
-            for start in _starts(posterior, previous, unknowns, sides)
+            for start in _starts(posterior, frame, previous, unknowns)
         ]  # fmt: skip
         best = np.round(min(answers, key=lambda answer: float(answer.fun)).x / STEP) * STEP
-    return _model(posterior, best, unknowns, sides, total)
+    return _model(posterior, best, frame, unknowns, total)
 
 
-def _starts(posterior: Posterior, previous: Model | None, unknowns: Unknowns, sides: Floats) -> list[Floats]:
-    centers = {name: posterior.prior(name)[0] for name in posterior.names}
-    if unknowns.family is None:
-        return [np.array(list(centers.values()))]
+def _starts(posterior: Posterior, frame: Frame, previous: Model | None, unknowns: Unknowns) -> list[Floats]:
+    if unknowns.given is not None:
+        return [posterior.center]
     starts = []
-    for lengthscale in STARTS:
-        start = centers | {name: math.log(lengthscale) for name in posterior.names if "length" in name}
-        starts.append(np.array(list(start.values())))
-    if previous is not None and previous.measurements and isinstance(previous.kernel, ProductKernel):
-        scales = previous.kernel.lengthscales(len(sides)) / sides
-        again = [math.log(previous.kernel.variance / posterior.scale**2), *np.log(scales)]
+    for lengthscale, odds in zip(STARTS, STARTS_OF_SYMBOLS, strict=True):
+        start = posterior.center.copy()
+        start[1 : 1 + len(frame.symbols)] = np.where(frame.symbols, math.log(odds), math.log(lengthscale))
+        starts.append(start)
+    if previous is not None and previous.measurements:
+        again = [math.log(previous.kernel.point_variance / posterior.scale**2)]
+        again += _to_parameters(axis_parameters(previous.kernel, frame.symbols), frame).tolist()
         if unknowns.noise and previous.noise is not None:
             again.append(math.log(max(previous.noise / posterior.scale, 1e-4)))
         starts = [np.array(again), *starts[::2]]
     return starts
 
 
-def _model(posterior: Posterior, best: Floats, unknowns: Unknowns, sides: Floats, total: int) -> Model:
-    values = dict(zip(posterior.names, np.exp(best).tolist(), strict=True))
-    kernel = unknowns.kernel
-    family = unknowns.family
-    if family is not None:
-        scales = [values[f"lengthscale {j}"] * float(side) for j, side in enumerate(sides)]
-        kernel = family(values["variance"] * posterior.scale**2, scales[0] if len(scales) == 1 else tuple(scales))
-    assert isinstance(kernel, Kernel)
-    noise = values["noise"] * posterior.scale if unknowns.noise else None
+def _to_parameters(values: Floats, frame: Frame) -> Floats:
+    """Return logarithms of lengthscales in widths, and log-odds of correlations."""
+    symbols = np.array(frame.symbols)
+    odds = np.clip(values, 1e-9, 1 - 1e-9)
+    return np.where(symbols, np.log(odds / (1 - odds)), np.log(np.where(symbols, 1.0, values) / frame.sides))
+
+
+def _from_parameters(parameters: Floats, frame: Frame) -> Floats:
+    """Return lengthscales in the axes' own units, and correlations."""
+    return np.where(frame.symbols, 1 / (1 + np.exp(-parameters)), np.exp(parameters) * frame.sides)
+
+
+def _model(posterior: Posterior, best: Floats, frame: Frame, unknowns: Unknowns, total: int) -> Model:
+    kernel = unknowns.given
+    if kernel is None:
+        axes = _from_parameters(best[1 : 1 + len(frame.symbols)], frame)
+        variance = math.exp(best[0]) * posterior.scale**2
+        kernel = kernel_from(unknowns.family(frame), variance, axes, frame.symbols)
+    noise = math.exp(best[-1]) * posterior.scale if unknowns.noise else None
     mean = posterior.mean(best) if unknowns.mean is None else unknowns.mean
     return Model(kernel, noise, mean, _laplace(posterior, best), total)
 
@@ -322,20 +298,16 @@ def _laplace(posterior: Posterior, best: Floats) -> dict[str, float]:
     return dict(zip(posterior.names, np.sqrt(variances).tolist(), strict=True))
 
 
-def first_guess(unknowns: Unknowns, sides: Floats, rewards: list[float]) -> Model:
+def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
     """Return a model to go by until there is enough to learn from."""
     spread = float(np.std(rewards)) if len(rewards) > 1 else 0.0
     centre = float(np.mean(rewards)) if rewards else 0.0
     scale = spread if spread > 1e-12 * abs(centre) else (max(abs(centre), 1.0))
-    kernel = unknowns.kernel
-    if unknowns.family is not None:
-        scales = tuple((LENGTHSCALE_PRIOR[0] * sides).tolist())
-        kernel = unknowns.family(scale**2, scales[0] if len(scales) == 1 else scales)
-    if not isinstance(kernel, Kernel):
-        raise InvalidInput(
-            "kernel must be a kernel, a kernel class or None", kernel, "Pass zn.Matern, for example."
-        )
-    if unknowns.family is None:
+    kernel = unknowns.given
+    if kernel is None:
+        usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
+        kernel = kernel_from(unknowns.family(frame), scale**2, usual, frame.symbols)
+    else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
     return Model(kernel, noise, centre if unknowns.mean is None else unknowns.mean, {}, 0)

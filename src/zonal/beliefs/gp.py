@@ -13,7 +13,7 @@ This room knows covariances and rewards, counted from the prior mean; it must no
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from scipy.linalg import blas, lapack
 
 from zonal.blas import libraries, one_thread
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.feedback import Footprints
+from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -38,7 +38,7 @@ JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 class Covariance(Protocol):
     """Prior covariance of footprints, which are known by number once entered."""
 
-    def add(self, footprints: Footprints) -> Floats:
+    def add(self, footprints: Any) -> Floats:
         """Enter footprints, which get the next numbers; return their covariances with all entered."""
 
     def row(self, one: int) -> Floats:
@@ -47,10 +47,10 @@ class Covariance(Protocol):
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints."""
 
-    def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
+    def outside(self, some: Ints, footprints: Any) -> tuple[Floats, Floats]:
         """Return covariances with footprints not entered, and their variances."""
 
-    def among(self, footprints: Footprints) -> Floats:
+    def among(self, footprints: Any) -> Floats:
         """Return the covariance matrix of footprints not entered."""
 
 
@@ -103,7 +103,7 @@ class GaussianBelief:
         """Posterior variances of the tracked footprints."""
         return self._var[: self.size]
 
-    def track(self, footprints: Footprints) -> int:
+    def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
         start, t = self.size, self._rows
         block = self._covariance.add(footprints)
@@ -190,7 +190,7 @@ class GaussianBelief:
             inverse = self._solve(np.eye(t))
             return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
-    def predict(self, footprints: Footprints) -> tuple[Floats, Floats]:
+    def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         t = self._rows
         cross, prior = self._covariance.outside(self._slots[:t], footprints)
@@ -212,7 +212,7 @@ class GaussianBelief:
             joint: Floats = self._covariance.between(slots, slots) - v.T @ v
         return joint
 
-    def joint(self, footprints: Footprints) -> tuple[Floats, Floats]:
+    def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         t = self._rows
         cross, _ = self._covariance.outside(self._slots[:t], footprints)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.ledger import Ledger
 from zonal.errors import ModelWarning
-from zonal.feedback import Footprints
+from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 
@@ -43,14 +44,13 @@ class Learner:
         Rewards so far.
     """
 
-    def __init__(self, unknowns: Unknowns, sides: Floats, grid: Floats | None) -> None:
+    def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
         self.unknowns = unknowns
         self.learns = unknowns.any
-        self.model = first_guess(unknowns, sides, [])
+        self.model = first_guess(unknowns, frame, [])
         self.ledger = Ledger()
         self.total = 0
-        self._sides = sides
-        self._grid = grid
+        self._frame = frame
         self._next = 1
         self._next_check = FIRST_CHECK
         self._warned = False
@@ -73,15 +73,13 @@ class Learner:
         self._next_check *= 2
         return True
 
-    def learn(self, footprints: Footprints, prior: Callable[[], Floats]) -> Model:
+    def learn(self, footprints: AnyFootprints) -> Model:
         """Learn from all rewards; `footprints` are those of the ledger's lines."""
         data = self.ledger.data()
         if self.ledger.total < ENOUGH:
-            self.model = first_guess(self.unknowns, self._sides, data.mean.tolist())
+            self.model = first_guess(self.unknowns, self._frame, data.mean.tolist())
         else:
-            self.model = fit(
-                data, footprints, self._sides, self._grid, self.unknowns, prior, self.model, self.ledger.total
-            )
+            self.model = fit(data, footprints, self._frame, self.unknowns, self.model, self.ledger.total)
         while self._next <= self.ledger.total:
             self._next *= 2
         return self.model
@@ -108,25 +106,23 @@ class Learner:
                 self.complaints.append(ModelWarning(complaint))
         return scatter >= BADLY_OFF or miss >= BADLY_OFF
 
-    def doubt(self, footprints: Footprints, noise: float | None) -> str:
+    def doubt(self, footprints: AnyFootprints, noise: float | None) -> str:
         """Hold what was given against what would be learned in its place; return a complaint, or nothing.
 
         Parameters
         ----------
-        footprints : Footprints
+        footprints : Footprints or Subsets
             Of the ledger's lines.
         noise : float or None
             The noise that was given, if it is one number.
         """
-        given_kernel = self.unknowns.family is None
+        given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or nothing that one number could replace
         data = self.ledger.data() if given_kernel else self.ledger.data(forget=noise)
         spec = None if given_kernel else self.unknowns.kernel
-        free = fit(
-            data, footprints, self._sides, self._grid, Unknowns(spec, True, self.unknowns.mean),
-            lambda: np.zeros(0), None, self.ledger.total,
-        )  # fmt: skip
+        unknowns = Unknowns(spec, True, self.unknowns.mean)
+        free = fit(data, footprints, self._frame, unknowns, None, self.ledger.total)
         held = self.model.noise if given_kernel else noise
         assert free.noise is not None
         assert held is not None

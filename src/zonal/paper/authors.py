@@ -24,6 +24,7 @@ from zonal.covariance import ProductCovariance
 from zonal.errors import whole_number
 from zonal.feedback import Average, Footprints
 from zonal.kernels import RBF
+from zonal.spaces import Box
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
@@ -127,7 +128,7 @@ class _Posterior:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._belief = GaussianBelief(ProductCovariance(KERNEL, task.feedback, 1))
+        self._belief = GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
 
     @property
     def mean(self) -> Floats:

@@ -89,7 +89,7 @@ def experiment(settings: Settings) -> Table:
         f"GPOO after {study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with variance "
         f"{KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
         f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
-        f"x {found.region.edges[0][0]:g} to {found.region.edges[0][1]:g}",
+        f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
     ]
     table.write(settings)
     with column_width():

@@ -98,7 +98,8 @@ def rounds(shown: Scene) -> Iterator[Round]:
             leaves.append(
                 Leaf(
                     node,
-                    *cell.edges[0],
+                    float(cell.bounds[0, 0]),
+                    float(cell.bounds[0, 1]),
                     float(tree.mean[row]),
                     shown.instrument.average(cell),
                     float(bands.confidence[row]),

@@ -13,10 +13,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.tree import Tree
+from zonal.theory import Variation
+from zonal.tree import Tree, reversed_digits
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+INDEX_LIMIT = 2**63  # indices are kept in 64 bits
 Joint = Callable[[Rows], Floats]  # rows -> their joint posterior covariance
 
 
@@ -26,29 +28,43 @@ class Setting:
 
     Attributes
     ----------
-    arity : int
-        K, children a node.
+    counts : tuple of int
+        Nodes at depths 0 .. h_max + 1: K^h where every node has K children.
+    base : int
+        K, or the usual number of children.
     budget : int
         N, when the study was built.
     h_max : int
         The deepest depth at which nodes are expanded.
-    reach : array, shape (h_max + 2, d)
-        r_j(h): how far a cell of depth h reaches, along axis j, from the points that are looked at.
-    slopes : array, shape (d,), or None
-        Prior standard deviation of f's derivative along each axis; None if it has none.
+    variation : Variation
+        How f varies within cells, by depth.
     tie : float
         Values closer than this are equal.
     rng : Generator
         For policies that draw random numbers.
     """
 
-    arity: int
+    counts: tuple[int, ...]
+    base: int
     budget: int
     h_max: int
-    reach: Floats
-    slopes: Floats | None
+    variation: Variation
     tie: float
     rng: np.random.Generator
+
+
+class Shape(Protocol):
+    """The shape of the whole tree, as far as regions may be split."""
+
+    @property
+    def base(self) -> int:
+        """The usual number of children of a node."""
+
+    def count(self, depth: int) -> int:
+        """Return the number of nodes at a depth."""
+
+    def deepest(self) -> int | None:
+        """Return the depth of the smallest regions, None if there is no smallest."""
 
 
 class Policy(Protocol):
@@ -67,11 +83,8 @@ class Policy(Protocol):
     @property
     def whole(self) -> bool: ...  # noqa: D102
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded.
-
-        `smallest` is the depth of the space's smallest regions, None if there is no smallest.
-        """
+    def depth(self, shape: Shape, budget: int) -> int:
+        """Return h_max, the deepest depth at which nodes are expanded."""
 
     def bind(self, setting: Setting) -> Rules:
         """Return the policy's rules for one problem."""
@@ -103,6 +116,22 @@ def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
     tied = rows[values >= np.maximum.reduce(values) - tie]
     return int(tied[0]) if len(tied) == 1 else tree.ties(tied)
+
+
+def numbered(shape: Shape) -> int:
+    """Return the deepest depth at which nodes may be expanded, their children still numbered."""
+    depth, deepest = 0, shape.deepest()
+    while (deepest is None or depth < deepest) and shape.count(depth + 2) < INDEX_LIMIT:
+        depth += 1
+    return depth
+
+
+def scattered(index: int, depth: int, count: int, base: int) -> float:
+    """Return where a node comes when those of its depth are taken so as to cover the space evenly all along."""
+    if base**depth == count:
+        return reversed_digits(index, base, depth) / count
+    bits = max(1, (count - 1).bit_length())
+    return reversed_digits(index, 2, bits) / (1 << bits)
 
 
 def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:

@@ -14,9 +14,9 @@ import numpy as np
 
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies import Floats, Joint, Rows, Setting, best
+from zonal.policies import Floats, Joint, Rows, Setting, Shape, best, scattered
 from zonal.theory import log_pi_t
-from zonal.tree import Tree, reversed_digits
+from zonal.tree import Tree
 
 MOST_LEAVES = 4096
 DRAW_JITTER = 1e-8
@@ -40,20 +40,23 @@ class Leaves:
         if self.level is not None:
             object.__setattr__(self, "level", whole_number(self.level, "level", 0))
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+    def depth(self, shape: Shape, budget: int) -> int:
         """Return the depth above the leaves."""
-        level = self.level if self.level is not None else self._default(arity, budget, smallest)
+        level, smallest = self.level, shape.deepest()
+        if level is None:
+            level = self._default(shape, budget)
         if smallest is not None:
             level = min(level, smallest)
-        if arity**level > MOST_LEAVES:
+        if shape.count(level) > MOST_LEAVES:
             raise InvalidInput(
-                f"this policy measures the {arity}^{level} regions of one depth, more than {MOST_LEAVES}",
+                f"this policy measures the {shape.count(level)} regions of depth {level}, more than {MOST_LEAVES}",
                 level,
                 "Pass a smaller level, or a space with a larger smallest.",
             )
         return level - 1
 
-    def _default(self, arity: int, budget: int, smallest: int | None) -> int:
+    def _default(self, shape: Shape, budget: int) -> int:
+        smallest = shape.deepest()
         if smallest is None:
             raise InvalidInput(
                 f"{type(self).__name__} measures the smallest regions and must know them",
@@ -114,9 +117,9 @@ class UniformGrid(Leaves):
         Their depth; by default the deepest with no more regions than the budget.
     """
 
-    def _default(self, arity: int, budget: int, smallest: int | None) -> int:
+    def _default(self, shape: Shape, budget: int) -> int:
         level = 0
-        while arity ** (level + 1) <= budget:
+        while 0 < shape.count(level + 1) <= budget:
             level += 1
         return level
 
@@ -124,7 +127,8 @@ class UniformGrid(Leaves):
         """Return the least measured leaf, in order of reversed digits (van der Corput)."""
         looks = tree.looks[rows]
         rows = rows[looks == looks.min()]
-        order = [reversed_digits(int(tree.index[row]), setting.arity, int(tree.depth[row])) for row in rows]
+        nodes = zip(tree.index[rows].tolist(), tree.depth[rows].tolist(), strict=True)
+        order = [scattered(index, depth, setting.counts[depth], setting.base) for index, depth in nodes]
         return int(rows[int(np.argmin(order))])
 
 
@@ -157,7 +161,7 @@ class UCB(Leaves):
 
     def pick(self, tree: Tree, rows: Rows, t: int, joint: Joint, setting: Setting) -> int:
         """Return the leaf of the highest upper confidence bound."""
-        leaves = setting.arity ** (setting.h_max + 1)
+        leaves = int(np.count_nonzero(tree.first_child[: tree.size] < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
         return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], setting.tie)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies import Floats, Joint, Rows, Setting, best, deepest_best
+from zonal.policies import Floats, Joint, Rows, Setting, Shape, best, deepest_best, numbered
 from zonal.tree import Tree
 
 
@@ -51,19 +51,21 @@ class GPTree:
         if self.h_max is not None:
             object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+    def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, from the theory unless given, and no deeper than nodes can be numbered."""
         if self.h_max is not None:
             return self.h_max
         theory = math.log(budget) * (1 + 1 / self.alpha) / (2 * self.alpha * math.log(1 / self.rho))
-        return min(int(theory), int(62 / math.log2(arity)) - 1)
+        return min(int(theory), numbered(shape))
 
     def bind(self, setting: Setting) -> GPTreeRules:
         """Return the rules for one problem."""
         c4 = 1 + 2 * math.log(setting.budget**2 * math.pi**2 / 6)
         depth = np.arange(setting.h_max + 2)
         g = self.slope * self.rho**depth
-        inner = 2 * self.u + c4 + depth * math.log(setting.arity) + 4 * np.log(1 / g)
+        inner = (
+            2 * self.u + c4 + np.log(np.maximum(np.array(setting.counts, dtype=float), 1.0)) + 4 * np.log(1 / g)
+        )
         variation = 4 * g * (np.sqrt(np.maximum(inner, 0)) + 1)
         beta_n = self.beta * math.sqrt(math.log(setting.budget) + self.u)
         return GPTreeRules(variation, beta_n, setting.h_max, setting.tie)

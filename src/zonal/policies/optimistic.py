@@ -10,8 +10,8 @@ from functools import partial
 from typing import ClassVar
 
 from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
-from zonal.policies import Floats, Joint, Rows, Setting, best, deepest_best
-from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_node_count
+from zonal.policies import Floats, Joint, Rows, Setting, Shape, best, deepest_best, numbered
+from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
 
@@ -45,13 +45,13 @@ class GPOO:
         _check(self.delta, self.theta)
         object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+    def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max."""
         return self.h_max
 
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
-        log_m = log_node_count(setting.arity, setting.h_max)
+        log_m = log_nodes(setting.counts[:-1])
         return _rules(self.delta, self.theta, partial(beta_t, log_m=log_m, theta=self.theta), setting)
 
 
@@ -83,9 +83,9 @@ class StoOO:
         if self.h_max is not None:
             object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
 
-    def depth(self, arity: int, budget: int, smallest: int | None) -> int:
+    def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, or as deep as nodes can be numbered."""
-        return int(62 / math.log2(arity)) - 1 if self.h_max is None else self.h_max
+        return numbered(shape) if self.h_max is None else self.h_max
 
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
@@ -99,7 +99,7 @@ def _check(delta: object, theta: float) -> None:
 
 
 def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
-    values = delta_by_depth(delta, setting.reach, setting.slopes, setting.h_max, theta)
+    values = delta_by_depth(delta, setting.variation, setting.h_max, theta)
     if (values[1:] > values[:-1]).any():
         warnings.warn(
             f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory asks for a decreasing one "

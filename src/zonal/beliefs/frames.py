@@ -1,0 +1,262 @@
+"""What learning must know of a space: how the averages covary, and how that changes with the kernel's parameters.
+
+Two frames, as there are two kinds of regions. The parameters are logarithms of the variance and of the
+lengthscales, in widths of the axis, and log-odds of the correlations of symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.beliefs.gp import Covariance
+from zonal.covariance import Averages, ProductCovariance, frequencies
+from zonal.errors import InvalidInput
+from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
+from zonal.interval_means import Profile, Stretch
+from zonal.kernels import Categorical, Kernel, Matern, Mixed, ProductKernel
+from zonal.spaces import Category, Interval, MemberSpace
+from zonal.subset_covariance import Representatives, SubsetCovariance
+
+Floats = NDArray[np.float64]
+Family = type[ProductKernel] | type[Categorical]
+Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times each derivative of the covariance
+
+TO_LEARN_FROM = {"exact": 320, "whole": 192, "few": 3}  # members that stand for regions while learning
+
+
+class Lines(Protocol):
+    """The prior covariance of some averages, by the kernel's parameters."""
+
+    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
+        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
+
+
+class Frame(Protocol):
+    """A space as learning sees it."""
+
+    sides: Floats
+    symbols: tuple[bool, ...]
+
+    def covariance(self, kernel: Kernel) -> Covariance:
+        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
+
+    def family(self, wanted: Family | None) -> Family:
+        """Return the class of kernels to learn, or complain that it does not fit the space."""
+
+    def lines(self, footprints: AnyFootprints, family: Family) -> Lines:
+        """Return the covariance of averages as a function of the kernel's parameters."""
+
+
+def parameter_names(symbols: Sequence[bool]) -> list[str]:
+    """Return the names of a kernel's parameters."""
+    return ["variance", *(f"{'correlation' if symbol else 'lengthscale'} {j}" for j, symbol in enumerate(symbols))]
+
+
+def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
+    """Return the kernel with a variance, and a lengthscale or correlation an axis."""
+    scales = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if not symbol)
+    matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
+    categorical = Categorical(1.0 if scales else variance, _few(matches)) if matches else None
+    if not scales:
+        assert categorical is not None
+        return categorical
+    assert issubclass(family, ProductKernel)
+    continuous = family(variance, _few(scales))
+    return continuous if categorical is None else Mixed(continuous, categorical)
+
+
+def axis_parameters(kernel: Kernel, symbols: Sequence[bool]) -> Floats:
+    """Return the lengthscale or correlation of each axis of a learned kernel."""
+    number = sum(symbols)
+    continuous = kernel.continuous if isinstance(kernel, Mixed) else kernel
+    categorical = kernel.categorical if isinstance(kernel, Mixed) else kernel
+    values = np.zeros(len(symbols))
+    if number < len(symbols):
+        assert isinstance(continuous, ProductKernel)
+        values[~np.array(symbols)] = continuous.lengthscales(len(symbols) - number)
+    if number:
+        assert isinstance(categorical, Categorical)
+        values[np.array(symbols)] = categorical.correlations(number)
+    return values
+
+
+def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
+    return values[0] if len(values) == 1 else values
+
+
+class ProductFrame:
+    """A space of axes."""
+
+    def __init__(self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback) -> None:
+        self._axes = axes
+        self._feedback = feedback
+        self.sides = sides
+        self.symbols = tuple(isinstance(axis, Category) for axis in axes)
+
+    def covariance(self, kernel: Kernel) -> ProductCovariance:
+        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
+        return ProductCovariance(kernel, self._feedback, self._axes)
+
+    def family(self, wanted: Family | None) -> Family:
+        """Return the class of kernels to learn for continuous axes; symbols are always `Categorical`."""
+        if all(self.symbols) and wanted is not None and wanted is not Categorical:
+            raise InvalidInput("symbols have no distance", wanted, "Pass zn.Categorical, or nothing.")
+        if wanted is Categorical and not all(self.symbols):
+            raise InvalidInput(
+                "a continuous axis needs a kernel that measures distances", wanted, "Pass zn.Matern, or nothing."
+            )
+        return wanted or (Categorical if all(self.symbols) else Matern)
+
+    def lines(self, footprints: AnyFootprints, family: Family) -> ProductLines:
+        """Return the covariance of averages as a function of the kernel's parameters."""
+        assert isinstance(footprints, Footprints)
+        parts: list[Pairs | Overlaps] = []
+        for j, axis in enumerate(self._axes):
+            centers, widths, side = footprints.centers[:, j], footprints.widths[:, j], float(self.sides[j])
+            if isinstance(axis, Category):
+                parts.append(Overlaps(axis, centers))
+            else:
+                assert issubclass(family, ProductKernel)
+                one = family(1.0, 1.0)
+                parts.append(Pairs(centers / side, widths / side, one.profile, self._feedback.grid))
+        return ProductLines(parts)
+
+
+class Pairs:
+    """Averages along one continuous axis between all pairs of lines, each distinct case computed once."""
+
+    def __init__(self, centers: Floats, widths: Floats, profile: Profile, grid: Floats | None) -> None:
+        gap = np.abs(centers[:, None] - centers)
+        wide = np.maximum(widths[:, None], widths)
+        narrow = np.minimum(widths[:, None], widths)
+        size = float(widths.max()) or 1.0
+        cases = np.round(np.stack([gap.ravel(), wide.ravel(), narrow.ravel()], axis=1) / size, 12)
+        # One number a case sorts faster than rows of three do.
+        _, first, where = np.unique(
+            cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True
+        )
+        self._where = where.reshape(gap.shape)
+        self._case = (gap.ravel()[first], wide.ravel()[first], narrow.ravel()[first])
+        self._value = Averages(profile, 1.0, grid)
+        self._slope = Averages(Stretch(profile), 1.0, grid)
+
+    def __call__(self, parameter: float) -> tuple[Floats, Floats]:
+        """Return all averages and their derivatives by the logarithm of the lengthscale."""
+        scaled = [case / math.exp(parameter) for case in self._case]
+        return self._value(*scaled)[self._where], self._slope(*scaled)[self._where]
+
+
+class Overlaps:
+    """Averages along one axis of symbols between all pairs of lines."""
+
+    def __init__(self, axis: Category, pools: Floats) -> None:
+        inside = frequencies(axis, pools)
+        self._differ = 1 - inside @ inside.T  # how often two symbols differ
+
+    def __call__(self, parameter: float) -> tuple[Floats, Floats]:
+        """Return all averages and their derivatives by the log-odds of the correlation."""
+        rho = 1 / (1 + math.exp(-parameter))
+        return 1 - (1 - rho) * self._differ, rho * (1 - rho) * self._differ
+
+
+class ProductLines:
+    """Products over axes."""
+
+    def __init__(self, parts: Sequence[Pairs | Overlaps]) -> None:
+        self._parts = parts
+
+    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
+        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
+        values, slopes = zip(
+            *(part(float(at)) for part, at in zip(self._parts, parameters[1:], strict=False)), strict=True
+        )
+        variance = math.exp(parameters[0])
+        product = variance * np.prod(values, axis=0)
+
+        def contract(weight: Floats) -> Floats:
+            gradient = [np.sum(weight * product)]
+            for j, slope in enumerate(slopes):
+                others = [value for k, value in enumerate(values) if k != j]
+                gradient.append(variance * np.sum(weight * slope * np.prod(others, axis=0)))
+            return np.array(gradient)
+
+        return product, contract
+
+
+class SubsetFrame:
+    """A space of members."""
+
+    def __init__(self, space: MemberSpace) -> None:
+        self._space = space
+        self._stand_for = Representatives(space, **TO_LEARN_FROM)
+        self.sides = space.sides()
+        self.symbols = (space.symbolic,) * space.d
+
+    def covariance(self, kernel: Kernel) -> SubsetCovariance:
+        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
+        return SubsetCovariance(kernel, self._space)
+
+    def family(self, wanted: Family | None) -> Family:
+        """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""
+        if self._space.symbolic and wanted is not None and wanted is not Categorical:
+            raise InvalidInput(
+                "a hierarchy without features has no distances", wanted, "Pass features, or leave the kernel out."
+            )
+        if wanted is Categorical and not self._space.symbolic:
+            raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
+        return wanted or (Categorical if self._space.symbolic else Matern)
+
+    def lines(self, footprints: AnyFootprints, family: Family) -> SubsetLines:
+        """Return the covariance of averages as a function of the kernel's parameters."""
+        assert isinstance(footprints, Subsets)
+        rows = [self._stand_for(*row) for row in zip(footprints.members, footprints.shares, strict=True)]
+        members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
+        averaging = np.zeros((len(rows), len(members)))
+        ends = np.cumsum([len(own) for own, _ in rows])
+        for row, ((own, shares), end) in enumerate(zip(rows, ends, strict=True)):
+            averaging[row, columns.ravel()[end - len(own) : end]] = shares
+        features = self._space.features[members] / self.sides
+        profile = family(1.0, 1.0).profile if issubclass(family, ProductKernel) else None
+        return SubsetLines(averaging, features, profile)
+
+
+class SubsetLines:
+    """Averages over explicit members: ``A K A'``, with K by features."""
+
+    def __init__(self, averaging: Floats, features: Floats, profile: Profile | None) -> None:
+        self._averaging = averaging
+        self._profile = profile
+        gaps = [column[:, None] - column for column in features.T]
+        self._gaps = gaps if profile is not None else [(gap != 0).astype(float) for gap in gaps]
+
+    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
+        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
+        kernel = np.full(self._gaps[0].shape, math.exp(parameters[0]))
+        relative: list[Floats] = []  # derivative of the logarithm of the kernel, by parameter
+        for gap, at in zip(self._gaps, parameters[1:].tolist(), strict=False):
+            if self._profile is None:
+                rho = 1 / (1 + math.exp(-at))
+                kernel *= 1 - (1 - rho) * gap
+                relative.append((1 - rho) * gap)
+            else:
+                scaled = gap * math.exp(-at)
+                polynomial, power = self._profile.factor(scaled)
+                np.negative(power, out=power)
+                kernel *= np.exp(power, out=power)
+                if polynomial is not None:
+                    kernel *= polynomial
+                relative.append(self._profile.elasticity(scaled))
+        averaging = self._averaging
+        covariance = averaging @ kernel @ averaging.T
+
+        def contract(weight: Floats) -> Floats:
+            spread = averaging.T @ weight @ averaging
+            spread *= kernel
+            return np.array([np.sum(spread), *(np.vdot(spread, own) for own in relative)])
+
+        return (covariance + covariance.T) / 2, contract

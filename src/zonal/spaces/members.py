@@ -1,0 +1,323 @@
+"""Regions that are sets of weighted members: finite arms, pixels, areas.
+
+The members are put in the order of the tree, so that every cell is a run of consecutive members, and every level
+of the tree is a few arrays. How a cell is split is the business of `points.py` and `hierarchy.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, positive_number
+from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
+
+Ints = NDArray[np.intp]
+
+ROUNDING = 1e-9  # of the least weight
+
+
+@dataclass(frozen=True)
+class Level:
+    """The cells of one depth: members `start` to `stop`; in the next level `children` cells from `first` on."""
+
+    start: Ints
+    stop: Ints
+    first: Ints
+    children: Ints
+
+
+NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
+
+
+@dataclass(frozen=True)
+class MemberRegion(Region):
+    """A set of members.
+
+    ``bounds`` are the least and the largest of each feature, ``center`` is the weighted mean of the features, and
+    ``members`` are row numbers as the user gave them.
+    """
+
+    start: int = 0
+    stop: int = 0
+    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # of a region outside of the tree
+
+    @property
+    def key(self) -> Hashable:
+        """What tells this region from others of the same space."""
+        return (self.start, self.stop) if self.chosen is None else self.chosen
+
+    @cached_property
+    def positions(self) -> Ints:
+        """The members' places in the order of the tree."""
+        if self.chosen is not None:
+            return np.array(self.chosen, dtype=np.intp)
+        return np.arange(self.start, self.stop)
+
+    @property
+    def members(self) -> Ints:
+        """The members' row numbers, as the user gave them."""
+        return np.asarray(self.space.rows[self.positions])
+
+    @property
+    def bounds(self) -> Floats:
+        """The least and the largest of each feature, shape (d, 2)."""
+        inside = self.space.features[self.positions]
+        return np.stack([inside.min(axis=0), inside.max(axis=0)], axis=1)
+
+    @property
+    def center(self) -> Floats:
+        """The weighted mean of the features, shape (d,)."""
+        at = self.positions
+        return np.asarray(np.average(self.space.features[at], axis=0, weights=self.space.weights[at]))
+
+    @property
+    def widths(self) -> Floats:
+        """The extent of each feature, shape (d,)."""
+        low, high = self.bounds.T
+        return np.asarray(high - low)
+
+    @property
+    def weight(self) -> float:
+        """The members' weight in all."""
+        if self.chosen is None:
+            return float(self.space.cumulative[self.stop] - self.space.cumulative[self.start])
+        return float(self.space.weights[self.positions].sum())
+
+    @property
+    def points(self) -> Floats:
+        """The features of the members that are looked at, shape (n, d)."""
+        return np.asarray(self.space.features[self.seen(self.viewer())[0]])
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the members that are looked at, shape (n,); they add up to 1."""
+        return self.seen(self.viewer())[1]
+
+    def seen(self, viewer: Viewer) -> tuple[Ints, Floats]:
+        """Return the places of the members that are looked at, and their shares.
+
+        All members for `Mean`, the one nearest to the centre for `Center`, s of them spread evenly over the weight
+        for `Average(s)`.
+        """
+        grid = viewer.grid
+        if grid is None or len(grid) >= len(self.positions):
+            weights = self.space.weights[self.positions]
+            return self.positions, weights / weights.sum()
+        if len(grid) == 1:
+            far = (self.space.features[self.positions] - self.center) / self.space.sides()
+            return self.positions[[int(np.argmin((far**2).sum(axis=1)))]], np.ones(1)
+        return spread_evenly(self.positions, self.space.weights[self.positions], len(grid))
+
+
+class MemberSpace(Immutable):
+    """What spaces of weighted members share.
+
+    Attributes
+    ----------
+    features : array, shape (n, d)
+        In the order of the tree.
+    weights : array, shape (n,)
+        In the order of the tree.
+    rows : array, shape (n,)
+        The user's row number of each.
+    names : tuple of str
+        Of the features.
+    symbolic : bool
+        Whether features are codes that are equal or not, instead of numbers with a distance.
+    """
+
+    features: Floats
+    weights: Floats
+    rows: Ints
+    names: tuple[str, ...]
+    symbolic: bool
+
+    @property
+    def d(self) -> int:
+        """The number of features."""
+        return int(self.features.shape[1])
+
+    @property
+    def size(self) -> int:
+        """The number of members."""
+        return len(self.weights)
+
+    @property
+    def base(self) -> int:
+        """The usual number of children of a node."""
+        return 2
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """The weight before each member, and in all."""
+        return np.concatenate([[0.0], np.cumsum(self.weights)])
+
+    @cached_property
+    def place(self) -> Ints:
+        """The place in the order of the tree of each of the user's rows."""
+        place = np.empty(self.size, dtype=np.intp)
+        place[self.rows] = np.arange(self.size)
+        return place
+
+    def level(self, depth: int) -> Level:
+        """Return the cells of a depth; without cells where the tree has ended."""
+        raise NotImplementedError
+
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+        return len(self.level(depth).start)
+
+    def deepest(self) -> int:
+        """Return the depth of the deepest cells."""
+        depth = 0
+        while self.count(depth + 1):
+            depth += 1
+        return depth
+
+    def cell(self, node: Node, feedback: Viewer | None = None) -> MemberRegion:
+        """Return the region of a node of the tree."""
+        depth, index = checked_node(node, self, "the number of cells at that depth")
+        level = self.level(depth)
+        return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
+
+    def split(self, region: MemberRegion) -> tuple[MemberRegion, ...]:
+        """Return the children of a cell of the tree, in order."""
+        if region.node is None:
+            raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
+        depth, index = region.node
+        level, below = self.level(depth), self.level(depth + 1)
+        first = int(level.first[index])
+        return tuple(
+            MemberRegion(
+                self, (depth + 1, child), region.feedback, int(below.start[child]), int(below.stop[child])
+            )
+            for child in range(first, first + int(level.children[index]))
+        )
+
+    def may_split(self, region: MemberRegion) -> bool:
+        """Tell whether a cell has children, none of them under the smallest useful weight."""
+        return region.node is not None and bool(self.level(region.node[0]).children[region.node[1]])
+
+    def sides(self) -> Floats:
+        """Return the extent of each feature; 1 for a feature that is the same everywhere."""
+        return self._sides
+
+    @cached_property
+    def _sides(self) -> Floats:
+        extent = self.features.max(axis=0) - self.features.min(axis=0)
+        return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
+
+    def reach(self, depth: int, inside: float) -> Floats:
+        """Return the largest extent of each feature in a cell of a depth; of codes, whether there are several."""
+        level = self.level(depth)
+        if not len(level.start):
+            return np.zeros(self.d)
+        edges = np.stack([level.start, level.stop], axis=1).ravel()
+        padded = np.concatenate([self.features, self.features[-1:]])
+        high, low = (np.asarray(pick.reduceat(padded, edges, axis=0))[::2] for pick in (np.maximum, np.minimum))
+        extent = (high - low).max(axis=0)
+        return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
+
+    def subset(self, rows: Any, feedback: Viewer | None) -> MemberRegion:
+        """Return the region of some members, by row number or as a mask."""
+        listed = np.asarray(rows)
+        if listed.dtype == bool and listed.shape == (self.size,):
+            listed = np.flatnonzero(listed)
+        if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
+            raise InvalidInput("a region is a list of row numbers", rows, "Pass at least one.")
+        if listed.min() < 0 or listed.max() >= self.size:
+            wrong = listed[(listed < 0) | (listed >= self.size)][0]
+            raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Mend it.")
+        places = np.unique(self.place[listed])
+        if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
+            return MemberRegion(self, None, feedback, int(places[0]), int(places[-1]) + 1)
+        return MemberRegion(self, None, feedback, -1, -1, tuple(places.tolist()))
+
+
+def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
+    """Return some of the members, spread evenly over the weight, and their shares.
+
+    Members in the order of the tree that are close together are alike, so every part of a cell gets its share.
+    """
+    cumulative = np.cumsum(weights)
+    at = np.searchsorted(cumulative, (np.arange(number) + 0.5) / number * cumulative[-1])
+    chosen, times = np.unique(np.minimum(at, len(positions) - 1), return_counts=True)
+    return positions[chosen], times / number
+
+
+def checked_features(features: Any, size: int | None, what: str) -> Floats:
+    """Return features as an array of shape (n, d), or complain of the row that is wrong."""
+    try:
+        table = np.asarray(features)
+    except ValueError:
+        table = np.empty(0, dtype=object)
+    if table.dtype.kind in "iuf" and table.ndim == 1:
+        table = table[:, None]
+    if table.dtype.kind not in "iuf" or table.ndim != 2:
+        _complain_of_rows(features, what)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise InvalidInput(f"{what} must have a row and a column at least", table.shape, "Pass shape (n, d).")
+    if size is not None and len(table) != size:
+        raise InvalidInput(f"{what} must have {size} rows, one a member", len(table), "Pass as many.")
+    table = table.astype(float)
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise InvalidInput(
+            f"{what} must be finite, but row {row}, column {column} is not", float(table[row, column]), "Mend it."
+        )
+    return table
+
+
+def _complain_of_rows(features: Any, what: str) -> None:
+    fix = "Pass as many numbers in each row."
+    if not isinstance(features, Iterable):
+        raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
+    width: int | None = None
+    for number, row in enumerate(features):
+        numbers = [row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row)
+        width = len(numbers) if width is None else width
+        if len(numbers) != width:
+            raise InvalidInput(f"row {number} of {what} has {len(numbers)} numbers, not {width}", row, fix)
+        for value in numbers:
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise InvalidInput(f"row {number} of {what} has something that is no number", value, fix) from None
+    raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
+
+
+def checked_weights(weights: Any, size: int) -> Floats:
+    """Return weights as an array, or complain of the row that is wrong; 1 each by default."""
+    if weights is None:
+        return np.ones(size)
+    try:
+        table = np.asarray(weights)
+        table = table.astype(float) if table.dtype.kind in "iuf" else np.empty(0)
+    except ValueError:
+        table = np.empty(0)
+    if table.shape != (size,):
+        raise InvalidInput(f"weights must be {size} numbers, one a member", weights, "Pass as many.")
+    if not (np.isfinite(table) & (table > 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
+        raise InvalidInput(
+            f"the weight of row {row} must be positive and finite",
+            float(table[row]),
+            "Leave out members without weight.",
+        )
+    return table
+
+
+def checked_least(smallest: Any, total: float) -> float:
+    """Return the least weight of a region; 0 if none was given."""
+    if smallest is None:
+        return 0.0
+    least = positive_number(smallest, "smallest")
+    if least * (1 - ROUNDING) > total:
+        raise InvalidInput("smallest is more than all members weigh", least, f"Pass less than {total:g}.")
+    return least

@@ -1,0 +1,190 @@
+"""Finite arms with features: a balanced k-d tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.members import (
+    NO_CELLS,
+    ROUNDING,
+    Ints,
+    Level,
+    MemberRegion,
+    MemberSpace,
+    checked_features,
+    checked_least,
+    checked_weights,
+)
+from zonal.spaces.region import Floats, Region, Viewer
+
+
+class Points(MemberSpace):
+    """Finitely many points with features and weights; regions are subsets.
+
+    A region is split where its points spread widest, relative to the spread of all points, into K parts of
+    about equal weight. Points that share a coordinate there stay together, so a region may have fewer children
+    than K, and points that are the same throughout are never told apart.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d), or mapping of name to column
+        The features.
+    weights : array_like of shape (n,), optional
+        How much each point counts in an average; 1 each by default.
+    arity : int
+        K, the most children of a node, at least 2.
+    smallest : float, optional
+        The least useful weight of a region: a region is not split if a child would be lighter.
+
+    Examples
+    --------
+    >>> arms = Points({"dose": [1, 2, 4, 8], "hours": [1, 1, 2, 2]})
+    >>> arms.cell((1, 1)).name
+    '2 points: dose 4..8, hours 2'
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | Mapping[str, ArrayLike],
+        weights: ArrayLike | None = None,
+        arity: int = 2,
+        smallest: float | None = None,
+    ) -> None:
+        if isinstance(X, Mapping):
+            self.names = tuple(str(name) for name in X)
+            columns = [checked_features(column, None, f"column {name}")[:, 0] for name, column in X.items()]
+            if len({len(column) for column in columns}) != 1:
+                raise InvalidInput(
+                    "columns must be equally long",
+                    {name: len(column) for name, column in zip(self.names, columns, strict=True)},
+                    "Pass one number a point in each.",
+                )
+            features = np.stack(columns, axis=1)
+        else:
+            features = checked_features(X, None, "X")
+            self.names = ("x",) if features.shape[1] == 1 else tuple(f"x{j}" for j in range(features.shape[1]))
+        self.symbolic = False
+        self.arity = whole_number(arity, "arity", 2)
+        self.smallest = smallest
+        weights_ = checked_weights(weights, len(features))
+        least = checked_least(smallest, float(weights_.sum())) * (1 - ROUNDING)
+        self.rows, self._levels = _kd_tree(features, weights_, self.arity, least)
+        self.features, self.weights = features[self.rows], weights_[self.rows]
+        for column in (self.features, self.weights, self.rows):
+            column.flags.writeable = False
+
+    @property
+    def base(self) -> int:
+        """The usual number of children of a node."""
+        return self.arity
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Points)
+            and (self.names, self.arity, self.smallest) == (other.names, other.arity, other.smallest)
+            and np.array_equal(self.features, other.features)
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.rows, other.rows)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.arity, self.smallest, self.features.shape))
+
+    def __repr__(self) -> str:
+        return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
+
+    def level(self, depth: int) -> Level:
+        """Return the cells of a depth; without cells where the tree has ended."""
+        return self._levels[depth] if depth < len(self._levels) else NO_CELLS
+
+    def region(self, what: Any, feedback: Viewer | None = None) -> MemberRegion:
+        """Return any set of points, in the tree or not.
+
+        Parameters
+        ----------
+        what : sequence of int, or of n bool
+            Row numbers as the points were given, or a mask.
+        feedback : feedback, optional
+            How the region is measured; needed for its representative points.
+        """
+        return self.subset(what, feedback)
+
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, and not several."""
+        return isinstance(what, Region) or not np.iterable(what) or not np.iterable(next(iter(what), 0))
+
+    def describe(self, region: MemberRegion) -> str:
+        """Return how many points there are, and where."""
+        number = len(region.positions)
+        spans = ", ".join(
+            f"{name} {low:.4g}" if low == high else f"{name} {low:.4g}..{high:.4g}"
+            for name, (low, high) in zip(self.names, region.bounds, strict=True)
+        )
+        return f"point {region.members[0]}: {spans}" if number == 1 else f"{number} points: {spans}"
+
+
+def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tuple[Ints, list[Level]]:
+    """Return the order of the members and the levels of a balanced k-d tree, a whole level at a time."""
+    size = len(features)
+    extent = features.max(axis=0) - features.min(axis=0)
+    relative = features / np.where(extent > 0, extent, 1.0)
+    order = np.arange(size)
+    start, stop = np.array([0]), np.array([size])
+    levels = []
+    while len(start):
+        cuts, used = _sort_and_cut(relative, weights, order, start, stop, arity, least)
+        children = used.sum(axis=1) + used.any(axis=1)
+        levels.append(Level(start, stop, np.cumsum(children) - children, children))
+        edges = np.column_stack([start, cuts])[np.column_stack([children > 0, used])]
+        last = np.cumsum(children[children > 0]) - 1
+        ends = np.append(edges[1:], 0)
+        ends[last] = stop[children > 0]
+        start, stop = edges, ends[: len(edges)]
+    return order, levels
+
+
+def _sort_and_cut(
+    relative: Floats, weights: Floats, order: Ints, start: Ints, stop: Ints, arity: int, least: float
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Sort the members of each cell, in place, along its widest axis; return where each is cut.
+
+    Returns
+    -------
+    cuts, used : arrays of shape (cells, arity - 1)
+        The first members of all parts but the first, and whether the cut is made.
+    """
+    sizes = stop - start
+    ends = np.cumsum(sizes)
+    first = ends - sizes
+    cell = np.repeat(np.arange(len(start)), sizes)
+    at = (start - first)[cell] + np.arange(len(cell))
+    inside = relative[order[at]]
+    spread = np.maximum.reduceat(inside, first) - np.minimum.reduceat(inside, first)
+    along = inside[np.arange(len(at)), spread.argmax(axis=1)[cell]]
+    placed = np.lexsort((order[at], along, cell))
+    order[at], along = order[at][placed], along[placed]
+    before = np.concatenate([[0.0], np.cumsum(weights[order[at]])])
+    # A cut lies before a member that differs from the one before it, within one cell.
+    possible = np.flatnonzero((along[1:] != along[:-1]) & (cell[1:] == cell[:-1])) + 1
+    low, high = np.searchsorted(possible, first, "right"), np.searchsorted(possible, ends)
+    if len(possible) == 0:
+        return np.zeros((len(start), arity - 1), dtype=np.intp), np.zeros((len(start), arity - 1), dtype=bool)
+    targets = before[first][:, None] + np.arange(1, arity) / arity * (before[ends] - before[first])[:, None]
+    above = np.searchsorted(before[possible], targets)
+    top = np.minimum(high, len(possible)) - 1
+    right, left = (np.clip(near, low[:, None], np.maximum(top, low)[:, None]) for near in (above, above - 1))
+    right, left = np.minimum(right, len(possible) - 1), np.minimum(left, len(possible) - 1)
+    nearer = np.abs(before[possible[left]] - targets) <= np.abs(before[possible[right]] - targets)
+    cuts = possible[np.where(nearer, left, right)]
+    edges = np.column_stack([first, cuts, ends])
+    parts = np.diff(before[edges], axis=1)
+    used = np.diff(edges[:, :-1], axis=1) > 0
+    # The same cut twice makes one cut, and a part without members is none.
+    lightest = np.where(np.diff(edges, axis=1) > 0, parts, np.inf).min(axis=1)
+    used &= ((low < high) & (lightest >= least))[:, None]
+    return cuts + (start - first)[:, None], used

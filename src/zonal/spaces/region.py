@@ -1,0 +1,182 @@
+"""What all regions and spaces share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, whole_number
+
+Floats = NDArray[np.float64]
+Node = tuple[int, int]
+
+
+class Viewer(Protocol):
+    """What a region must know of a feedback: where it looks, and with which weights."""
+
+    @property
+    def grid(self) -> Floats | None:
+        """Positions within a region of width 1 centred at 0, or None for all of it."""
+
+    def points(self, center: Floats, widths: Floats) -> Floats:
+        """Return the representative points of a box, shape (n, d)."""
+
+    def weights(self, d: int) -> Floats:
+        """Return their weights, shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of a space, as a value: made by a space, never changed.
+
+    Attributes
+    ----------
+    node : (depth, index) or None
+        Its place in the tree; None for a region outside of it.
+    name : str
+        What a person reads: ``"l 0..11.25 deg, sin_b -0.0625..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``.
+    bounds : array, shape (d, 2)
+        Lower and upper edge on each axis, in native units.
+    center : array, shape (d,)
+        The centre.
+    widths : array, shape (d,)
+        The width on each axis.
+    points, weights : array, shapes (n, d) and (n,)
+        The representative points and their weights, which add up to 1; made when asked for.
+    weight : float
+        How much lies in the region: volume, share of all sequences, or total weight of its members.
+    key : hashable
+        What tells this region from others of the same space.
+    """
+
+    space: Any = field(repr=False)
+    node: Node | None = None
+    feedback: Viewer | None = field(default=None, repr=False)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells this region from others of the same space."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What a person reads."""
+        return str(self.space.describe(self))
+
+    @property
+    def bounds(self) -> Floats:
+        """Lower and upper edge on each axis, shape (d, 2), in native units."""
+        raise NotImplementedError
+
+    @property
+    def center(self) -> Floats:
+        """The centre, shape (d,)."""
+        raise NotImplementedError
+
+    @property
+    def widths(self) -> Floats:
+        """The width on each axis, shape (d,)."""
+        raise NotImplementedError
+
+    @property
+    def weight(self) -> float:
+        """How much lies in the region."""
+        raise NotImplementedError
+
+    @property
+    def points(self) -> Floats:
+        """The representative points, shape (n, d)."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the representative points, shape (n,); they add up to 1."""
+        raise NotImplementedError
+
+    def viewer(self) -> Viewer:
+        """Return the feedback this region is measured with, or complain that there is none."""
+        if self.feedback is None:
+            raise InvalidInput(
+                "this region was made without a feedback, so it has no representative points",
+                self.name,
+                "Take a trial's region, or pass space.region(..., feedback=...).",
+            )
+        return self.feedback
+
+
+class Space(Protocol):
+    """What a search asks of a space."""
+
+    @property
+    def d(self) -> int:
+        """The number of axes, or of features."""
+
+    @property
+    def base(self) -> int:
+        """The usual number of children of a node."""
+
+    def cell(self, node: Node, feedback: Viewer | None = None) -> Region:
+        """Return the region of a node of the tree."""
+
+    def split(self, region: Any) -> tuple[Region, ...]:
+        """Return the children of a cell of the tree, in order."""
+
+    def may_split(self, region: Any) -> bool:
+        """Tell whether a cell has children, none of them under the smallest useful size."""
+
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+
+    def deepest(self) -> int | None:
+        """Return the depth of the deepest cells, None if there is no end."""
+
+    def sides(self) -> Floats:
+        """Return the width of the whole space along each axis, shape (d,)."""
+
+    def reach(self, depth: int, inside: float) -> Floats:
+        """Return how far a cell of a depth reaches along each axis from what is looked at, `inside` widths."""
+
+    def region(self, what: Any, feedback: Viewer | None = None) -> Region:
+        """Return any region of the space, in the tree or not."""
+
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, and not several."""
+
+    def describe(self, region: Any) -> str:
+        """Return the name of a region."""
+
+
+class Immutable:
+    """A space is a value: a copy is the thing itself."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+def cells(space: Space, depth: int, feedback: Viewer | None = None) -> Iterator[Region]:
+    """Yield the regions of a depth in order."""
+    for index in range(space.count(depth)):
+        yield space.cell((depth, index), feedback)
+
+
+def checked_node(node: Any, space: Any, limit: str) -> Node:
+    """Return a node as two numbers, or complain that there is none such; `limit` says how many there are."""
+    try:
+        depth, index = (whole_number(number, "a node's depth and index", 0) for number in node)
+    except (TypeError, ValueError):
+        depth, index = -1, 0
+    if depth < 0 or index >= space.count(depth):
+        raise InvalidInput(f"a node is (depth, index) with index below {limit}", node, "Pass for example (0, 0).")
+    return depth, index
+
+
+def with_feedback(region: Region, feedback: Viewer) -> Region:
+    """Return the same region as seen by another feedback."""
+    return replace(region, feedback=feedback)

@@ -1,0 +1,194 @@
+"""Sequences of symbols, split position by position: pools of DNA, peptides, recipes of discrete steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.product import AxisSpace, Category, ProductRegion, category
+from zonal.spaces.region import Region, Viewer
+
+# IUPAC codes of sets of bases: what a lab writes when it orders a pool.
+IUPAC = {
+    "AG": "R", "CT": "Y", "CG": "S", "AT": "W", "GT": "K", "AC": "M",
+    "CGT": "B", "AGT": "D", "ACT": "H", "ACG": "V", "ACGT": "N",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, init=False)
+class Sequences(AxisSpace):
+    """All sequences of a length over an alphabet; regions are pools that share their first symbols.
+
+    Node (h, i) fixes the first h positions, its A children the next one; with `order`, positions are fixed in that
+    order. A region outside of the tree may hold any set of symbols at each position.
+
+    Parameters
+    ----------
+    alphabet : str or sequence of str
+        From 2 to 52 symbols, in order.
+    length : int
+        Positions of a sequence.
+    order : sequence of int, optional
+        In which order positions (counted from 0) are fixed; from first to last by default.
+    frequencies : array_like of shape (A,) or (length, A), optional
+        How frequent each symbol is in a pool, at every position or position by position; equally by default.
+
+    Examples
+    --------
+    >>> dna = Sequences("ACGT", 8)
+    >>> dna.cell((2, 3)).name, dna.region("ATRNNNNN").weight
+    ('ATNNNNNN', 0.03125)
+    """
+
+    axes: tuple[Category, ...]
+    order: tuple[int, ...]
+    arity: int
+
+    def __init__(
+        self,
+        alphabet: str | Sequence[str],
+        length: int,
+        order: Sequence[int] | None = None,
+        frequencies: ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(alphabet, (str, Sequence)):
+            raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
+        length = whole_number(length, "length", 1)
+        symbols = list(alphabet)
+        rows = _frequencies(frequencies, length, len(symbols))
+        put = object.__setattr__
+        put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
+        put(self, "arity", len(symbols))
+        steps = (
+            list(range(length)) if order is None else [whole_number(j, "a position in order", 0) for j in order]
+        )
+        if sorted(steps) != list(range(length)):
+            raise InvalidInput(
+                f"order must name each position from 0 to {length - 1} once", order, "Leave none out, none twice."
+            )
+        put(self, "order", tuple(steps))
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols, in order."""
+        return self.axes[0].symbols
+
+    @property
+    def length(self) -> int:
+        """Positions of a sequence."""
+        return len(self.axes)
+
+    def axis_at(self, depth: int) -> int | None:
+        """Return the position that is fixed by splitting a cell of a depth."""
+        return self.order[depth] if depth < len(self.order) else None
+
+    def splits(self, axis: int, depth: int) -> int:
+        """Return 1 if a position is fixed at a depth, else 0."""
+        return int(self._turn[axis] < depth)
+
+    def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
+        """Return any pool, in the tree or not.
+
+        Parameters
+        ----------
+        what : str, or sequence with one symbol or list of symbols a position
+            For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
+            some.
+        feedback : feedback, optional
+            How the region is measured; needed for its representative points.
+        """
+        parts = self._parse(what) if isinstance(what, str) else list(what)
+        if len(parts) != self.length:
+            raise InvalidInput(
+                f"a region of these sequences has {self.length} positions", what, f"{len(parts)} were named."
+            )
+        pools = {j: axis.pool([part] if isinstance(part, str) else part) for j, (axis, part) in
+                 enumerate(zip(self.axes, parts, strict=True))}  # fmt: skip
+        return self._between(np.zeros((self.length, 2)), pools, feedback)
+
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, and not several."""
+        return isinstance(what, (Region, str)) or not np.iterable(what)
+
+    def describe(self, region: ProductRegion) -> str:
+        """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
+        codes = []
+        for axis, pool in zip(self.axes, region.offset, strict=True):
+            members = [axis.symbols[s] for s in axis.members(int(pool))]
+            if len(members) == 1:
+                codes.append(members[0])
+            elif self._codes:
+                codes.append(self._codes["".join(sorted(members))])
+            else:
+                codes.append("*" if len(members) == self.arity else f"[{self._joint.join(members)}]")
+        return self._joint.join(codes)
+
+    @cached_property
+    def _turn(self) -> tuple[int, ...]:
+        """When each position is fixed."""
+        return tuple(self.order.index(j) for j in range(self.length))
+
+    @cached_property
+    def _joint(self) -> str:
+        return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
+
+    @cached_property
+    def _codes(self) -> dict[str, str]:
+        """Codes of sets of symbols if this is DNA or RNA, by their sorted members."""
+        if set(self.alphabet) == set("ACGT"):
+            return IUPAC
+        if set(self.alphabet) == set("ACGU"):
+            return {members.replace("T", "U"): code for members, code in IUPAC.items()}
+        return {}
+
+    def _parse(self, text: str) -> list[list[str]]:
+        """Return the symbols at each position."""
+        sets = {code: list(members) for members, code in self._codes.items()}
+        sets |= {"*": list(self.alphabet)} | {symbol: [symbol] for symbol in self.alphabet}
+        parts: list[list[str]] = []
+        pieces = list(text) if self._joint == "" else text.split()
+        opened: list[str] | None = None
+        for piece in pieces:
+            if self._joint == "" and piece == "[" and opened is None and "[" not in self.alphabet:
+                opened = []
+            elif self._joint == "" and piece == "]" and opened is not None:
+                parts.append(opened)
+                opened = None
+            elif piece not in sets:
+                raise InvalidInput(
+                    f"{text!r} has a symbol outside of the alphabet at position {len(parts)}",
+                    piece,
+                    f"Choose from {', '.join(sets)}.",
+                )
+            elif opened is not None:
+                opened += sets[piece]
+            else:
+                parts.append(sets[piece])
+        if opened is not None:
+            raise InvalidInput("a bracket is not closed", text, "Write for example A[CG]T.")
+        return parts
+
+
+def _frequencies(frequencies: ArrayLike | None, length: int, symbols: int) -> list[Any]:
+    """Return the frequencies at each position."""
+    if frequencies is None:
+        return [None] * length
+    try:
+        table = np.array(frequencies, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "frequencies must be numbers", frequencies, "Pass one a symbol, or a row a position."
+        ) from None
+    if table.shape not in ((symbols,), (length, symbols)):
+        raise InvalidInput(
+            f"frequencies must have shape ({symbols},) or ({length}, {symbols})",
+            table.shape,
+            "Pass one number a symbol, or one row a position.",
+        )
+    return list(np.broadcast_to(table, (length, symbols)).tolist())
