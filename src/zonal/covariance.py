@@ -306,7 +306,13 @@ class ProductCovariance:
         self._plain = False  # one term, one axis, no repeats: a footprint's number is its interval's
 
     def add(self, footprints: Footprints) -> Floats:
-        """Enter footprints, which get the next numbers; return their covariances with all entered."""
+        """Enter footprints; return their covariances with all entered."""
+        start = self.size
+        self.enter(footprints)
+        return self.between(slice(start, self.size), slice(0, self.size))
+
+    def enter(self, footprints: Footprints) -> Floats:
+        """Enter footprints, which get the next numbers; return their variances."""
         start, self.size = self.size, self.size + len(footprints)
         capacity = self._numbers.shape[1]
         if self.size > capacity:
@@ -316,7 +322,10 @@ class ProductCovariance:
                 self._numbers[j, start : self.size] = axis.add(footprints.centers[:, j], footprints.widths[:, j])
         only = self._terms[0][0]
         self._plain = len(self._terms) == len(self._numbers) == 1 and only.size == self.size
-        return self.between(slice(start, self.size), slice(0, self.size))
+        if self._plain:
+            return only.gram.diagonal()[start : self.size]
+        new = self._numbers[:, start : self.size]
+        return self._combine(lambda axis, j: axis.gram[new[j], new[j]])
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered; not to be changed."""
@@ -328,6 +337,9 @@ class ProductCovariance:
         """Return the covariance matrix of entered footprints, by number; not to be changed."""
         if self._plain and isinstance(some, slice) and isinstance(others, slice):
             return self._terms[0][0].gram[some, others]
+        if self._plain:
+            gram = self._terms[0][0].gram[some]
+            return gram[:, others] if isinstance(others, slice) else gram.take(others, axis=1)
         return self._combine(
             lambda axis, j: axis.gram[self._numbers[j, some]].take(self._numbers[j, others], axis=1)
         )

@@ -18,12 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
 from zonal.feedback import Feedback
+from zonal.instruments import Instrument, Noise
 from zonal.kernels import RBF
+from zonal.landscapes import Landscape, from_table
 from zonal.spaces import Box, ProductRegion, Region, with_feedback
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
-Noise = float | Callable[[Region], float]
+
+__all__ = ["Landscape", "PerWeight", "RewardFunction", "Simulation", "from_table", "reward_function", "simulate"]
 
 QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
 POOR = 1e-5  # accuracy below which a warning is due
@@ -56,7 +59,7 @@ class PerWeight:
         return self.std / math.sqrt(region.weight)
 
 
-class Simulation:
+class Simulation(Instrument):
     """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
@@ -64,25 +67,10 @@ class Simulation:
             raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
         if not isinstance(feedback, Feedback):
             raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
-        if not callable(noise):
-            noise = standard_deviation(noise, "noise")
+        super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._noise = noise
-        self._rng = rng
         self._known: dict[Hashable, float] = {}
-
-    def __call__(self, region: Region) -> float:
-        """Return a noisy measurement of `region`; repeated calls draw new noise."""
-        return self.average(region) + self._std(region) * float(self._rng.standard_normal())
-
-    def at(self, region: Region, number: int) -> float:
-        """Return the measurement of trial `number`, the same on every worker and in any order."""
-        seed = self._rng.bit_generator.seed_seq
-        assert isinstance(seed, np.random.SeedSequence)
-        own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number))
-        noise = float(np.random.default_rng(own).standard_normal())
-        return self.average(region) + self._std(region) * noise
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
@@ -96,10 +84,6 @@ class Simulation:
                 mean = float(seen.weights @ self._values(seen.points))
             self._known[region.key] = mean
         return self._known[region.key]
-
-    def _std(self, region: Region) -> float:
-        noise = self._noise
-        return standard_deviation(noise(region), "noise") if callable(noise) else noise
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))

@@ -44,6 +44,7 @@ from zonal.trials import Bands, Outcome, Prediction, Recommendation, Result, Tri
 log = logging.getLogger("zonal")
 
 CLEAR = 2.0  # standard deviations
+DEEP = 20  # levels of a tree that a default policy goes all the way down
 TRIED = 200  # points on which a kernel is tried out
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 AnySpace = Box | Product | Sequences | MemberSpace
@@ -113,10 +114,7 @@ class Study:
         if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         if policy is None:
-            h_max = 10
-            while self.space.count(h_max + 1) >= INDEX_LIMIT:
-                h_max -= 1
-            policy = GPOO(h_max=h_max) if isinstance(self.space, Box) else GPOO(SpreadDelta(), h_max=h_max)
+            policy = default_policy(self.space)
         family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
         spec: Any = kernel
         if callable(kernel) and isinstance(self.space, MemberSpace) and not isinstance(kernel, type | Kernel):
@@ -494,6 +492,18 @@ class Study:
         what = region.bounds if isinstance(region, Region) else region
         made: Region = self.space.region(what, self.feedback)
         return made
+
+
+def default_policy(space: AnySpace) -> GPOO:
+    """Return GPOO, for a box as the rules of the game have it, else with a delta that needs no derivative.
+
+    Down to depth 10, or to the smallest regions where those are not much deeper.
+    """
+    deepest = None if isinstance(space, Box) else space.deepest()
+    h_max = deepest if deepest is not None and deepest <= DEEP else 10
+    while space.count(h_max + 1) >= INDEX_LIMIT:
+        h_max -= 1
+    return GPOO(h_max=h_max) if isinstance(space, Box) else GPOO(SpreadDelta(), h_max=h_max)
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

@@ -84,8 +84,8 @@ class SubsetCovariance:
         self._gram = np.zeros((128, 128))
         self.size = 0
 
-    def add(self, footprints: Subsets) -> Floats:
-        """Enter footprints, which get the next numbers; return their covariances with all entered."""
+    def enter(self, footprints: Subsets) -> Floats:
+        """Enter footprints, which get the next numbers; return their variances."""
         start, rows = self.size, self._rows(footprints)
         for members, shares in rows:
             self._enter(members, shares)
@@ -99,7 +99,7 @@ class SubsetCovariance:
             self._gram[new, : self.size] = self._gram[: self.size, new].T
         new = slice(start, self.size)
         self._gram[new, new] = (self._gram[new, new] + self._gram[new, new].T) / 2
-        return self._gram[new, : self.size]
+        return self._gram.diagonal()[new]
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered; not to be changed."""

@@ -134,12 +134,13 @@ class LipschitzDelta:
 
 @dataclass(frozen=True)
 class SpreadDelta:
-    """How far the best of a cell's smallest regions may lie above the cell's average, by a union bound.
+    """How far the best of a cell's smallest regions lies above the cell's average, as far as can be expected.
 
-    ``delta(h) = s(h) sqrt(2 log(2 n(h) h_max / theta))``, with s(h) the prior standard deviation of f about the
-    average of a cell of depth h, and n(h) the number of smallest regions (or members) in it. It needs no
-    derivative, so it serves symbols, members and any kernel. It is bound to a kernel, a space and a feedback
-    when a study is built, and like `LipschitzDelta` it is a heuristic: s(h) is that of typical cells.
+    ``delta(h) = s(h) sqrt(2 log n(h))``, the size of the largest of n(h) normal variables, with s(h) the prior
+    standard deviation of f about the average of a cell of depth h, and n(h) the number of smallest regions (or
+    members) in it. It needs no derivative, so it serves symbols, members and any kernel. It is bound to a
+    kernel, a space and a feedback when a study is built, and like `LipschitzDelta` it is a heuristic: s(h) is
+    that of typical cells.
     """
 
     def __call__(self, depth: int) -> float:
@@ -153,7 +154,7 @@ class SpreadDelta:
     def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
         """Return delta at depths 0 .. h_max + 1."""
         spread, log_members = variation.spread()
-        return _positive(spread * np.sqrt(2 * (log_members + math.log(2 * max(h_max, 1) / theta))))
+        return _positive(spread * np.sqrt(2 * log_members))
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,9 @@ class Overlaps:
     def __call__(self, parameter: float) -> tuple[Floats, Floats]:
         """Return all averages and their derivatives by the log-odds of the correlation."""
         rho = 1 / (1 + math.exp(-parameter))
-        return 1 - (1 - rho) * self._differ, rho * (1 - rho) * self._differ
+        value = (rho - 1) * self._differ
+        value += 1
+        return value, rho * (1 - rho) * self._differ
 
 
 class ProductLines:
@@ -175,14 +177,15 @@ class ProductLines:
         values, slopes = zip(
             *(part(float(at)) for part, at in zip(self._parts, parameters[1:], strict=False)), strict=True
         )
-        variance = math.exp(parameters[0])
-        product = variance * np.prod(values, axis=0)
+        product = math.exp(parameters[0]) * values[0]
+        for value in values[1:]:
+            product *= value
 
         def contract(weight: Floats) -> Floats:
-            gradient = [np.sum(weight * product)]
-            for j, slope in enumerate(slopes):
-                others = [value for k, value in enumerate(values) if k != j]
-                gradient.append(variance * np.sum(weight * slope * np.prod(others, axis=0)))
+            weighted = weight * product
+            gradient = [np.sum(weighted)]
+            for value, slope in zip(values, slopes, strict=True):
+                gradient.append(np.vdot(weighted, np.divide(slope, value, out=slope, where=value > 0)))
             return np.array(gradient)
 
         return product, contract

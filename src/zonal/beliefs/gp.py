@@ -38,8 +38,8 @@ JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 class Covariance(Protocol):
     """Prior covariance of footprints, which are known by number once entered."""
 
-    def add(self, footprints: Any) -> Floats:
-        """Enter footprints, which get the next numbers; return their covariances with all entered."""
+    def enter(self, footprints: Any) -> Floats:
+        """Enter footprints, which get the next numbers; return their variances."""
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered."""
@@ -106,15 +106,15 @@ class GaussianBelief:
     def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
         start, t = self.size, self._rows
-        block = self._covariance.add(footprints)
-        self.size = block.shape[1]
+        variances = self._covariance.enter(footprints)
+        self.size += len(variances)
         if self.size > self._V.shape[1]:
             self._widen(max(self.size, 2 * self._V.shape[1]))
         new = slice(start, self.size)
-        self._prior[new] = self._var[new] = block.diagonal(start)
+        self._prior[new] = self._var[new] = variances
         self._mean[new] = 0.0
         if t:
-            v = self._solve(block.take(self._slots[:t], axis=1).T)
+            v = self._solve(self._covariance.between(new, self._slots[:t]).T)
             self._V[:t, new] = v
             self._mean[new] = self._w[:t] @ v
             self._var[new] -= np.add.reduce(v * v, 0)

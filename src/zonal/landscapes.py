@@ -1,0 +1,333 @@
+"""Tables as oracles: the value of every smallest part of a space is known, so every region's true average is too.
+
+This is what a campaign is rehearsed on before it is paid for. It must not know studies, beliefs or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.errors import InvalidInput, random_generator
+from zonal.instruments import Instrument, Noise
+from zonal.spaces import (
+    Box,
+    Category,
+    Hierarchy,
+    MemberRegion,
+    MemberSpace,
+    Product,
+    ProductRegion,
+    Region,
+    Sequences,
+)
+from zonal.spaces.members import checked_weights
+
+Floats = NDArray[np.float64]
+Direction = Literal["maximize", "minimize"]
+
+MOST_VALUES = 100_000_000
+TIE = 1e-12  # of the largest value
+
+
+class Best(NamedTuple):
+    """The best region there is, and its true average."""
+
+    region: Region
+    average: float
+
+
+class TableInstrument(Instrument):
+    """An instrument that measures a landscape. Made by `Landscape.simulate`."""
+
+    def __init__(self, landscape: Landscape, noise: Noise, rng: np.random.Generator) -> None:
+        super().__init__(noise, rng)
+        self._landscape = landscape
+
+    def average(self, region: Region) -> float:
+        """Return the true average over `region`."""
+        return self._landscape.average(region)
+
+
+class Landscape:
+    """A space with a known value everywhere. Made by `from_table`."""
+
+    def __init__(self, space: Any, averages: _Members | _Grid, direction: Direction) -> None:
+        self.space = space
+        self.direction = direction
+        self._averages = averages
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._best: dict[int, Best] = {}
+
+    def average(self, region: Region) -> float:
+        """Return the true average over a region."""
+        return self._averages.of(region)
+
+    def simulate(self, noise: Noise = 0.0, rng: int | np.random.Generator | None = None) -> TableInstrument:
+        """Return an instrument that measures averages with noise.
+
+        Parameters
+        ----------
+        noise : float or callable
+            Standard deviation of one measurement, or a function of the region.
+        rng : int or Generator, optional
+            Where the noise comes from.
+        """
+        return TableInstrument(self, noise, random_generator(rng))
+
+    def best(self, depth: int | None = None) -> Best:
+        """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
+        if depth is None:
+            return self._best_of_smallest()
+        if depth not in self._best:
+            if not 0 < self.space.count(depth) <= MOST_VALUES:
+                raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
+            index, average = self._averages.best(depth, self._sign)
+            self._best[depth] = Best(self.space.cell((depth, index)), average)
+        return self._best[depth]
+
+    def regret(self, region: Region) -> float:
+        """Return by how much a region's average falls short of that of the best smallest region."""
+        return self._sign * (self.best().average - self.average(region))
+
+    def _best_of_smallest(self) -> Best:
+        deepest = self.space.deepest()
+        if deepest is None:
+            raise InvalidInput(
+                "without a smallest region there is no best one",
+                self.space,
+                "Pass a depth, or a space with smallest=.",
+            )
+        # Where the tree is ragged the smallest regions lie at several depths.
+        uniform = not isinstance(self.space, MemberSpace)
+        depths = [deepest] if uniform else range(deepest + 1)
+        found = [self.best(depth) for depth in depths]
+        return max(found, key=lambda best: self._sign * best.average)
+
+
+def from_table(
+    space: Box | Product | Sequences | MemberSpace,
+    values: ArrayLike | Mapping[str, float],
+    weights: ArrayLike | None = None,
+    direction: Direction = "maximize",
+) -> Landscape:
+    """Return the landscape of a table: a value for every smallest part of a space.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        Where the values are.
+    values : array_like, or mapping of name to value
+        For `Points` and `Hierarchy` one a member, in the order in which they were given, or by name of the
+        leaf; for `Sequences` one a sequence, in the order of the alphabet, or by sequence; for `Box` and
+        `Product` an array with one dimension an axis: equal pixels along a continuous axis, symbols along the
+        others.
+    weights : array_like, optional
+        How much each value counts; by default the weights of the members and the frequencies of the symbols.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are best.
+
+    Examples
+    --------
+    >>> from zonal import Sequences
+    >>> dna = from_table(Sequences("AC", 2), {"AA": 0.0, "AC": 1.0, "CA": 2.0, "CC": 5.0})
+    >>> dna.best().region.name, dna.average(dna.space.region("C*"))
+    ('CC', 3.5)
+    """
+    if direction not in ("maximize", "minimize"):
+        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    averages = (
+        _Members(space, values, weights) if isinstance(space, MemberSpace) else _Grid(space, values, weights)
+    )
+    return Landscape(space, averages, direction)
+
+
+class _Members:
+    """Averages over sets of members."""
+
+    def __init__(self, space: MemberSpace, values: Any, weights: Any) -> None:
+        if isinstance(values, Mapping):
+            if not isinstance(space, Hierarchy):
+                raise InvalidInput(
+                    "values by name are for a hierarchy", space, "Pass one value a point, in order."
+                )
+            leaves = [path[-1] for path in space.paths]
+            missing = [leaf for leaf in leaves if leaf not in values]
+            if missing:
+                raise InvalidInput("values must name every leaf", missing[0], "Add it.")
+            listed = np.empty(space.size)
+            listed[space.rows] = [values[leaf] for leaf in leaves]
+            values = listed
+        self._space = space
+        self._values = _numbers(values, (space.size,))[space.rows]
+        self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
+        self._sum = np.concatenate([[0.0], np.cumsum(self._values * self._weights)])
+        self._total = np.concatenate([[0.0], np.cumsum(self._weights)])
+
+    def of(self, region: Region) -> float:
+        """Return the average over a region."""
+        if not isinstance(region, MemberRegion) or region.space != self._space:
+            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+        at = region.positions
+        return float(np.average(self._values[at], weights=self._weights[at]))
+
+    def best(self, depth: int, sign: float) -> tuple[int, float]:
+        """Return index and average of the best region of a depth."""
+        level = self._space.level(depth)
+        total = self._total[level.stop] - self._total[level.start]
+        averages = (self._sum[level.stop] - self._sum[level.start]) / total
+        index = _first_of_best(sign * averages)
+        return index, self.of(self._space.cell((depth, index)))
+
+
+class _Grid:
+    """Averages over products: equal pixels along continuous axes, symbols along the others."""
+
+    def __init__(self, space: Any, values: Any, weights: Any) -> None:
+        self._space = space
+        shape: tuple[int | None, ...] = tuple(
+            len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes
+        )
+        if isinstance(space, Sequences):
+            values, weights = (
+                _by_sequence(space, values),
+                None if weights is None else _by_sequence(space, weights),
+            )
+        self._values = _numbers(values, shape)
+        self._weights = None if weights is None else _numbers(weights, self._values.shape)
+        if self._weights is not None and not (self._weights > 0).all():
+            raise InvalidInput("weights must be positive", float(self._weights.min()), "Leave none at 0.")
+
+    def of(self, region: Region) -> float:
+        """Return the average over a region."""
+        if not isinstance(region, ProductRegion) or region.space != self._space:
+            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+        overlaps, inside = [], []
+        for j, pixels in enumerate(self._values.shape):
+            overlap = self._overlap(j, region.offset[j], region.sizes[j], pixels)
+            where = np.flatnonzero(overlap)
+            inside.append(slice(int(where[0]), int(where[-1]) + 1))
+            overlaps.append(overlap[inside[-1]])
+        return float(self._contract(tuple(inside), overlaps))
+
+    def best(self, depth: int, sign: float) -> tuple[int, float]:
+        """Return index and average of the best region of a depth, all of them at once."""
+        space, shape = self._space, self._values.shape
+        matrices = []
+        for j, axis in enumerate(space.axes):
+            splits = space.splits(j, depth)
+            if isinstance(axis, Category):
+                pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
+                matrices.append(np.array([axis.frequencies(pool) for pool in pools]))
+            else:
+                parts, whole = space.arity**splits, axis.high - axis.low
+                centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
+                matrices.append(np.array([self._overlap(j, c, whole / parts, shape[j]) for c in centers]))
+        averages = self._contract((slice(None),) * len(shape), matrices)
+        nodes = self._indices(depth, averages.shape)
+        by_node = np.empty(averages.size)
+        by_node[nodes] = averages.ravel()
+        index = _first_of_best(sign * by_node)
+        return index, float(by_node[index])
+
+    def _indices(self, depth: int, parts: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return the index within the depth of every combination of parts, the last axis fastest."""
+        space = self._space
+        left = [np.asarray(part).ravel() for part in np.indices(parts)]
+        index, scale = np.zeros(math.prod(parts), dtype=np.intp), 1
+        for level in reversed(range(depth)):  # the last split wrote the last digit
+            axis, children = space.axis_at(level), space.children_at(level)
+            left[axis], digit = np.divmod(left[axis], children)
+            index += digit * scale
+            scale *= children
+        return index
+
+    def _overlap(self, j: int, offset: float, size: float, pixels: int) -> Floats:
+        """Return the share of each pixel, or symbol, in one part of an axis."""
+        axis = self._space.axes[j]
+        if isinstance(axis, Category):
+            return np.asarray(axis.frequencies(int(offset)))
+        pixel = (axis.high - axis.low) / pixels
+        low, high = (offset - size / 2) / pixel, (offset + size / 2) / pixel
+        edges = np.arange(pixels + 1)
+        share = np.clip(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0, None)
+        share[share < 1e-9 * max(high - low, 1e-300)] = 0.0  # rounding at an edge
+        if share.sum() == 0:  # a point
+            share[min(int(low), pixels - 1)] = 1.0
+        return np.asarray(share / share.sum())
+
+    def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
+        """Return weighted averages along every axis."""
+        values = self._values[inside]
+        if self._weights is None:
+            return _along(values, overlaps)
+        weights = self._weights[inside]
+        return np.asarray(_along(values * weights, overlaps) / _along(weights, overlaps))
+
+
+def _along(values: Floats, overlaps: list[Floats]) -> Floats:
+    for j in reversed(range(len(overlaps))):
+        values = np.tensordot(overlaps[j], values, axes=(-1, j))
+        if overlaps[j].ndim == 2:
+            values = np.moveaxis(values, 0, j)
+    return np.asarray(values)
+
+
+def _first_of_best(values: Floats) -> int:
+    slack = TIE * float(np.abs(values).max())
+    return int(np.flatnonzero(values >= values.max() - slack)[0])
+
+
+def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
+    """Return values as an array with as many entries as the space has parts."""
+    try:
+        table = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("values must be numbers", type(values).__name__, "Pass an array.") from None
+    fits = table.ndim == len(shape) and all(
+        want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
+        raise InvalidInput(f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
+    if not np.isfinite(table).all():
+        where = tuple(int(place) for place in np.argwhere(~np.isfinite(table))[0])
+        raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Mend it.")
+    return table
+
+
+def _by_sequence(space: Sequences, values: Any) -> Floats:
+    """Return values as an array with one dimension a position."""
+    shape = (space.arity,) * space.length
+    if space.arity**space.length > MOST_VALUES:
+        raise InvalidInput(
+            f"a table of all {space.arity}^{space.length} sequences is too long",
+            space.length,
+            "Use fewer positions.",
+        )
+    if not isinstance(values, Mapping):
+        table = np.asarray(values)
+        return table.reshape(shape) if table.shape == (space.arity**space.length,) else table
+    number = {symbol: s for s, symbol in enumerate(space.alphabet)}
+    table = np.full(shape, np.nan)
+    for row, (sequence, value) in enumerate(values.items()):
+        try:
+            place = tuple(number[symbol] for symbol in sequence)
+        except KeyError as error:
+            raise InvalidInput(
+                f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
+                error.args[0],
+                "Mend it.",
+            ) from None
+        if len(place) != space.length:
+            raise InvalidInput(f"sequence in row {row} must have {space.length} symbols", sequence, "Mend it.")
+        table[place] = value
+    if len(values) < table.size:
+        place = np.argwhere(np.isnan(table))[0]
+        missing = "".join(space.alphabet[s] for s in place)
+        raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
+    return table
