@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -47,14 +47,73 @@ def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and draw what was found."""
     from zonal.demo import demonstrate
 
-    if out.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise click.BadParameter(f"{out} does not end in .png, .pdf or .svg.", param_hint="--out")
-    if not out.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {out.parent}; make it first.", param_hint="--out")
+    _check_picture(out)
     finished = demonstrate(budget, rng)
     click.echo(finished.report())
     finished.draw(out)
     click.echo(f"picture               {out.resolve()}")
+
+
+_PICTURES = (".png", ".pdf", ".svg")
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return column names from a list with commas."""
+    names = tuple(name.strip() for name in (value or "").split(",") if value)
+    if "" in names:
+        raise click.BadParameter(f"{value!r} has an empty name between commas.")
+    return names
+
+
+@main.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--value", required=True, help="Column of the values whose average counts.")
+@click.option("--coords", callback=_columns, help="Columns of coordinates or features, with commas between.")
+@click.option(
+    "--levels", callback=_columns, help="Columns of nested areas, the coarsest first, with commas between."
+)
+@click.option("--sequence", help="Column of sequences: all there are of one length.")
+@click.option("--weight", help="Column of weights, such as persons  [default: 1 each]")
+@click.option(
+    "--noise", required=True, type=click.FloatRange(min=0), help="Standard deviation of one measurement."
+)
+@click.option("--budget", required=True, type=click.IntRange(min=1), help="Measurements of one campaign.")
+@click.option(
+    "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
+)
+@click.option("--smallest", type=click.FloatRange(min=0, min_open=True), help="Least weight of a region.")
+@click.option("--minimize", is_flag=True, help="Look for the lowest average.")
+@click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything.")
+@click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]")
+@click.option(
+    "--out",
+    default="zonal-rehearsal.png",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the picture (PNG, PDF or SVG, by its ending).",
+)
+def rehearse(table: Path, out: Path, **options: Any) -> None:
+    """Play a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
+
+    Every row is a smallest part: a place (--coords), an area (--levels, with --coords for where it is) or a
+    sequence (--sequence). Zonal and three ways to do without it spend the same budget on noisy averages
+    computed from the table.
+    """
+    from zonal.rehearsing import report
+
+    _check_picture(out)
+    try:
+        for line in report(table, out, **options):
+            click.echo(line)
+    except KeyboardInterrupt:
+        raise click.ClickException("interrupted; nothing was written.") from None
+
+
+def _check_picture(out: Path) -> None:
+    if out.suffix.lower() not in _PICTURES:
+        raise click.BadParameter(f"{out} does not end in .png, .pdf or .svg.", param_hint="--out")
+    if not out.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {out.parent}; make it first.", param_hint="--out")
 
 
 @main.group()

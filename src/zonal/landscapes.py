@@ -112,7 +112,7 @@ class Landscape:
 def from_table(
     space: Box | Product | Sequences | MemberSpace,
     values: ArrayLike | Mapping[str, float],
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     direction: Direction = "maximize",
 ) -> Landscape:
     """Return the landscape of a table: a value for every smallest part of a space.

@@ -441,7 +441,10 @@ def frame_of(space: Any, feedback: Feedback) -> Frame:
 def opening_level(counts: Sequence[int], budget: int) -> int:
     """Return the depth of the opening sweep: as many cells as two fifths of the budget allow, 64 at most."""
     most = min(max(2 * budget // 5, 2), MOST_OPENING_CELLS)
-    return max(depth for depth, count in enumerate(counts) if 0 < count <= most)
+    level = 0
+    while level + 1 < len(counts) and 0 < counts[level + 1] <= most:
+        level += 1
+    return level
 
 
 def spread_out(tree: Tree, counts: Sequence[int], base: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Prior covariance of averages over sets of members: the matrix ``A K A'`` of equation 4, kept without K.
 
-Each footprint is a sparse row of A over the members met so far. New footprints bring their members, the kernel is
-evaluated between those and all members met, a block at a time, and only averages are kept.
+Each footprint is a sparse row of A over the members met so far. The kernel is evaluated between members a block at
+a time, and only averages are kept.
 
 Up to `EXACT` members all of it is exact. In larger spaces a region is seen through some of its members: those of
 `WHOLE` members spread evenly over the whole space that lie within it, and at least `FEW` of its own. The average
@@ -12,7 +12,7 @@ semi-definite.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,9 @@ Ints = NDArray[np.intp]
 EXACT = 4096  # members of a space, up to which nothing is left out
 WHOLE = 2048  # members that stand for a larger space
 FEW = 32  # members that stand for a small region of it
-BLOCK = 1 << 16  # kernel values at once: more would not fit the processor's cache
-GROUP = 1 << 22  # averages at once
+BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
+DENSE = 8  # footprints, up to which their rows of A are multiplied densely
+SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
 
 
 class Representatives:
@@ -60,7 +61,9 @@ class Representatives:
 class SubsetCovariance:
     """Prior covariance of averages over sets of members.
 
-    Footprints are entered once and then known by their number, in order of entry.
+    Footprints are entered once and then known by their number, in order of entry. Of those that are asked for
+    by number the covariance with every member met is kept, so that covariances with any other footprint are
+    averages of it: a search asks for the regions it has measured, which are few.
 
     Parameters
     ----------
@@ -81,41 +84,43 @@ class SubsetCovariance:
         self._ends = np.zeros(129, dtype=np.intp)
         self._indices = np.zeros(1024, dtype=np.intp)
         self._shares = np.zeros(1024)
-        self._gram = np.zeros((128, 128))
+        self._averaging: csr_array | None = None
+        # K A' for footprints asked for, a row each, up to a number of columns.
+        self._kept: dict[int, int] = {}
+        self._embedded = np.zeros((64, 256))
+        self._done = 0
         self.size = 0
 
     def enter(self, footprints: Subsets) -> Floats:
         """Enter footprints, which get the next numbers; return their variances."""
-        start, rows = self.size, self._rows(footprints)
-        for members, shares in rows:
-            self._enter(members, shares)
-        if self.size > len(self._gram):
-            self._gram = np.pad(self._gram, (0, max(self.size, 2 * len(self._gram)) - len(self._gram)))
-        averaging = self._averaging()
-        step = max(1, GROUP // max(self._columns, 1))
-        for low in range(start, self.size, step):
-            new = slice(low, min(low + step, self.size))
-            self._gram[: self.size, new] = averaging @ self._embed(rows[low - start : new.stop - start])
-            self._gram[new, : self.size] = self._gram[: self.size, new].T
-        new = slice(start, self.size)
-        self._gram[new, new] = (self._gram[new, new] + self._gram[new, new].T) / 2
-        return self._gram.diagonal()[new]
+        rows = self._rows(footprints)
+        self._enter(rows)
+        return self._variances(rows)
 
     def row(self, one: int) -> Floats:
-        """Return the covariance of one footprint with all that are entered; not to be changed."""
-        return self._gram[one, : self.size]
+        """Return the covariance of one footprint with all that are entered."""
+        return np.asarray(self._A() @ self._embed([one])[0])
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
-        if isinstance(others, slice):
-            others = np.arange(*others.indices(self.size))
-        return self._gram[some].take(others, axis=1)
+        some, others = (
+            np.arange(*numbers.indices(self.size)) if isinstance(numbers, slice) else numbers
+            for numbers in (some, others)
+        )
+        if len(some) < len(others):
+            return np.ascontiguousarray(self.between(others, some).T)
+        return np.asarray(self._A()[some] @ self._embed(others.tolist()).T)
 
     def outside(self, some: Ints, footprints: Subsets) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
         rows = self._rows(footprints)
-        cross = self._averaging()[some] @ self._embed(rows) if len(some) else np.zeros((0, len(rows)))
-        return cross, np.array([self._variance(members, shares) for members, shares in rows])
+        members, averaging = _sparse(rows)
+        cross = np.zeros((len(some), len(rows)))
+        if len(some):
+            known, own = _sparse([self._row(int(number)) for number in some])
+            for part, block in self._blocks(known, members):
+                cross += own[:, part] @ (averaging @ block.T).T
+        return cross, self._variances(rows)
 
     def among(self, footprints: Subsets) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
@@ -132,45 +137,71 @@ class SubsetCovariance:
             for members, shares in zip(footprints.members, footprints.shares, strict=True)
         ]
 
-    def _enter(self, members: Ints, shares: Floats) -> None:
-        """Add a row to A, and columns for members not met before."""
-        fresh = members[self._column[members] < 0]
+    def _row(self, number: int) -> tuple[Ints, Floats]:
+        """Return members and shares of an entered footprint."""
+        inside = slice(int(self._ends[number]), int(self._ends[number + 1]))
+        return self._met[self._indices[inside]], self._shares[inside]
+
+    def _enter(self, rows: list[tuple[Ints, Floats]]) -> None:
+        """Add rows to A, and columns for members not met before."""
+        members = np.concatenate([own for own, _ in rows])
+        fresh = np.unique(members[self._column[members] < 0])
         columns, self._columns = self._columns, self._columns + len(fresh)
-        if self._columns > len(self._met):
-            self._met = np.pad(self._met, (0, max(self._columns, 2 * len(self._met)) - len(self._met)))
+        self._met = _roomy(self._met, self._columns)
         self._met[columns : self._columns] = fresh
         self._column[fresh] = np.arange(columns, self._columns)
-        start = int(self._ends[self.size])
-        stop = start + len(members)
-        if stop > len(self._indices):
-            more = max(stop, 2 * len(self._indices)) - len(self._indices)
-            self._indices, self._shares = np.pad(self._indices, (0, more)), np.pad(self._shares, (0, more))
-        self._indices[start:stop] = self._column[members]
-        self._shares[start:stop] = shares
-        self.size += 1
-        if self.size + 1 > len(self._ends):
-            self._ends = np.pad(self._ends, (0, len(self._ends)))
-        self._ends[self.size] = stop
+        start, size = int(self._ends[self.size]), self.size
+        ends = start + np.cumsum([len(own) for own, _ in rows])
+        inside = slice(start, int(ends[-1]))
+        self._indices, self._shares = _roomy(self._indices, inside.stop), _roomy(self._shares, inside.stop)
+        self._indices[inside] = self._column[members]
+        self._shares[inside] = np.concatenate([own for _, own in rows])
+        self.size += len(rows)
+        self._ends = _roomy(self._ends, self.size + 1)
+        self._ends[size + 1 : self.size + 1] = ends
+        self._averaging = None
 
-    def _averaging(self) -> csr_array:
+    def _A(self) -> csr_array:
         """Return A: a row a footprint, a column a member met."""
-        from scipy.sparse import csr_array
+        if self._averaging is None:
+            from scipy.sparse import csr_array
 
-        stop = int(self._ends[self.size])
-        return csr_array(
-            (self._shares[:stop], self._indices[:stop], self._ends[: self.size + 1]),
-            shape=(self.size, self._columns),
-        )
+            stop = int(self._ends[self.size])
+            self._averaging = csr_array(
+                (self._shares[:stop], self._indices[:stop], self._ends[: self.size + 1]),
+                shape=(self.size, self._columns),
+            )
+        return self._averaging
 
-    def _embed(self, rows: list[tuple[Ints, Floats]]) -> Floats:
-        """Return the covariance of every member met with the averages of some footprints."""
-        members, averaging = _sparse(rows)
-        met = self._met[: self._columns]
-        covariance = np.empty((len(met), len(rows)))
-        dense = averaging.toarray().T.copy() if len(rows) <= 8 else None
-        for part, block in self._blocks(met, members):
-            covariance[part] = block @ dense if dense is not None else (averaging @ block.T).T
-        return covariance
+    def _embed(self, numbers: list[int]) -> Floats:
+        """Return the covariance of some entered footprints with every member met, a row each."""
+        if self._done < self._columns and self._kept:  # members met since
+            self._widen()
+            self._fill(list(self._kept), slice(0, len(self._kept)), slice(self._done, self._columns))
+        self._done = self._columns
+        fresh = [number for number in dict.fromkeys(numbers) if number not in self._kept]
+        if fresh:
+            first = len(self._kept)
+            self._kept |= {number: first + place for place, number in enumerate(fresh)}
+            self._widen()
+            self._fill(fresh, slice(first, len(self._kept)), slice(0, self._columns))
+        return self._embedded[[self._kept[number] for number in numbers], : self._columns]
+
+    def _widen(self) -> None:
+        """Make room for more footprints and columns."""
+        rows, columns = self._embedded.shape
+        more_rows = max(len(self._kept), 2 * rows) - rows if len(self._kept) > rows else 0
+        more_columns = max(self._columns, 2 * columns) - columns if self._columns > columns else 0
+        if more_rows or more_columns:
+            self._embedded = np.pad(self._embedded, ((0, more_rows), (0, more_columns)))
+
+    def _fill(self, numbers: list[int], places: slice, columns: slice) -> None:
+        """Compute covariances of entered footprints with some of the members met."""
+        members, averaging = _sparse([self._row(number) for number in numbers])
+        dense = averaging.toarray() if len(numbers) <= DENSE else averaging
+        target = self._embedded[places, columns]
+        for part, block in self._blocks(self._met[columns], members):
+            target[:, part] = dense @ block.T
 
     def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
         """Yield the kernel between members, some rows at a time."""
@@ -180,8 +211,45 @@ class SubsetCovariance:
             part = slice(low, min(low + step, len(some)))
             yield part, self._kernel(self._features[some[part]], y)
 
+    def _variances(self, rows: list[tuple[Ints, Floats]]) -> Floats:
+        """Return the variance of each footprint, small ones several at a time."""
+        variances = np.empty(len(rows))
+        batch: list[int] = []
+        held = 0
+        for number, (members, shares) in enumerate(rows):
+            if len(members) > SMALL:
+                variances[number] = self._variance(members, shares)
+                continue
+            if held + len(members) > TOGETHER:
+                variances[batch] = self._small_variances([rows[other] for other in batch])
+                batch, held = [], 0
+            batch.append(number)
+            held += len(members)
+        if batch:
+            variances[batch] = self._small_variances([rows[other] for other in batch])
+        return variances
+
+    def _small_variances(self, rows: list[tuple[Ints, Floats]]) -> Floats:
+        x = self._features[np.concatenate([own for own, _ in rows])]
+        shares = np.concatenate([own for _, own in rows])
+        starts = np.cumsum([0, *(len(own) for own, _ in rows[:-1])])
+        weighted = shares[:, None] * self._kernel(x, x) * shares
+        return np.add.reduceat(np.add.reduceat(weighted, starts, 0), starts, 1).diagonal()
+
     def _variance(self, members: Ints, shares: Floats) -> float:
-        return float(sum(shares[part] @ (block @ shares) for part, block in self._blocks(members, members)))
+        """Return the variance of one footprint, from one half of a symmetric matrix."""
+        x, step, total = self._features[members], max(1, BLOCK // len(members)), 0.0
+        for low in range(0, len(members), step):
+            part = slice(low, low + step)
+            twice = 2 * shares[low:]
+            twice[:step] = shares[part]
+            total += float(shares[part] @ (self._kernel(x[part], x[low:]) @ twice))
+        return total
+
+
+def _roomy(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return an array with room for as many entries, doubled if it has to grow."""
+    return array if size <= len(array) else np.pad(array, (0, max(size, 2 * len(array)) - len(array)))
 
 
 def _sparse(rows: list[tuple[Ints, Floats]]) -> tuple[Ints, csr_array]:

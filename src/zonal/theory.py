@@ -154,7 +154,8 @@ class SpreadDelta:
     def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
         """Return delta at depths 0 .. h_max + 1."""
         spread, log_members = variation.spread()
-        return _positive(spread * np.sqrt(2 * log_members))
+        delta = spread * np.sqrt(2 * log_members)
+        return _positive(np.maximum.accumulate(delta[::-1])[::-1])  # no less than further down
 
 
 @dataclass(frozen=True)

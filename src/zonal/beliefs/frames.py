@@ -20,13 +20,13 @@ from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
 from zonal.interval_means import Profile, Stretch
 from zonal.kernels import Categorical, Kernel, Matern, Mixed, ProductKernel
 from zonal.spaces import Category, Interval, MemberSpace
-from zonal.subset_covariance import Representatives, SubsetCovariance
+from zonal.subset_covariance import BLOCK, Representatives, SubsetCovariance
 
 Floats = NDArray[np.float64]
 Family = type[ProductKernel] | type[Categorical]
 Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times each derivative of the covariance
 
-TO_LEARN_FROM = {"exact": 320, "whole": 192, "few": 3}  # members that stand for regions while learning
+TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
 
 
 class Lines(Protocol):
@@ -233,28 +233,18 @@ class SubsetLines:
 
     def __init__(self, averaging: Floats, features: Floats, profile: Profile | None) -> None:
         self._averaging = averaging
+        self._features = features
         self._profile = profile
-        gaps = [column[:, None] - column for column in features.T]
-        self._gaps = gaps if profile is not None else [(gap != 0).astype(float) for gap in gaps]
+        size = len(features)
+        self._kernel = np.empty((size, size))
+        self._relative = np.empty((features.shape[1], size, size))  # derivatives of log K, by parameter
 
     def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
         """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
-        kernel = np.full(self._gaps[0].shape, math.exp(parameters[0]))
-        relative: list[Floats] = []  # derivative of the logarithm of the kernel, by parameter
-        for gap, at in zip(self._gaps, parameters[1:].tolist(), strict=False):
-            if self._profile is None:
-                rho = 1 / (1 + math.exp(-at))
-                kernel *= 1 - (1 - rho) * gap
-                relative.append((1 - rho) * gap)
-            else:
-                scaled = gap * math.exp(-at)
-                polynomial, power = self._profile.factor(scaled)
-                np.negative(power, out=power)
-                kernel *= np.exp(power, out=power)
-                if polynomial is not None:
-                    kernel *= polynomial
-                relative.append(self._profile.elasticity(scaled))
-        averaging = self._averaging
+        step = max(1, BLOCK // len(self._features))
+        for low in range(0, len(self._features), step):
+            self._compute(parameters, slice(low, low + step))
+        averaging, kernel, relative = self._averaging, self._kernel, self._relative
         covariance = averaging @ kernel @ averaging.T
 
         def contract(weight: Floats) -> Floats:
@@ -263,3 +253,24 @@ class SubsetLines:
             return np.array([np.sum(spread), *(np.vdot(spread, own) for own in relative)])
 
         return (covariance + covariance.T) / 2, contract
+
+    def _compute(self, parameters: Floats, part: slice) -> None:
+        """Fill in some rows of the kernel and of its derivatives."""
+        kernel = self._kernel[part]
+        kernel[:] = math.exp(parameters[0])
+        for j, at in enumerate(parameters[1 : 1 + self._features.shape[1]].tolist()):
+            column = self._features[:, j]
+            gap = column[part, None] - column
+            if self._profile is None:
+                rho = 1 / (1 + math.exp(-at))
+                differ = gap != 0
+                kernel *= np.where(differ, rho, 1.0)
+                self._relative[j, part] = (1 - rho) * differ
+                continue
+            gap *= math.exp(-at)
+            polynomial, power = self._profile.factor(gap)
+            np.negative(power, out=power)
+            kernel *= np.exp(power, out=power)
+            if polynomial is not None:
+                kernel *= polynomial
+            self._relative[j, part] = self._profile.elasticity(gap)

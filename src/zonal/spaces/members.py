@@ -39,8 +39,8 @@ NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
 class MemberRegion(Region):
     """A set of members.
 
-    ``bounds`` are the least and the largest of each feature, ``center`` is the weighted mean of the features, and
-    ``members`` are row numbers as the user gave them.
+    ``bounds`` are the least and the largest of each feature, ``center`` is the weighted mean of the features (of
+    codes, NaN where they differ), and ``members`` are row numbers as the user gave them.
     """
 
     start: int = 0
@@ -74,7 +74,10 @@ class MemberRegion(Region):
     def center(self) -> Floats:
         """The weighted mean of the features, shape (d,)."""
         at = self.positions
-        return np.asarray(np.average(self.space.features[at], axis=0, weights=self.space.weights[at]))
+        inside = self.space.features[at]
+        if self.space.symbolic:
+            return np.where((inside == inside[0]).all(axis=0), inside[0], np.nan)
+        return np.asarray(np.average(inside, axis=0, weights=self.space.weights[at]))
 
     @property
     def widths(self) -> Floats:
@@ -110,6 +113,8 @@ class MemberRegion(Region):
             weights = self.space.weights[self.positions]
             return self.positions, weights / weights.sum()
         if len(grid) == 1:
+            if self.space.symbolic:
+                return self.positions[:1], np.ones(1)
             far = (self.space.features[self.positions] - self.center) / self.space.sides()
             return self.positions[[int(np.argmin((far**2).sum(axis=1)))]], np.ones(1)
         return spread_evenly(self.positions, self.space.weights[self.positions], len(grid))

@@ -38,6 +38,8 @@ class Sequences(AxisSpace):
         In which order positions (counted from 0) are fixed; from first to last by default.
     frequencies : array_like of shape (A,) or (length, A), optional
         How frequent each symbol is in a pool, at every position or position by position; equally by default.
+    smallest : int
+        The fewest sequences of a pool worth ordering: a pool is not split if a child would have fewer.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Sequences(AxisSpace):
     axes: tuple[Category, ...]
     order: tuple[int, ...]
     arity: int
+    smallest: int
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Sequences(AxisSpace):
         length: int,
         order: Sequence[int] | None = None,
         frequencies: ArrayLike | None = None,
+        smallest: int = 1,
     ) -> None:
         if not isinstance(alphabet, (str, Sequence)):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
@@ -73,6 +77,9 @@ class Sequences(AxisSpace):
                 f"order must name each position from 0 to {length - 1} once", order, "Leave none out, none twice."
             )
         put(self, "order", tuple(steps))
+        put(self, "smallest", whole_number(smallest, "smallest", 1))
+        if self.smallest > self.arity**length:
+            raise InvalidInput("smallest is more than all sequences", smallest, f"There are {self.arity**length}.")
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -86,7 +93,8 @@ class Sequences(AxisSpace):
 
     def axis_at(self, depth: int) -> int | None:
         """Return the position that is fixed by splitting a cell of a depth."""
-        return self.order[depth] if depth < len(self.order) else None
+        fits = depth < self.length and self.arity ** (self.length - depth - 1) >= self.smallest
+        return self.order[depth] if fits else None
 
     def splits(self, axis: int, depth: int) -> int:
         """Return 1 if a position is fixed at a depth, else 0."""

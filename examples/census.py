@@ -1,0 +1,72 @@
+"""Find the oldest area of a country: by its official hierarchy, and by bisecting longitude and latitude.
+
+    python examples/census.py --table census_au_sa2.csv --runs 30 --out census.png
+
+The office answers for areas, with noise; areas under 500 persons are left out. Kernel and noise are learned.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import zonal as zn
+from zonal.plots import column_width, plot_map, plot_regrets
+from zonal.problems import Landscape, from_table
+from zonal.rehearsal import everybody, rehearse
+from zonal.tables import read_table
+
+TABLE = Path(__file__).parents[2] / "shared" / "data" / "census_au_sa2.csv"
+LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")
+LEAST, NOISE = 500, 0.5  # persons, years
+
+
+def landscapes(path: Path) -> dict[str, Landscape]:
+    """Return the country by its official hierarchy, and by halving the population along longitude and latitude."""
+    table = read_table(path)
+    persons = table.numbers("persons")
+    kept = np.flatnonzero(persons >= LEAST)
+    places = np.stack([table.numbers("lon")[kept], table.numbers("lat")[kept]], axis=1)
+    levels = {name: np.array(table.texts(name))[kept].tolist() for name in LEVELS}
+    official = zn.Hierarchy.from_table(levels, places, persons[kept], LEAST, ("lon", "lat"))
+    halves = zn.Points({"lon": places[:, 0], "lat": places[:, 1]}, persons[kept], smallest=LEAST)
+    ages = table.numbers("mean_age")[kept]
+    return {"official areas": from_table(official, ages), "bisection": from_table(halves, ages)}
+
+
+def best_way_down(landscape: Landscape) -> zn.Region:
+    """Return where the greedy way ends without any noise: into the oldest part each time."""
+    region = landscape.space.cell((0, 0))
+    while landscape.space.may_split(region):
+        region = max(landscape.space.split(region), key=landscape.average)
+    return region
+
+
+def main(table: Path, runs: int, out: str) -> None:
+    """Compare Zonal with three ways to do without it, and draw one campaign on each tree."""
+    with column_width():
+        figure, axes = plt.subplots(2, 2, figsize=(11, 8), width_ratios=[1.5, 1], layout="constrained")
+        for (country, regrets), (name, landscape) in zip(axes, landscapes(table).items(), strict=True):
+            space, best, greedy = landscape.space, landscape.best(), best_way_down(landscape)
+            budget = round(0.05 * space.size)
+            players = everybody(space, value_name="mean age", value_unit="years")
+            rehearsal = rehearse(landscape, budget, NOISE, runs, players)
+            print(f"{name}: {budget} questions about {space.size} areas, {runs} runs")
+            print(f"oldest area: {best.average:.2f} years, {best.region.name}")
+            print(f"greedy way without noise: {landscape.average(greedy):.2f} years, {greedy.name}")
+            print(f"{rehearsal.table()}\n")
+            rng = np.random.default_rng(0)
+            study = players["Zonal, UCB"].study(landscape, landscape.simulate(NOISE, rng), budget, rng)
+            plot_map(study, country).set(xlim=(112, 155), ylim=(-44.5, -9.5))
+            country.set_title(f"Zonal, UCB by {name}: areas asked for (rings), area found (star)")
+            plot_regrets(rehearsal, regrets).set_title(f"{budget} questions, {runs} runs")
+        figure.savefig(out, dpi=130)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--out", default="census.png")
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,76 @@
+"""A rehearsal from a file to a report and a picture: what ``zonal rehearse`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zonal.errors import InvalidInput
+from zonal.plots import column_width, plot_map, plot_regions, plot_regrets
+from zonal.rehearsal import Rehearsal, Zonal, everybody, landscape_of, len_of_cut, rehearse
+from zonal.study import Study
+from zonal.tables import read_table
+
+
+def report(
+    table: Path,
+    out: Path,
+    *,
+    value: str,
+    noise: float,
+    budget: int,
+    runs: int,
+    rng: int,
+    jobs: int | None,
+    minimize: bool,
+    **columns: Any,
+) -> Iterator[str]:
+    """Rehearse a campaign on a table, write the picture and yield the lines of a report."""
+    landscape = landscape_of(read_table(table), value, direction="minimize" if minimize else "maximize", **columns)
+    space = landscape.space
+    number = len_of_cut(space, space.deepest())
+    players = everybody(space, value_name=value)
+    if budget >= number:
+        raise InvalidInput(
+            f"the budget covers all {number} smallest regions",
+            budget,
+            "Measure each of them instead of searching.",
+        )
+    best = landscape.best()
+    yield f"{table}: {number} smallest regions, a budget of {budget} ({budget / number:.1%}), noise {noise:g}"
+    yield f"best there is         {best.average:.6g}  {best.region.name}"
+    rehearsal = rehearse(landscape, budget, noise, runs, players, rng, jobs)
+    for name in players:
+        if name.startswith("Zonal"):
+            found = rehearsal.campaigns[name].regions[0]
+            yield f"{name + ' found':20}  {landscape.average(found):.6g}  {found.name}"
+    yield ""
+    yield from f"regret over {runs} runs\n{rehearsal.table()}".splitlines()
+    seeds = np.random.SeedSequence([rng, 0]).spawn(2)
+    winner = min((name for name in players if name.startswith("Zonal")), key=lambda n: rehearsal.campaigns[n].mean)
+    player = players[winner]
+    assert isinstance(player, Zonal)
+    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]))
+    study = player.study(landscape, instrument, budget, np.random.default_rng(seeds[1]))
+    draw(rehearsal, study, winner, out)
+    yield f"picture               {out.resolve()}"
+
+
+def draw(rehearsal: Rehearsal, study: Study, player: str, out: Path) -> None:
+    """Write a picture of one campaign and of the regrets of all."""
+    import matplotlib.pyplot as plt
+
+    with column_width():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=[1.5, 1], layout="constrained")
+        try:
+            plot_map(study, left)
+        except InvalidInput:  # no two coordinates
+            plot_regions(study, left)
+        left.set_title(f"one campaign of {player}: measured (rings or dots) and found (green)")
+        plot_regrets(rehearsal, right)
+        right.set_title(f"{rehearsal.budget} measurements, all runs")
+        figure.savefig(out, dpi=150)
+        plt.close(figure)
