@@ -189,6 +189,7 @@ KINDS: dict[str, Kind] = {
     "sequences in order": Kind(
         zn.Sequences("XYZ", 3, order=[2, 0, 1], frequencies=[[1, 2, 3], [1, 1, 1], [5, 1, 1]])
     ),
+    "sequences with a smallest": Kind(zn.Sequences("AB", 4, smallest=4)),
     "sequences of words": Kind(zn.Sequences(["Ala", "Gly"], 4, frequencies=[1, 3])),
     "mixed": Kind(
         zn.Product(
@@ -321,7 +322,8 @@ def sequences(draw: st.DrawFn) -> Kind:
     share = st.floats(0.01, 10)
     row = st.lists(share, min_size=len(alphabet), max_size=len(alphabet))
     frequencies = draw(st.none() | row | st.lists(row, min_size=length, max_size=length))
-    return Kind(zn.Sequences(alphabet, length, order, frequencies))
+    smallest = draw(st.integers(1, len(alphabet) ** length))
+    return Kind(zn.Sequences(alphabet, length, order, frequencies, smallest))
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 import pickle
 from typing import Any
 
@@ -116,6 +117,16 @@ def test_no_interval_is_narrower_than_smallest(kind: Kind) -> None:
         for axis, width in zip(kind.space.axes, cell.widths, strict=True):
             least = getattr(axis, "smallest", None)
             assert least is None or width >= least * (1 - 1e-6)
+
+
+@drawn
+@given(kind=kinds.sequences())
+def test_no_pool_has_fewer_sequences_than_smallest(kind: Kind) -> None:
+    space = kind.space
+    for cell in kinds.cells(space):
+        number = math.prod(len(named) for named in cell.symbols)
+        assert number >= space.smallest
+        assert space.may_split(cell) == (number > 1 and number / space.arity >= space.smallest)
 
 
 @drawn
