@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench arena reproduction clean
+.PHONY: help demo test lint bench arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12]"
@@ -18,8 +18,8 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test arena reproduction: export OPENBLAS_NUM_THREADS := 1
-test: export MPLBACKEND := Agg
+test arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
 	@$(BIN)/python -m pytest -n 2
@@ -32,6 +32,9 @@ lint: $(READY) ## check style, format, types and the direction of imports
 
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
+
+applications: $(READY) ## rerun the three applications, 30 runs each, and renew their pages and pictures
+	@$(BIN)/python docs/make_applications.py
 
 arena: $(READY) ## compare a search that is given the model with one that learns it, 100 runs each
 	@$(BIN)/python benchmarks/arena.py

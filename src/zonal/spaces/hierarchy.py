@@ -33,9 +33,9 @@ class Hierarchy(MemberSpace):
     Parameters
     ----------
     tree : mapping or sequence
-        Nested mappings of name to subtree, with lists of names (or None) at the ends:
-        ``{"NSW": {"Sydney": ["2000", "2001"]}}``. Names of siblings differ. See `from_table` and `from_parents`
-        for other forms.
+        Nested mappings of name to subtree, or lists of subtrees (named by their number), with lists of names at
+        the ends, None standing for a leaf: ``{"NSW": {"Sydney": ["2000", "2001"]}}``. Names of siblings differ.
+        See `from_table` and `from_parents` for other forms.
     features : mapping of leaf to numbers, or array_like of shape (n, d), optional
         Where the leaves are, in the order of the tree or by name. Without features, leaves are the more alike the
         more of their ancestors they share.
@@ -233,18 +233,25 @@ def _paths(tree: Any) -> list[tuple[str, ...]]:
         where = JOINT.join(above) or WHOLE
         if isinstance(subtree, (str, bytes)) or not isinstance(subtree, (Mapping, Iterable)):
             raise InvalidInput(
-                f"below {where} there must be a mapping, a list of names or None", subtree, "Pass [name, ...]."
+                f"below {where} there must be a mapping, a list of names or None",
+                subtree,
+                "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents.",
             )
-        pairs = (
-            list(subtree.items()) if isinstance(subtree, Mapping) else [_named(item, where) for item in subtree]
-        )
+        if isinstance(subtree, Mapping):
+            pairs = list(subtree.items())
+        else:
+            pairs = [pair for place, item in enumerate(subtree) for pair in _named(item, place)]
         if not pairs:
             raise InvalidInput(f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
         seen: set[str] = set()
         for name, below in pairs:
             label = str(name)
             if label in seen:
-                raise InvalidInput(f"two regions within {where} have the same name", label, "Rename one.")
+                raise InvalidInput(
+                    f"two regions within {where} have the same name",
+                    label,
+                    "Rename one. For a table with one column a level use Hierarchy.from_table.",
+                )
             seen.add(label)
             if below is None:
                 paths.append((*above, label))
@@ -255,13 +262,15 @@ def _paths(tree: Any) -> list[tuple[str, ...]]:
     return paths
 
 
-def _named(item: Any, where: str) -> tuple[str, Any]:
-    """Return name and subtree of one entry of a list: a leaf, or a pair."""
-    if isinstance(item, tuple) and len(item) == 2:
-        return str(item[0]), item[1]
-    if isinstance(item, (Mapping, list, tuple, set)):
-        raise InvalidInput(f"a list within {where} holds names of leaves", item, "Use a mapping for subtrees.")
-    return str(item), None
+def _named(item: Any, place: int) -> list[tuple[str, Any]]:
+    """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or a list without a name."""
+    if isinstance(item, Mapping):
+        return [(str(name), below) for name, below in item.items()]
+    if isinstance(item, tuple) and len(item) == 2 and (item[1] is None or isinstance(item[1], (Mapping, list))):
+        return [(str(item[0]), item[1])]
+    if isinstance(item, (list, tuple)):
+        return [(str(place), item)]
+    return [(str(item), None)]
 
 
 def _check_nested(columns: dict[str, list[str]]) -> None:
