@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +76,8 @@ class Simulation(Instrument):
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
         if region.key not in self._known:
             seen = with_feedback(region, self._feedback)
-            if self._feedback.grid is None and isinstance(region, ProductRegion):
+            exact = self._feedback.grid is None and isinstance(region, ProductRegion)
+            if exact and len(region.space.categories) < region.space.d:
                 mean = _mean(self._values, region)
             elif isinstance(region.space, Box):
                 mean = float(self._values(seen.points).mean())
@@ -131,7 +132,7 @@ def simulate(
     return Simulation(f, feedback, noise, random_generator(rng))
 
 
-def _mean(f: Callable[[Floats], Floats], region: ProductRegion) -> float:
+def _mean(f: Callable[[Floats], Floats], region: Any) -> float:
     """Return the mean of f over a region, symbol by symbol, by finer and finer Gauss rules until two agree.
 
     Axes of width 0 are held fixed.
@@ -151,7 +152,7 @@ def _mean(f: Callable[[Floats], Floats], region: ProductRegion) -> float:
     return total
 
 
-def _mean_of_box(f: Callable[[Floats], Floats], low: Floats, region: ProductRegion) -> float:
+def _mean_of_box(f: Callable[[Floats], Floats], low: Floats, region: Region) -> float:
     """Return the mean of f over the continuous axes of a region, from a lower corner on."""
     widths = region.widths
     widths[[j for j, _ in region.space.categories]] = 0.0

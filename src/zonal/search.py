@@ -316,7 +316,7 @@ class Search:
                 base=space.base,
                 budget=self._budget,
                 h_max=h_max,
-                variation=Variation(reach, None if kernel is None else kernel.slopes(self._frame.symbols), spread),
+                variation=Variation(reach, None if kernel is None else self._frame.slopes(kernel), spread),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
             )

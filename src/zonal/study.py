@@ -442,6 +442,12 @@ class Study:
         PointResult
             The point, with posterior mean and standard deviation of f there.
         """
+        if not isinstance(self.space, Box):
+            raise InvalidInput(
+                "points are refined within a box",
+                self.space,
+                "Members and sequences are regions themselves: extend the study, or raise the policy's h_max.",
+            )
         region = self.recommend().region
         if points is None:
             points = region.points if self.feedback.grid is not None else _spread(region)

@@ -18,7 +18,7 @@ from zonal.covariance import Averages, ProductCovariance, frequencies
 from zonal.errors import InvalidInput
 from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
 from zonal.interval_means import Profile, Stretch
-from zonal.kernels import Categorical, Kernel, Matern, Mixed, ProductKernel
+from zonal.kernels import Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
 from zonal.spaces import Category, Interval, MemberSpace
 from zonal.subset_covariance import BLOCK, Representatives, SubsetCovariance
 
@@ -44,6 +44,9 @@ class Frame(Protocol):
 
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel, with nothing entered yet."""
+
+    def slopes(self, kernel: Kernel) -> Floats | None:
+        """Return how much f changes along each axis, None where that is not known; complain if they do not fit."""
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn, or complain that it does not fit the space."""
@@ -101,6 +104,10 @@ class ProductFrame:
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel, with nothing entered yet."""
         return ProductCovariance(kernel, self._feedback, self._axes)
+
+    def slopes(self, kernel: Kernel) -> Floats | None:
+        """Return how much f changes along each axis, None where it has no derivative."""
+        return kernel.slopes(self.symbols)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn for continuous axes; symbols are always `Categorical`."""
@@ -203,6 +210,15 @@ class SubsetFrame:
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel, with nothing entered yet."""
         return SubsetCovariance(kernel, self._space)
+
+    def slopes(self, kernel: Kernel) -> Floats | None:
+        """Return how much f changes along each feature, None for kernels that know no distance."""
+        distances = not isinstance(kernel, Categorical | Custom)
+        if distances and self._space.symbolic:
+            raise InvalidInput(
+                "a hierarchy without features has no distances", kernel, "Pass features, or use zn.Categorical."
+            )
+        return kernel.slopes(self.symbols) if distances or self._space.symbolic else None
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""

@@ -35,7 +35,7 @@ class Level:
 NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemberRegion(Region):
     """A set of members.
 

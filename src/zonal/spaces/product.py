@@ -80,7 +80,7 @@ class Category:
 Axis = Interval | Category
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProductRegion(Region):
     """A product over axes.
 
@@ -191,6 +191,15 @@ class AxisSpace(Immutable):
 
     axes: tuple[Axis, ...]
     arity: int
+
+    def __repr__(self) -> str:
+        """Return the axes, and what else is not the usual."""
+        shown = {
+            axis.name: (axis.low, axis.high) if isinstance(axis, Interval) else list(axis.symbols)
+            for axis in self.axes
+        }
+        least = {axis.name: axis.smallest for axis in self.axes if isinstance(axis, Interval) and axis.smallest}
+        return f"{type(self).__name__}({shown}, arity={self.arity}{f', smallest={least}' if least else ''})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -453,7 +462,7 @@ class AxisSpace(Immutable):
         )
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Box(AxisSpace):
     """A box in d dimensions, in native units, split into K equal parts along its axes by turns.
 
@@ -515,7 +524,7 @@ class Box(AxisSpace):
         return int(self.arity**depth)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Product(AxisSpace):
     """Continuous axes and axes of symbols, mixed.
 

@@ -29,7 +29,7 @@ class Viewer(Protocol):
         """Return their weights, shape (n,)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Region:
     """A part of a space, as a value: made by a space, never changed.
 
@@ -96,6 +96,10 @@ class Region:
     def weights(self) -> Floats:
         """The weights of the representative points, shape (n,); they add up to 1."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Return what a person wants to know first."""
+        return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
 
     def viewer(self) -> Viewer:
         """Return the feedback this region is measured with, or complain that there is none."""

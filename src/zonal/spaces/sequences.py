@@ -21,7 +21,7 @@ IUPAC = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Sequences(AxisSpace):
     """All sequences of a length over an alphabet; regions are pools that share their first symbols.
 
@@ -80,6 +80,13 @@ class Sequences(AxisSpace):
         put(self, "smallest", whole_number(smallest, "smallest", 1))
         if self.smallest > self.arity**length:
             raise InvalidInput("smallest is more than all sequences", smallest, f"There are {self.arity**length}.")
+
+    def __repr__(self) -> str:
+        """Return alphabet and length, and what else is not the usual."""
+        order = "" if self.order == tuple(range(self.length)) else f", order={self.order}"
+        least = "" if self.smallest == 1 else f", smallest={self.smallest}"
+        alphabet = "".join(self.alphabet) if not self._joint else list(self.alphabet)
+        return f"Sequences({alphabet!r}, {self.length}{order}{least})"
 
     @property
     def alphabet(self) -> tuple[str, ...]:
