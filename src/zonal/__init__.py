@@ -1,6 +1,6 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
-from zonal import theory
+from zonal import data, problems, theory
 from zonal.errors import (
     BudgetSpent,
     Exhausted,
@@ -64,7 +64,9 @@ __all__ = [
     "TrialRecord",
     "UniformGrid",
     "ZonalError",
+    "data",
     "maximize",
+    "problems",
     "reward_function",
     "simulate",
     "theory",

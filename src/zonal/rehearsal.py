@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.blas import libraries
 from zonal.errors import InvalidInput, whole_number
 from zonal.instruments import Instrument, Noise
 from zonal.landscapes import Direction, Landscape, from_table
@@ -30,6 +26,7 @@ from zonal.spaces import Hierarchy, MemberSpace, Points, Region, Sequences
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.theory import SpreadDelta
+from zonal.workers import worker_pool
 
 Floats = NDArray[np.float64]
 
@@ -243,12 +240,8 @@ def rehearse(
     if jobs == 1:
         regions = [play(landscape, players[name], run) for name, run in tasks]
     else:
-        with ProcessPoolExecutor(jobs, get_context("spawn"), _settle, (landscape, dict(players))) as pool:
-            try:
-                answers = list(pool.map(partial(_play_here, play=play), tasks))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
+            answers = list(pool.map(partial(_play_here, play=play), tasks))
         regions = [landscape.space.cell(node) for node in answers]
     campaigns = {}
     for name in players:
@@ -267,9 +260,6 @@ _here: list[Any] = []  # of a worker: the landscape and the players, sent once
 
 
 def _settle(landscape: Landscape, players: dict[str, Player]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    for _, put in libraries():
-        put(1)
     _here[:] = [landscape, players]
 
 

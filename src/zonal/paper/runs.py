@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from zonal import __version__
+from zonal.workers import worker_pool
 
 Answer = dict[str, Any]
 
@@ -113,44 +110,16 @@ def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
         for task in tasks:
             yield task.name, task.function(**task.values)
         return
-    # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
-        with _ctrl_c_ignored():
-            for _ in range(jobs):
-                pool.submit(int)  # anything: each submission starts a worker, up to their number
+    with worker_pool(jobs) as pool:
         under_way: dict[Future[Answer], Task] = {}
         waiting = iter(tasks)
-        try:
-            while True:
-                for task in waiting:
-                    under_way[pool.submit(task.function, **task.values)] = task
-                    if len(under_way) >= 4 * jobs:
-                        break
-                if not under_way:
-                    return
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield under_way.pop(future).name, future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-@contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes started meanwhile ignore it for good and leave it to their parent."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _one_thread() -> None:
-    """Keep a worker to one core."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
+        while True:
+            for task in waiting:
+                under_way[pool.submit(task.function, **task.values)] = task
+                if len(under_way) >= 4 * jobs:
+                    break
+            if not under_way:
+                return
+            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield under_way.pop(future).name, future.result()

@@ -1,0 +1,61 @@
+"""Processes that do the same kind of work again and again, one core each, and leave Ctrl-C to their parent."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from zonal.blas import libraries
+
+
+@contextmanager
+def worker_pool(
+    jobs: int, settle: Callable[..., None] | None = None, *arguments: Any
+) -> Iterator[ProcessPoolExecutor]:
+    """Start processes; on any error, Ctrl-C among them, what has not begun is dropped.
+
+    Parameters
+    ----------
+    jobs : int
+        How many.
+    settle : callable, optional
+        Called first thing in every process, with the arguments.
+    *arguments
+        Sent to every process once.
+    """
+    # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (settle, arguments)) as pool:
+        with _ctrl_c_ignored():
+            for _ in range(jobs):
+                pool.submit(int)  # anything: each submission starts a worker, up to their number
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; processes started meanwhile ignore it for good and leave it to their parent."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _begin(settle: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    """Keep a worker to one core, and settle it."""
+    for _, put in libraries():
+        put(1)
+    if settle is not None:
+        settle(*arguments)
