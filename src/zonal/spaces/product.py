@@ -7,77 +7,22 @@ part it is), so that neighbours share their edges to the last bit at any depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
+from zonal.errors import InvalidInput, finite_number, whole_number
+from zonal.spaces.axes import ROUNDING, Axis, Category, Interval, has_symbols, intervals, listed_axes, symbols_of
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
 
 Edges = tuple[tuple[float, float], ...]
 T = TypeVar("T")
 
-ROUNDING = 1e-9  # of a width: differences below it are rounding, not intent
-MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
 MOST_POINTS = 10_000_000  # that anyone will really want listed
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A continuous axis."""
-
-    name: str
-    low: float
-    high: float
-    unit: str = ""
-    smallest: float | None = None
-
-
-@dataclass(frozen=True)
-class Category:
-    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit a symbol."""
-
-    name: str
-    symbols: tuple[str, ...]
-    shares: tuple[float, ...]
-
-    @property
-    def whole(self) -> int:
-        """The set of all symbols."""
-        return (1 << len(self.symbols)) - 1
-
-    def share(self, pool: int) -> float:
-        """Return the share of a set of symbols in the whole."""
-        return 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
-
-    def members(self, pool: int) -> list[int]:
-        """Return the numbers of the symbols of a set."""
-        return [s for s in range(len(self.symbols)) if pool >> s & 1]
-
-    def frequencies(self, pool: int) -> Floats:
-        """Return the frequency of every symbol within a set, shape (symbols,); they add up to 1."""
-        inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
-        return np.asarray(inside / inside.sum())
-
-    def pool(self, symbols: Iterable[str]) -> int:
-        """Return a set of symbols as a number."""
-        pool = 0
-        for symbol in symbols:
-            if symbol not in self.symbols:
-                raise InvalidInput(
-                    f"axis {self.name} has no such symbol", symbol, f"Choose from {', '.join(self.symbols)}."
-                )
-            pool |= 1 << self.symbols.index(symbol)
-        if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", list(symbols), "Name at least one.")
-        return pool
-
-
-Axis = Interval | Category
 
 
 @dataclass(frozen=True, repr=False)
@@ -495,8 +440,8 @@ class Box(AxisSpace):
         smallest: float | Sequence[float] | Mapping[str, float] | None = None,
         units: Sequence[str] | Mapping[str, str] | None = None,
     ) -> None:
-        named = _listed(bounds)
-        object.__setattr__(self, "axes", _intervals(named, smallest, units))
+        named = listed_axes(bounds)
+        object.__setattr__(self, "axes", intervals(named, smallest, units))
         object.__setattr__(self, "arity", whole_number(arity, "arity", 2))
 
     @cached_property
@@ -563,9 +508,9 @@ class Product(AxisSpace):
             raise InvalidInput(
                 "axes must be a mapping of name to axis", axes, "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
             )
-        symbols = {str(name): _category(str(name), axis) for name, axis in axes.items() if _has_symbols(axis)}
+        symbols = {str(name): symbols_of(str(name), axis) for name, axis in axes.items() if has_symbols(axis)}
         numeric = [(str(name), axis) for name, axis in axes.items() if str(name) not in symbols]
-        lines = {axis.name: axis for axis in _intervals(numeric, smallest, units)} if numeric else {}
+        lines = {axis.name: axis for axis in intervals(numeric, smallest, units)} if numeric else {}
         put = object.__setattr__
         put(self, "axes", tuple(symbols.get(str(name)) or lines[str(name)] for name in axes))
         put(self, "arity", whole_number(arity, "arity", 2))
@@ -593,113 +538,3 @@ class Product(AxisSpace):
             if widest is not None:
                 done[widest] += 1
         return self._recipe[depth]
-
-
-def _listed(bounds: Any) -> list[tuple[str, Any]]:
-    """Return names and pairs of a box's axes."""
-    listed: list[Any] = []
-    if isinstance(bounds, Mapping):
-        listed = [(str(name), pair) for name, pair in bounds.items()]
-    elif isinstance(bounds, Iterable) and getattr(bounds, "ndim", 1) > 0:
-        pairs = list(bounds)
-        listed = [("x" if len(pairs) == 1 else f"x{j}", pair) for j, pair in enumerate(pairs)]
-    if not listed:
-        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis.")
-    return listed
-
-
-def _intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any) -> tuple[Interval, ...]:
-    """Return checked continuous axes."""
-    names = tuple(name for name, _ in listed)
-    pairs = [_pair(name, pair) for name, pair in listed]
-    shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
-    least: list[float | None] = [None] * len(names)
-    if smallest is not None:
-        for j, width in enumerate(_per_axis(smallest, "smallest", None, names)):
-            least[j] = width = positive_number(width, f"smallest on axis {names[j]}")
-            low, high = pairs[j]
-            if width * (1 - ROUNDING) > high - low:
-                raise InvalidInput(
-                    f"smallest on axis {names[j]} is wider than the axis ({high - low:g})",
-                    width,
-                    "Pass a width within the axis.",
-                )
-    return tuple(
-        Interval(name, *pair, unit, width)
-        for name, pair, unit, width in zip(names, pairs, shown, least, strict=True)
-    )
-
-
-def _pair(name: str, pair: Any) -> tuple[float, float]:
-    """Return the checked bounds of a continuous axis."""
-    try:
-        low, high = pair
-    except (TypeError, ValueError):
-        raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, "Pass for example (0, 1).") from None
-    fix = "Pass two finite numbers, the lower one first."
-    low, high = (finite_number(edge, f"a bound of axis {name}", fix) for edge in (low, high))
-    if not low < high or not math.isfinite(high - low):
-        raise InvalidInput(f"the bounds of axis {name} must increase", (low, high), fix)
-    return low, high
-
-
-def _has_symbols(axis: Any) -> bool:
-    """Tell an axis of symbols from a continuous one."""
-    if isinstance(axis, (str, Mapping)):
-        return True
-    return isinstance(axis, Iterable) and any(isinstance(symbol, str) for symbol in axis)
-
-
-def _category(name: str, axis: Any) -> Category:
-    """Return a checked axis of symbols."""
-    listed = list(axis)
-    frequencies = list(axis.values()) if isinstance(axis, Mapping) else None
-    return category(name, listed, frequencies)
-
-
-def category(name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Category:
-    """Return a checked axis of symbols, equally frequent unless said otherwise."""
-    wrong = [symbol for symbol in symbols if not isinstance(symbol, str) or not symbol]
-    if wrong:
-        raise InvalidInput(f"axis {name} has a symbol that is not text", wrong[0], "Pass symbols as text.")
-    if not 2 <= len(symbols) <= MOST_SYMBOLS:
-        raise InvalidInput(
-            f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
-            len(symbols),
-            "For more kinds of things use Hierarchy or Points.",
-        )
-    twice = [symbol for j, symbol in enumerate(symbols) if symbol in symbols[:j]]
-    if twice:
-        raise InvalidInput(f"axis {name} has a symbol twice", twice[0], "Name each symbol once.")
-    if frequencies is None:
-        return Category(name, tuple(symbols), (1 / len(symbols),) * len(symbols))
-    if len(frequencies) != len(symbols):
-        raise InvalidInput(
-            f"axis {name} needs a frequency for each of {len(symbols)} symbols", list(frequencies), "Pass as many."
-        )
-    shares = [
-        positive_number(share, f"the frequency of {symbol} on axis {name}")
-        for symbol, share in zip(symbols, frequencies, strict=True)
-    ]
-    return Category(name, tuple(symbols), tuple(share / sum(shares) for share in shares))
-
-
-def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return one value an axis from a mapping, a sequence or a single value."""
-    d = len(names)
-    if values is None:
-        return [default] * d
-    if isinstance(values, Mapping):
-        unknown = set(values) - set(names)
-        if unknown:
-            raise InvalidInput(f"{what} names an axis that is not there", sorted(unknown)[0], f"Axes: {names}.")
-        if default is None and len(values) < d:
-            missing = [name for name in names if name not in values]
-            raise InvalidInput(f"{what} must name every axis", values, f"Add {missing[0]!r}.")
-        return [values.get(name, default) for name in names]
-    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        return [values] * d
-    listed = list(values)
-    if len(listed) != d:
-        raise InvalidInput(f"{what} must be one value, or one for each of {d} axes", values, "Pass as many.")
-    return listed

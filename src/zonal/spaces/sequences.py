@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, whole_number
-from zonal.spaces.product import AxisSpace, Category, ProductRegion, category
+from zonal.spaces.axes import Category, category
+from zonal.spaces.product import AxisSpace, ProductRegion
 from zonal.spaces.region import Region, Viewer
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
