@@ -1,0 +1,57 @@
+"""The applications run from end to end, print their tables and draw their pictures."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CENSUS = ROOT.parent / "shared" / "data" / "census_au_sa2.csv"
+PLAYERS = ["Zonal, UCB", "Zonal, GPOO", "one level", "greedy descent", "random"]
+WITHOUT_CENSUS = pytest.mark.skipif(not CENSUS.exists(), reason="the census table is not here")
+
+
+@pytest.mark.parametrize("name", ["radio_telescope", "census", "dna"])
+def test_an_example_fits_on_two_screens(name: str) -> None:
+    assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) < 80
+
+
+@pytest.mark.parametrize(
+    ("name", "titles"),
+    [
+        ("radio_telescope", ["box: 205 pointings for 4096 patches", "HEALPix: 38 pointings for 768 patches"]),
+        pytest.param(
+            "census",
+            ["official areas: 108 questions about 2167 areas", "bisection: 108 questions about 2167 areas"],
+            marks=WITHOUT_CENSUS,
+        ),
+        ("dna", ["205 measurements for 4096 pools of 16"]),
+    ],
+)
+def test_an_example_prints_the_regret_of_every_player_and_draws_a_picture(
+    tmp_path: Path, name: str, titles: list[str]
+) -> None:
+    out = tmp_path / "picture.png"
+    script = ROOT / "examples" / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", str(script), "--runs", "2", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^(.+?)  +(\S+)  +\S+  +[0-2] of 2 runs$", done.stdout, re.MULTILINE)
+    assert [player for player, _ in rows] == PLAYERS * len(titles)
+    assert all(float(regret) >= 0 for _, regret in rows)
+    for title in titles:
+        assert f"{title}, 2 runs" in done.stdout
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert out.stat().st_size > 20_000
+    assert [path.name for path in tmp_path.iterdir()] == ["picture.png"]
