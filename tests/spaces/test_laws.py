@@ -192,6 +192,30 @@ def test_points_are_split_where_they_spread_widest_relative_to_the_whole() -> No
     assert [child.members.tolist() for child in weighed.split(weighed.cell((0, 0)))] == [[0], [1, 2, 3]]
 
 
+def test_lists_without_names_are_known_by_their_number() -> None:
+    space = zn.Hierarchy([["x", "y"], {"b": ["z", "w"]}, ("c", ["v"]), "u"])
+    assert [cell.name for cell in space.split(space.cell((0, 0)))] == ["0", "b", "c", "u"]
+    assert [space.cell((2, i)).name for i in range(5)] == ["0 > x", "0 > y", "b > z", "b > w", "c > v"]
+    assert space.region("b").members.tolist() == [2, 3]
+
+
+def test_a_table_and_links_give_the_same_tree_as_nested_mappings() -> None:
+    nested = zn.Hierarchy({"b": {"q": ["3", "1"]}, "a": {"p": ["2"], "r": ["4"]}}, weights=[3, 1, 2, 4])
+    table = zn.Hierarchy.from_table(
+        [["b", "a", "b", "a"], ["q", "p", "q", "r"], ["3", "2", "1", "4"]], weights=[3, 2, 1, 4]
+    )
+    parents = {"3": "q", "2": "p", "1": "q", "4": "r", "q": "b", "p": "a", "r": "a", "b": None, "a": None}
+    links = zn.Hierarchy.from_parents(parents, weights={"1": 1, "2": 2, "3": 3, "4": 4})
+    for other in (table, links):
+        assert other.paths == nested.paths
+        assert other.weights.tolist() == nested.weights.tolist()
+        for cell in kinds.cells(nested):
+            assert other.cell(cell.node).name == cell.name
+            assert other.cell(cell.node).weight == cell.weight
+        assert other.region("a").members.tolist() == [1, 3]  # rows as they were given
+    assert nested.region("a").members.tolist() == [2, 3]
+
+
 # Regions.
 
 
