@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ import zonal as zn
 from zonal.beliefs.fit import Unknowns, fit
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Ledger
+from zonal.landscapes import from_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import oracle
@@ -28,6 +30,7 @@ KERNEL = zn.RBF(variance=0.1, lengthscale=0.05)
 DELTA = zn.GeometricDelta(14, 0.5)
 F1 = zn.reward_function("f1")
 NOISE = 0.1
+LONG = "search_seconds(20_000, zn.Box([(0, 1)]), zn.Average(10), zn.GPOO(speed.DELTA))"
 
 
 def search_seconds(
@@ -40,8 +43,13 @@ def search_seconds(
     """Return the time spent in ask and tell."""
     measure = zn.simulate(F1 if space.d == 1 else bump, feedback if space.d == 1 else zn.Center(), NOISE, rng=0)
     study = zn.Study(space, budget=budget, kernel=kernel, noise=NOISE, feedback=feedback, policy=policy)
+    return rounds_seconds(study, measure)
+
+
+def rounds_seconds(study: zn.Study, measure: Callable[[zn.Region], float]) -> float:
+    """Return the time spent in ask and tell until the budget of a study is spent."""
     seconds = 0.0
-    for _ in range(budget):
+    for _ in range(study.budget):
         start = perf_counter()
         trial = study.ask()
         seconds += perf_counter() - start
@@ -128,20 +136,42 @@ def fit_seconds() -> float:
     return perf_counter() - start
 
 
-def megabytes_of(budget: int) -> float:
-    """Return the peak memory of a process that runs one long search."""
+def quarters_seconds(space: zn.Box | zn.Sequences, kernel: Any, feedback: zn.Average | zn.Mean) -> float:
+    """Return the time of 200 rounds that all split a region into four, the same function being measured."""
+    line = zn.Box([(0, 1)], arity=4)
+    measure = zn.simulate(F1, zn.Average(10), NOISE, rng=0)
+    policy = zn.GPOO(lambda h: 1e3 * 0.999**h, h_max=7)
+    study = zn.Study(space, budget=200, kernel=kernel, noise=NOISE, mean=0.0, feedback=feedback, policy=policy)
+    seconds = rounds_seconds(study, lambda region: measure(line.cell(region.node or (0, 0))))
+    if len(study.tree) != 801:
+        raise RuntimeError(f"the tree has {len(study.tree)} nodes, not 801: the comparison is not fair")
+    return seconds
+
+
+def members_seconds(**given: Any) -> tuple[float, float]:
+    """Return the times of building a space of 100,000 points in five dimensions, and of 200 rounds on it."""
+    X = np.random.default_rng(0).uniform(size=(100_000, 5))
+    start = perf_counter()
+    space = zn.Points(X)
+    building = perf_counter() - start
+    measure = from_table(space, bump(X)).simulate(NOISE, 0)
+    return building, rounds_seconds(zn.Study(space, budget=200, **given), measure)
+
+
+def megabytes_of(call: str) -> float:
+    """Return the peak memory of a process that makes one call of this module."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import speed, zonal as zn\n"
-        "print(speed.search_seconds(int(sys.argv[2]), zn.Box([(0, 1)]), zn.Average(10), zn.GPOO(speed.DELTA)))\n"
+        f"speed.{call}\n"
         "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(Path(__file__).parent), str(budget)],
+        [sys.executable, "-c", code, str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         check=True,
     )
-    return float(done.stdout.split()[1])
+    return float(done.stdout.split()[0])
 
 
 def import_seconds(modules: str) -> float:
@@ -175,7 +205,7 @@ def main() -> None:
     longer = best(1, lambda: search_seconds(20_000, line, ten, gpoo))
     rows.append(("20,000 rounds against 2,000", longer / long, "x", 15))
     rows.append(("  a round of 20,000", 1e6 * longer / 20_000, "us", None))
-    rows.append(("  memory of 20,000 rounds", megabytes_of(20_000), "MB", 300))
+    rows.append(("  memory of 20,000 rounds", megabytes_of(LONG), "MB", 300))
     always = zn.GPOO(lambda h: 1e3 * 0.999**h, h_max=30)
     thousand = best(2, lambda: search_seconds(1_000, line, ten, always))
     rows.append(
@@ -199,6 +229,15 @@ def main() -> None:
     learned = best(3, lambda: learned_seconds(80, line, ten))
     rows.append(("80 rounds with kernel, noise and mean learned", learned, "s", 2))
     rows.append(("  a fit of 1,000 measurements of 100 regions", best(5, fit_seconds), "s", 0.2))
+    quarters = best(5, lambda: quarters_seconds(zn.Box([(0, 1)], arity=4), KERNEL, ten))
+    pools = best(5, lambda: quarters_seconds(zn.Sequences("ACGT", 8), zn.Categorical(0.1, 0.5), zn.Mean()))
+    rows.append(("a round on ACGT^8 against one on a line by quarters", pools / quarters, "x", 3))
+    building, rounds = (min(times) for times in zip(*(members_seconds() for _ in range(2)), strict=True))
+    rows.append(("100,000 points in 5 dimensions: building the space", building, "s", 2))
+    rows.append(("  200 rounds on them, everything learned", rounds, "s", 10))
+    known = members_seconds(kernel=zn.RBF(0.1, 0.5), noise=NOISE, mean=0.5)[1]
+    rows.append(("  200 rounds with kernel, noise and mean given", known, "s", None))
+    rows.append(("  memory", megabytes_of("members_seconds()"), "MB", 1000))
     compileall.compile_dir(Path(zn.__file__).parent, quiet=1)  # as an installer does
     base = import_seconds("numpy, scipy.linalg")
     rows.append(("import zonal against numpy and scipy.linalg", import_seconds("zonal") / base, "x", 1.5))
