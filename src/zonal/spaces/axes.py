@@ -1,4 +1,4 @@
-"""Axes: intervals of numbers, and symbols with their shares, made from what users pass or refused with a reason."""
+"""Axes: intervals of numbers, and symbols with their shares, made of what users pass or refused with a reason."""
 
 from __future__ import annotations
 
