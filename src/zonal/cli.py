@@ -62,6 +62,8 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     names = tuple(name.strip() for name in (value or "").split(",") if value)
     if "" in names:
         raise click.BadParameter(f"{value!r} has an empty name between commas.")
+    if len(set(names)) < len(names):
+        raise click.BadParameter(f"{value!r} names a column twice.")
     return names
 
 
@@ -114,6 +116,13 @@ def _check_picture(out: Path) -> None:
         raise click.BadParameter(f"{out} does not end in .png, .pdf or .svg.", param_hint="--out")
     if not out.parent.is_dir():
         raise click.BadParameter(f"there is no folder {out.parent}; make it first.", param_hint="--out")
+    there = out.exists()
+    try:
+        out.open("ab").close()
+    except OSError as error:
+        raise click.BadParameter(f"{out} cannot be written: {error.strerror}.", param_hint="--out") from error
+    if not there:
+        out.unlink()
 
 
 @main.group()

@@ -327,6 +327,10 @@ class Mixed(Kernel):
     def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
         """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
+        if number in (0, len(symbols)):
+            raise InvalidInput(
+                "this kernel is for continuous axes and symbols, mixed", self, "Pass one of the two."
+            )
         scales = iter(self.continuous.along([False] * (len(symbols) - number)))
         matches = iter(self.categorical.along([True] * number))
         return [next(matches) if symbol else next(scales) for symbol in symbols]

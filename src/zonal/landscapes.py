@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, random_generator
+from zonal.errors import InvalidInput, finite_number, random_generator
 from zonal.instruments import Instrument, Noise
 from zonal.spaces import (
     Box,
@@ -25,6 +25,7 @@ from zonal.spaces import (
     Region,
     Sequences,
 )
+from zonal.spaces.hierarchy import by_name
 from zonal.spaces.members import checked_weights
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,9 @@ class Landscape:
 
     def regret(self, region: Region) -> float:
         """Return by how much a region's average falls short of that of the best smallest region."""
-        return self._sign * (self.best().average - self.average(region))
+        best = self.best().average
+        regret = self._sign * (best - self.average(region))
+        return regret if abs(regret) > TIE * abs(best) else 0.0  # less is rounding
 
     def _best_of_smallest(self) -> Best:
         deepest = self.space.deepest()
@@ -102,11 +105,12 @@ class Landscape:
                 self.space,
                 "Pass a depth, or a space with smallest=.",
             )
-        # Where the tree is ragged the smallest regions lie at several depths.
-        uniform = not isinstance(self.space, MemberSpace)
-        depths = [deepest] if uniform else range(deepest + 1)
-        found = [self.best(depth) for depth in depths]
-        return max(found, key=lambda best: self._sign * best.average)
+        if not isinstance(self._averages, _Members):
+            return self.best(deepest)
+        if -1 not in self._best:
+            node, average = self._averages.best_leaf(self._sign)
+            self._best[-1] = Best(self.space.cell(node), average)
+        return self._best[-1]
 
 
 def from_table(
@@ -155,12 +159,9 @@ class _Members:
                 raise InvalidInput(
                     "values by name are for a hierarchy", space, "Pass one value a point, in order."
                 )
-            leaves = [path[-1] for path in space.paths]
-            missing = [leaf for leaf in leaves if leaf not in values]
-            if missing:
-                raise InvalidInput("values must name every leaf", missing[0], "Add it.")
             listed = np.empty(space.size)
-            listed[space.rows] = [values[leaf] for leaf in leaves]
+            named = by_name(values, [path[-1] for path in space.paths], "values")
+            listed[space.rows] = [finite_number(value, "a value") for value in named]
             values = listed
         self._space = space
         self._values = _numbers(values, (space.size,))[space.rows]
@@ -177,11 +178,24 @@ class _Members:
 
     def best(self, depth: int, sign: float) -> tuple[int, float]:
         """Return index and average of the best region of a depth."""
+        index = _first_of_best(sign * self._all(depth))
+        return index, self.of(self._space.cell((depth, index)))
+
+    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
+        """Return node and average of the best region without children, at any depth."""
+        found = []
+        for depth in range(self._space.deepest() + 1):
+            leaves = np.flatnonzero(self._space.level(depth).children == 0)
+            if len(leaves):
+                node = depth, int(leaves[_first_of_best(sign * self._all(depth)[leaves])])
+                found.append((node, self.of(self._space.cell(node))))
+        return max(found, key=lambda leaf: sign * leaf[1])
+
+    def _all(self, depth: int) -> Floats:
+        """Return the averages over all regions of a depth."""
         level = self._space.level(depth)
         total = self._total[level.stop] - self._total[level.start]
-        averages = (self._sum[level.stop] - self._sum[level.start]) / total
-        index = _first_of_best(sign * averages)
-        return index, self.of(self._space.cell((depth, index)))
+        return np.asarray((self._sum[level.stop] - self._sum[level.start]) / total)
 
 
 class _Grid:
@@ -222,7 +236,7 @@ class _Grid:
             splits = space.splits(j, depth)
             if isinstance(axis, Category):
                 pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
-                matrices.append(np.array([axis.frequencies(pool) for pool in pools]))
+                matrices.append(np.array([self._overlap(j, pool, 0.0, shape[j]) for pool in pools]))
             else:
                 parts, whole = space.arity**splits, axis.high - axis.low
                 centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
@@ -250,7 +264,10 @@ class _Grid:
         """Return the share of each pixel, or symbol, in one part of an axis."""
         axis = self._space.axes[j]
         if isinstance(axis, Category):
-            return np.asarray(axis.frequencies(int(offset)))
+            inside = axis.frequencies(int(offset))
+            if self._weights is not None:  # which take the place of frequencies
+                inside = (inside > 0) / np.count_nonzero(inside)
+            return np.asarray(inside)
         pixel = (axis.high - axis.low) / pixels
         low, high = (offset - size / 2) / pixel, (offset + size / 2) / pixel
         edges = np.arange(pixels + 1)
@@ -316,7 +333,7 @@ def _by_sequence(space: Sequences, values: Any) -> Floats:
     table = np.full(shape, np.nan)
     for row, (sequence, value) in enumerate(values.items()):
         try:
-            place = tuple(number[symbol] for symbol in sequence)
+            place = tuple(number[symbol] for symbol in space.tokens(sequence))
         except KeyError as error:
             raise InvalidInput(
                 f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
@@ -325,9 +342,9 @@ def _by_sequence(space: Sequences, values: Any) -> Floats:
             ) from None
         if len(place) != space.length:
             raise InvalidInput(f"sequence in row {row} must have {space.length} symbols", sequence, "Mend it.")
-        table[place] = value
+        table[place] = finite_number(value, f"the value of {sequence!r}")
     if len(values) < table.size:
         place = np.argwhere(np.isnan(table))[0]
-        missing = "".join(space.alphabet[s] for s in place)
+        missing = space.region([space.alphabet[s] for s in place]).name
         raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
     return table

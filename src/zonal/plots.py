@@ -177,7 +177,7 @@ def plot_regions(study: Study, ax: Axes) -> Axes:
     bright = tree.mean.min() + 0.6 * (tree.mean.max() - tree.mean.min())
     for row in rows:
         label = _short_name(space, nodes[row]) if width[row] > 0.02 else ""
-        if 0.0085 * len(label) < width[row]:
+        if label and 0.0085 * len(label) < width[row]:
             colour = "black" if tree.mean[row] > bright else "white"
             ax.text(
                 middle[row], tree.depth[row] + 0.4, label, ha="center", va="center", fontsize=6.5, color=colour

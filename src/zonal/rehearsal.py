@@ -57,7 +57,8 @@ class Zonal:
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
         )
-        study.optimize(instrument)
+        if study.optimize(instrument).message.startswith("interrupted"):
+            raise KeyboardInterrupt  # half a campaign must not count as one
         return study
 
     def __call__(
@@ -70,7 +71,8 @@ class Zonal:
 def one_level(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
     """Measure every region of the deepest level that the budget covers, spare measurements going round again."""
     space, depth = landscape.space, 0
-    while 0 < len_of_cut(space, depth + 1) <= budget and space.count(depth + 1):
+    deepest = space.deepest()
+    while depth != deepest and space.leaves(depth + 1) <= budget:
         depth += 1
     cells = cut(space, depth)
     values = [[] for _ in cells]  # type: list[list[float]]
@@ -99,21 +101,13 @@ def at_random(landscape: Landscape, instrument: Instrument, budget: int, rng: np
     """Measure as many smallest regions, drawn at random, as the budget covers."""
     space = landscape.space
     deepest = space.deepest()
-    number = len_of_cut(space, deepest)
+    number = space.leaves(deepest)
     cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
     return cells[_best([instrument(cell) for cell in cells], landscape)]
 
 
 def _best(values: Sequence[float], landscape: Landscape) -> int:
     return int(np.nanargmax(values) if landscape.direction == "maximize" else np.nanargmin(values))
-
-
-def len_of_cut(space: Any, depth: int) -> int:
-    """Return the number of regions of a depth, leaves above it included."""
-    number = int(space.count(depth))
-    if isinstance(space, MemberSpace):
-        number += sum(int(np.sum(space.level(above).children == 0)) for above in range(depth))
-    return number
 
 
 def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
@@ -195,7 +189,7 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     """
     given, players = tuple(settings.items()), dict[str, Player]()
     deepest = space.deepest()
-    if deepest is not None and len_of_cut(space, deepest) <= MOST_LEAVES:
+    if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
         players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
     players["Zonal, GPOO"] = Zonal((("policy", GPOO(SpreadDelta(), h_max=numbered(space))), *given))
     return players | {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
@@ -304,6 +298,13 @@ def landscape_of(
     """
     values = table.numbers(value)
     weights = None if weight is None else table.numbers(weight)
+    if weights is not None and not (weights > 0).all():
+        row = int(np.flatnonzero(weights <= 0)[0])
+        raise InvalidInput(
+            f"column {weight} must be positive, but not in row {row + 1}",
+            float(weights[row]),
+            "Leave such rows out.",
+        )
     if sequence is not None:
         if coords or levels or smallest is not None:
             raise InvalidInput("sequences have no coordinates, levels or least weight", sequence, "Pass one kind.")
@@ -331,11 +332,11 @@ def _sequences(rows: list[str], column: str) -> Sequences:
     for row, text in enumerate(rows):
         if text in seen:
             raise InvalidInput(
-                f"column {column} has a sequence twice, in rows {seen[text]} and {row}", text, "Drop one."
+                f"column {column} has a sequence twice, in rows {seen[text] + 1} and {row + 1}", text, "Drop one."
             )
         if len(text) != len(rows[0]):
             raise InvalidInput(
-                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row}",
+                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}",
                 text,
                 "Mend it.",
             )

@@ -10,7 +10,7 @@ import numpy as np
 
 from zonal.errors import InvalidInput
 from zonal.plots import column_width, plot_map, plot_regions, plot_regrets
-from zonal.rehearsal import Rehearsal, Zonal, everybody, landscape_of, len_of_cut, rehearse
+from zonal.rehearsal import Rehearsal, Zonal, everybody, landscape_of, rehearse
 from zonal.study import Study
 from zonal.tables import read_table
 
@@ -31,7 +31,7 @@ def report(
     """Rehearse a campaign on a table, write the picture and yield the lines of a report."""
     landscape = landscape_of(read_table(table), value, direction="minimize" if minimize else "maximize", **columns)
     space = landscape.space
-    number = len_of_cut(space, space.deepest())
+    number = space.leaves(space.deepest())
     players = everybody(space, value_name=value)
     if budget >= number:
         raise InvalidInput(

@@ -31,6 +31,7 @@ Noise = float | Callable[[Region], float]
 
 TIE = 1e-9  # of the point prior's standard deviation
 MOST_OPENING_CELLS = 64
+MOST_REFINED = 500  # nodes in one round: where a prior knows every pool's average, refining would not end
 
 
 class Search:
@@ -153,7 +154,7 @@ class Search:
             left = [row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0]
             if left:
                 return left[0]
-        while True:
+        for _ in range(MOST_REFINED):
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
             seen = self._seen()
@@ -162,6 +163,7 @@ class Search:
                 return row
             self._expand([row])
             self.tree.expanded[row] = True
+        return self._rules.choose(self._seen(), t, self._joint)
 
     def begin(self, row: int) -> None:
         """Note that a measurement of `row` is under way."""

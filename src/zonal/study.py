@@ -495,8 +495,11 @@ class Study:
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
-        what = region.bounds if isinstance(region, Region) else region
-        made: Region = self.space.region(what, self.feedback)
+        if isinstance(region, Region):
+            if not (isinstance(self.space, Box) and isinstance(region.space, Box)):
+                raise InvalidInput("this region is of another space", region.name, "Describe it in this one.")
+            region = region.bounds
+        made: Region = self.space.region(region, self.feedback)
         return made
 
 

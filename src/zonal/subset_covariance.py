@@ -50,11 +50,11 @@ class Representatives:
         """Return places and shares of those that stand for a footprint."""
         if self._exact or len(members) <= self._few:
             return members, shares
-        if int(members[-1]) - int(members[0]) + 1 == len(members):  # all members of a cell
-            low, high = np.searchsorted(self._places, [members[0], members[-1] + 1])
-            if high - low >= self._few:
-                inside = self._shares[low:high]
-                return self._places[low:high], inside / inside.sum()
+        at = np.minimum(np.searchsorted(members, self._places), len(members) - 1)
+        within = members[at] == self._places
+        if np.count_nonzero(within) >= self._few:
+            inside = self._shares[within]
+            return self._places[within], inside / inside.sum()
         return spread_evenly(members, shares, self._few)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from typing import Any
 
 from zonal.blas import libraries
@@ -30,7 +29,7 @@ def worker_pool(
     """
     # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (settle, arguments)) as pool:
-        with _ctrl_c_ignored():
+        with _ctrl_c_held():
             for _ in range(jobs):
                 pool.submit(int)  # anything: each submission starts a worker, up to their number
         try:
@@ -41,16 +40,17 @@ def worker_pool(
 
 
 @contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes started meanwhile ignore it for good and leave it to their parent."""
-    if threading.current_thread() is not threading.main_thread():
+def _ctrl_c_held() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment; processes started meanwhile never see it and leave it to their parent."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # which lets signals through again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(settle: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:

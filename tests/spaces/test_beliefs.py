@@ -19,7 +19,6 @@ CASES: dict[str, tuple[Kind, Pair, Feedback]] = {
     for kernel, pair in list(kinds.kernels(kind).items())[::2]
     for feedback in kinds.allowed(kind)
     if feedback in (zn.Average(3), zn.Mean()) and (pair.smooth or feedback.grid is not None)
-    if not (kind.symbolic and kernel == "sum")
 }
 THETA = 0.1
 

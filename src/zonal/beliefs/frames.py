@@ -213,12 +213,14 @@ class SubsetFrame:
 
     def slopes(self, kernel: Kernel) -> Floats | None:
         """Return how much f changes along each feature, None for kernels that know no distance."""
-        distances = not isinstance(kernel, Categorical | Custom)
-        if distances and self._space.symbolic:
+        if isinstance(kernel, Custom):
+            return None
+        matches = [isinstance(term, Categorical) for term in kernel.terms]
+        if self._space.symbolic and not all(matches):
             raise InvalidInput(
                 "a hierarchy without features has no distances", kernel, "Pass features, or use zn.Categorical."
             )
-        return kernel.slopes(self.symbols) if distances or self._space.symbolic else None
+        return kernel.slopes(self.symbols) if self._space.symbolic or not any(matches) else None
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""

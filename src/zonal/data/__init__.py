@@ -13,13 +13,14 @@ from __future__ import annotations
 import gzip
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import as_file, files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.tables import Table, read_table
 
+HERE = Path(__file__).parent
 Floats = NDArray[np.float64]
 
 __all__ = ["Counties", "TFBind8", "counties", "sky", "tfbind8"]
@@ -83,7 +84,7 @@ def sky() -> Floats:
     >>> float(data.sky().max())
     199.992
     """
-    text = gzip.decompress((files(__name__) / "radio_hi4pi.csv.gz").read_bytes()).decode()
+    text = gzip.decompress((HERE / "radio_hi4pi.csv.gz").read_bytes()).decode()
     return _kept(np.loadtxt(text.splitlines(), delimiter=","))
 
 
@@ -147,8 +148,7 @@ def _counties() -> tuple[list[str], list[str], Floats]:
 
 
 def _shipped(name: str) -> Table:
-    with as_file(files(__name__) / name) as path:
-        return read_table(path)
+    return read_table(HERE / name)
 
 
 def _kept(values: Floats) -> Floats:

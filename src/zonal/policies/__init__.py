@@ -63,6 +63,9 @@ class Shape(Protocol):
     def count(self, depth: int) -> int:
         """Return the number of nodes at a depth."""
 
+    def leaves(self, depth: int) -> int:
+        """Return the number of leaves if the tree ended at a depth."""
+
     def deepest(self) -> int | None:
         """Return the depth of the smallest regions, None if there is no smallest."""
 

@@ -47,9 +47,10 @@ class Leaves:
             level = self._default(shape, budget)
         if smallest is not None:
             level = min(level, smallest)
-        if shape.count(level) > MOST_LEAVES:
+        leaves = shape.leaves(level)
+        if leaves > MOST_LEAVES:
             raise InvalidInput(
-                f"this policy measures the {shape.count(level)} regions of depth {level}, more than {MOST_LEAVES}",
+                f"this policy measures the {leaves} regions of depth {level}, more than {MOST_LEAVES}",
                 level,
                 "Pass a smaller level, or a space with a larger smallest.",
             )
@@ -119,7 +120,7 @@ class UniformGrid(Leaves):
 
     def _default(self, shape: Shape, budget: int) -> int:
         level = 0
-        while 0 < shape.count(level + 1) <= budget:
+        while shape.count(level + 1) and shape.leaves(level + 1) <= budget:
             level += 1
         return level
 
@@ -174,7 +175,8 @@ class Thompson(Leaves):
         """Return the leaf where a joint draw from the posterior is highest."""
         covariance = joint(rows)
         # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
-        covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + 1e-300
+        known = (1e3 * setting.tie) ** 2  # where all is known, rounding is of the prior
+        covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
         with one_thread():
             draw = np.linalg.cholesky(covariance) @ setting.rng.standard_normal(len(rows))
         return best(tree, rows, tree.mean[rows] + draw, 0.0)

@@ -54,17 +54,18 @@ class Category:
         inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
         return np.asarray(inside / inside.sum())
 
-    def pool(self, symbols: Iterable[str]) -> int:
-        """Return a set of symbols as a number."""
+    def pool(self, symbols: Any) -> int:
+        """Return one symbol, or several, as a number."""
+        listed = [symbols] if isinstance(symbols, str) or not isinstance(symbols, Iterable) else list(symbols)
         pool = 0
-        for symbol in symbols:
+        for symbol in listed:
             if symbol not in self.symbols:
                 raise InvalidInput(
                     f"axis {self.name} has no such symbol", symbol, f"Choose from {', '.join(self.symbols)}."
                 )
             pool |= 1 << self.symbols.index(symbol)
         if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", list(symbols), "Name at least one.")
+            raise InvalidInput(f"a region needs a symbol on axis {self.name}", symbols, "Name at least one.")
         return pool
 
 

@@ -61,14 +61,15 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        self._build(_paths(tree), None, features, weights, smallest, feature_names)
+        paths = _paths(tree)
+        self._build(paths, None, features, weights, smallest, feature_names)
 
     @classmethod
     def from_table(
         cls,
         levels: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]],
-        features: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
+        features: Mapping[str, Any] | ArrayLike | None = None,
+        weights: Mapping[str, float] | ArrayLike | None = None,
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> Hierarchy:
@@ -79,12 +80,12 @@ class Hierarchy(MemberSpace):
         levels : mapping of name to column, or sequence of columns
             From the coarsest to the finest. Codes must be nested: one parent each.
         features, weights, smallest, feature_names
-            As for `Hierarchy`, in the order of the rows.
+            As for `Hierarchy`, by name or in the order of the rows.
         """
         named = levels if isinstance(levels, Mapping) else {f"level {j + 1}": col for j, col in enumerate(levels)}
         if not named:
             raise InvalidInput("a table needs a column a level", levels, "Pass at least one.")
-        columns = {str(name): [str(value) for value in column] for name, column in named.items()}
+        columns = {str(name): _labels(column, str(name)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
         if len(set(sizes.values())) != 1 or 0 in sizes.values():
             raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value a leaf.")
@@ -114,17 +115,9 @@ class Hierarchy(MemberSpace):
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
         paths = _follow(parents)
-        leaves = [path[-1] for path in paths]
         order = np.array(_in_order_of_appearance(paths), dtype=np.intp)
         self = cls.__new__(cls)
-        self._build(
-            [paths[row] for row in order],
-            order,
-            _by_name(features, leaves, "features"),
-            _by_name(weights, leaves, "weights"),
-            smallest,
-            feature_names,
-        )
+        self._build([paths[row] for row in order], order, features, weights, smallest, feature_names)
         return self
 
     def _build(
@@ -138,14 +131,16 @@ class Hierarchy(MemberSpace):
     ) -> None:
         size = len(paths)
         self.paths = tuple(paths)
-        leaves = [path[-1] for path in paths]
         self.rows = np.arange(size) if rows is None else np.array(rows, dtype=np.intp)
-        self.weights = checked_weights(_by_name(weights, leaves, "weights"), size)[self.rows]
+        leaves = [""] * size  # in the order of the user's rows
+        for row, path in zip(self.rows.tolist(), paths, strict=True):
+            leaves[row] = path[-1]
+        self.weights = checked_weights(by_name(weights, leaves, "weights"), size)[self.rows]
         self.symbolic = features is None
         if features is None:
             self.features = _codes(paths)
         else:
-            self.features = checked_features(_by_name(features, leaves, "features"), size, "features")[self.rows]
+            self.features = checked_features(by_name(features, leaves, "features"), size, "features")[self.rows]
         names = [f"x{j}" for j in range(self.d)] if self.d > 1 else ["x"]
         if self.symbolic:
             names = [f"level {j + 1}" for j in range(self.d)]
@@ -193,8 +188,10 @@ class Hierarchy(MemberSpace):
             isinstance(what, tuple) and what and not isinstance(what[0], str)
         ):
             return self.subset(what, feedback)
-        path = () if what == WHOLE else tuple(what.split(JOINT)) if isinstance(what, str) else what
-        inside = [row for row, own in enumerate(self.paths) if own[: len(path)] == path]
+        name = what if isinstance(what, str) else JOINT.join(what)
+        inside = [row for row, own in enumerate(self.paths) if _is_within(own, name)]
+        if not inside and name in (WHOLE, ""):
+            inside = list(range(self.size))
         if not inside:
             raise InvalidInput("there is no such region", what, f"Names look like {JOINT.join(self.paths[0])!r}.")
         return self.subset(self.rows[inside], feedback)
@@ -203,12 +200,10 @@ class Hierarchy(MemberSpace):
         """Tell whether `what` describes one region, and not several."""
         if isinstance(what, (Region, str)) or not np.iterable(what):
             return True
-        first = next(iter(what), 0)
-        return (
-            isinstance(what, tuple)
-            if isinstance(first, str)
-            else not np.iterable(first) and not isinstance(first, Region)
-        )
+        first: Any = next(iter(what), [])
+        if isinstance(first, str):
+            return isinstance(what, tuple)
+        return not np.iterable(first) and not isinstance(first, Region)
 
     def describe(self, region: MemberRegion) -> str:
         """Return the names from the top down, or how many leaves there are."""
@@ -223,6 +218,21 @@ class Hierarchy(MemberSpace):
         if len(shared) and sum(path[: len(shared)] == shared for path in self.paths) == len(places):
             return JOINT.join(shared)
         return WHOLE if len(places) == self.size else f"{len(places)} leaves within {JOINT.join(shared) or WHOLE}"
+
+
+def _is_within(path: tuple[str, ...], name: str) -> bool:
+    """Tell whether a leaf is within the region of a name; names may hold anything."""
+    return any(JOINT.join(path[:depth]) == name for depth in range(1, len(path) + 1))
+
+
+def _labels(column: Any, name: str) -> list[str]:
+    """Return the codes of one level as text."""
+    labels = []
+    for row, value in enumerate(column):
+        if value is None or value != value:
+            raise InvalidInput(f"column {name} is empty in row {row}", value, "Name every region.")
+        labels.append(str(value))
+    return labels
 
 
 def _paths(tree: Any) -> list[tuple[str, ...]]:
@@ -338,7 +348,7 @@ def _follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     return [ways[name] for name in parents if name not in inner]
 
 
-def _by_name(values: Any, leaves: list[str], what: str) -> Any:
+def by_name(values: Any, leaves: list[str], what: str) -> Any:
     """Return values in the order of the leaves if they came by name."""
     if not isinstance(values, Mapping):
         return values

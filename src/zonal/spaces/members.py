@@ -88,9 +88,9 @@ class MemberRegion(Region):
     @property
     def weight(self) -> float:
         """The members' weight in all."""
-        if self.chosen is None:
-            return float(self.space.cumulative[self.stop] - self.space.cumulative[self.start])
-        return float(self.space.weights[self.positions].sum())
+        # A difference of cumulative weights would lose light members behind heavy ones.
+        inside = slice(self.start, self.stop) if self.chosen is None else self.positions
+        return float(self.space.weights[inside].sum())
 
     @property
     def points(self) -> Floats:
@@ -177,6 +177,11 @@ class MemberSpace(Immutable):
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
         return len(self.level(depth).start)
+
+    def leaves(self, depth: int) -> int:
+        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
+        above = sum(int(np.sum(self.level(level).children == 0)) for level in range(depth))
+        return self.count(depth) + above
 
     def deepest(self) -> int:
         """Return the depth of the deepest cells."""
@@ -277,6 +282,16 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
             f"{what} must be finite, but row {row}, column {column} is not", float(table[row, column]), "Mend it."
         )
     return table
+
+
+def checked_column(column: Any, name: str) -> Floats:
+    """Return one feature of all members, shape (n,)."""
+    table = checked_features(column, None, f"column {name}")
+    if table.shape[1] != 1:
+        raise InvalidInput(
+            f"column {name} must hold one number a row", table.shape, "Pass several columns instead."
+        )
+    return table[:, 0]
 
 
 def _complain_of_rows(features: Any, what: str) -> None:

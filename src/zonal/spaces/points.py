@@ -16,6 +16,7 @@ from zonal.spaces.members import (
     Level,
     MemberRegion,
     MemberSpace,
+    checked_column,
     checked_features,
     checked_least,
     checked_weights,
@@ -57,7 +58,7 @@ class Points(MemberSpace):
     ) -> None:
         if isinstance(X, Mapping):
             self.names = tuple(str(name) for name in X)
-            columns = [checked_features(column, None, f"column {name}")[:, 0] for name, column in X.items()]
+            columns = [checked_column(column, str(name)) for name, column in X.items()]
             if len({len(column) for column in columns}) != 1:
                 raise InvalidInput(
                     "columns must be equally long",
@@ -116,7 +117,10 @@ class Points(MemberSpace):
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
-        return isinstance(what, Region) or not np.iterable(what) or not np.iterable(next(iter(what), 0))
+        if isinstance(what, Region) or not np.iterable(what):
+            return True
+        first: Any = next(iter(what), [])
+        return not np.iterable(first) and not isinstance(first, Region)
 
     def describe(self, region: MemberRegion) -> str:
         """Return how many points there are, and where."""

@@ -136,6 +136,7 @@ class AxisSpace(Immutable):
 
     axes: tuple[Axis, ...]
     arity: int
+    _limit = "the number of cells at that depth"
 
     def __repr__(self) -> str:
         """Return the axes, and what else is not the usual."""
@@ -196,9 +197,13 @@ class AxisSpace(Immutable):
         """Return the number of cells at a depth, exactly."""
         return math.prod(self.children_at(level) for level in range(depth))
 
+    def leaves(self, depth: int) -> int:
+        """Return the number of regions if the tree ended at a depth."""
+        return self.count(depth)
+
     def cell(self, node: Node, feedback: Viewer | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
-        depth, index = checked_node(node, self, f"{self.arity}^depth")
+        depth, index = checked_node(node, self, self._limit)
         parts = [0] * self.d
         scale = [1] * self.d
         digits = index
@@ -355,8 +360,7 @@ class AxisSpace(Immutable):
         for j, axis in enumerate(self.axes):
             part = what.get(axis.name)
             if isinstance(axis, Category):
-                symbols = axis.symbols if part is None else [part] if isinstance(part, str) else list(part)
-                pools[j] = axis.pool(symbols)
+                pools[j] = axis.whole if part is None else axis.pool(part)
                 continue
             try:
                 low, high = (axis.low, axis.high) if part is None else part
@@ -443,6 +447,10 @@ class Box(AxisSpace):
         named = listed_axes(bounds)
         object.__setattr__(self, "axes", intervals(named, smallest, units))
         object.__setattr__(self, "arity", whole_number(arity, "arity", 2))
+
+    @property
+    def _limit(self) -> str:  # type: ignore[override]
+        return f"{self.arity}^depth"
 
     @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:

@@ -135,6 +135,9 @@ class Space(Protocol):
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
 
+    def leaves(self, depth: int) -> int:
+        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
+
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
 

@@ -66,6 +66,11 @@ class Sequences(AxisSpace):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1)
         symbols = list(alphabet)
+        unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
+        if unreadable:
+            raise InvalidInput(
+                "a symbol with a bracket or a blank cannot be read back", unreadable[0], "Rename it."
+            )
         rows = _frequencies(frequencies, length, len(symbols))
         put = object.__setattr__
         put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
@@ -119,14 +124,21 @@ class Sequences(AxisSpace):
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
+        if not isinstance(what, (str, Sequence)):
+            raise InvalidInput("a region of sequences is text, or one entry a position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
         if len(parts) != self.length:
             raise InvalidInput(
-                f"a region of these sequences has {self.length} positions", what, f"{len(parts)} were named."
+                f"a region of these sequences has {self.length} positions, not {len(parts)}",
+                what,
+                "Name a symbol, or a set of symbols, for each.",
             )
-        pools = {j: axis.pool([part] if isinstance(part, str) else part) for j, (axis, part) in
-                 enumerate(zip(self.axes, parts, strict=True))}  # fmt: skip
+        pools = {j: axis.pool(part) for j, (axis, part) in enumerate(zip(self.axes, parts, strict=True))}
         return self._between(np.zeros((self.length, 2)), pools, feedback)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return a text as symbols: letter by letter, or blanks between where symbols have several letters."""
+        return list(text) if self._joint == "" else text.replace("[", " [ ").replace("]", " ] ").split()
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
@@ -142,7 +154,7 @@ class Sequences(AxisSpace):
             elif self._codes:
                 codes.append(self._codes["".join(sorted(members))])
             else:
-                codes.append("*" if len(members) == self.arity else f"[{self._joint.join(members)}]")
+                codes.append(self._any if len(members) == self.arity else f"[{self._joint.join(members)}]")
         return self._joint.join(codes)
 
     @cached_property
@@ -153,6 +165,11 @@ class Sequences(AxisSpace):
     @cached_property
     def _joint(self) -> str:
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
+
+    @cached_property
+    def _any(self) -> str:
+        """What stands for any symbol: not a symbol itself, as ``*`` is among amino acids."""
+        return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
 
     @cached_property
     def _codes(self) -> dict[str, str]:
@@ -166,14 +183,13 @@ class Sequences(AxisSpace):
     def _parse(self, text: str) -> list[list[str]]:
         """Return the symbols at each position."""
         sets = {code: list(members) for members, code in self._codes.items()}
-        sets |= {"*": list(self.alphabet)} | {symbol: [symbol] for symbol in self.alphabet}
+        sets |= {self._any: list(self.alphabet)} | {symbol: [symbol] for symbol in self.alphabet}
         parts: list[list[str]] = []
-        pieces = list(text) if self._joint == "" else text.split()
         opened: list[str] | None = None
-        for piece in pieces:
-            if self._joint == "" and piece == "[" and opened is None and "[" not in self.alphabet:
+        for piece in self.tokens(text):
+            if piece == "[" and opened is None:
                 opened = []
-            elif self._joint == "" and piece == "]" and opened is not None:
+            elif piece == "]" and opened is not None:
                 parts.append(opened)
                 opened = None
             elif piece not in sets:

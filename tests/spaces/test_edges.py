@@ -1,0 +1,152 @@
+"""Corners of spaces where something once went wrong."""
+
+import numpy as np
+import pytest
+
+import zonal as zn
+from zonal.problems import from_table
+from zonal.rehearsal import one_level
+
+SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)
+
+
+@pytest.mark.parametrize("space", [zn.Hierarchy({"a": ["x", "y"], "b": None}), zn.Points([1.0, 2.0, 3.0])])
+def test_a_sum_of_kernels_that_know_no_distance_serves_members(space: zn.Points | zn.Hierarchy) -> None:
+    study = zn.Study(space, budget=3, noise=0.1, kernel=SUM)
+    study.tell(study.ask(), 1.0)
+    assert study.predict(space.cell((0, 0))).mean > 0.5
+
+
+def test_symbols_and_distances_may_be_added_on_points() -> None:
+    kernel = zn.Categorical(1, 0.5) + zn.RBF(1, 1.0)
+    study = zn.Study(zn.Points([1.0, 2.0, 3.0]), budget=3, noise=0.1, kernel=kernel)
+    assert study.predict([0]).std == pytest.approx(np.sqrt(2))
+
+
+@pytest.mark.parametrize("space", [zn.Points([0.0, 1.0, 2.0, 3.0]), zn.Hierarchy(["a", "b"], features=[1.0, 2.0])])
+def test_several_regions_or_none_are_predicted(space: zn.Points | zn.Hierarchy) -> None:
+    study = zn.Study(space, budget=9, kernel=zn.RBF(1, 1.0), noise=0.1)
+    assert study.predict([space.cell((1, 0)), space.cell((1, 1))]).mean.shape == (2,)
+    assert study.predict([]).mean.shape == (0,)
+
+
+def test_weights_and_features_by_name_find_their_leaf_whatever_the_order_of_rows() -> None:
+    table = {"state": ["a", "b", "a"], "town": ["1", "2", "3"]}
+    areas = zn.Hierarchy.from_table(
+        table, features={"1": [10.0], "3": [30.0], "2": [20.0]}, weights={"3": 3.0, "1": 1.0, "2": 2.0}
+    )
+    assert [areas.region(name).weight for name in ("a > 1", "b", "a > 3")] == [1.0, 2.0, 3.0]
+    assert [float(areas.region(name).center[0]) for name in ("a > 1", "b", "a > 3")] == [10.0, 20.0, 30.0]
+
+
+def test_refining_without_measuring_comes_to_an_end() -> None:
+    proteins = zn.Sequences("ACDEFGHIKLMNPQRSTVWY", 30)
+    study = zn.Study(proteins, budget=5, kernel=zn.Categorical(1, 0.5), noise=0.1, policy=zn.GPTree())
+    study.tell(study.ask(), 0.5)
+    assert len(study.tree) < 21_000
+
+
+def test_a_star_among_the_symbols_is_told_from_any_symbol() -> None:
+    stops = zn.Sequences("A*", 2)
+    names = [stops.cell((1, 0)).name, stops.cell((2, 1)).name]
+    assert names == ["A?", "A*"]
+    assert [stops.region(name).key for name in names] == [stops.cell((1, 0)).key, stops.cell((2, 1)).key]
+
+
+@pytest.mark.parametrize("symbol", ["[", "]", "heat up"])
+def test_symbols_that_could_not_be_read_back_are_refused(symbol: str) -> None:
+    with pytest.raises(zn.InvalidInput, match="read back"):
+        zn.Sequences(["A", symbol], 2)
+
+
+def test_names_of_long_symbols_read_back() -> None:
+    peptides = zn.Sequences(["Ala", "Gly", "Trp"], 2)
+    pool = peptides.region([["Ala", "Gly"], "Trp"])
+    assert pool.name == "[Ala Gly] Trp"
+    assert peptides.region(pool.name).key == pool.key
+    pairs = [f"{a} {b}" for a in peptides.alphabet for b in peptides.alphabet]
+    values = {pair: float(k) for k, pair in enumerate(pairs)}
+    assert from_table(peptides, values).best().region.name == "Trp Trp"
+
+
+def test_leaves_above_the_deepest_level_count_as_leaves() -> None:
+    points = zn.Points(np.random.default_rng(0).random((4600, 1)))
+    assert points.leaves(points.deepest()) == 4600
+    with pytest.raises(zn.InvalidInput, match="4600 regions"):
+        zn.Study(points, budget=2, kernel=zn.RBF(1, 0.2), noise=0.1, policy=zn.Thompson())
+
+
+def test_thompson_goes_on_where_everything_is_known() -> None:
+    study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(1, 0.3), noise=0.0, policy=zn.Thompson(2), rng=0)
+    assert study.optimize(lambda region: float(np.sin(region.center[0]))).success
+
+
+def test_the_best_smallest_region_has_no_children() -> None:
+    chain = zn.Hierarchy({"a": {"b": ["z"]}, "c": None})
+    assert from_table(chain, [1.0, 1.0]).best().region.name in ("c", "a > b > z")
+    assert from_table(chain, [2.0, 1.0]).best().region.name == "a > b > z"
+
+
+def test_weights_of_a_table_take_the_place_of_frequencies() -> None:
+    unequal = zn.Sequences("AC", 1, frequencies=[1, 3])
+    assert from_table(unequal, [0.0, 1.0]).average(unequal.cell((0, 0))) == 0.75
+    assert from_table(unequal, [0.0, 1.0], weights=[1.0, 1.0]).average(unequal.cell((0, 0))) == 0.5
+    assert from_table(unequal, [0.0, 1.0], weights=[1.0, 1.0]).best(0).average == 0.5
+
+
+def test_values_by_name_must_fit_the_leaves() -> None:
+    areas = zn.Hierarchy({"a": ["x", "y"]})
+    with pytest.raises(zn.InvalidInput, match="no leaf; got 'w'"):
+        from_table(areas, {"x": 1.0, "y": 2.0, "w": 3.0})
+    with pytest.raises(zn.InvalidInput, match="different names; got 'x'"):
+        from_table(zn.Hierarchy({"a": ["x"], "b": ["x"]}), {"x": 1.0})
+    with pytest.raises(zn.InvalidInput, match="single number; got 'hm'"):
+        from_table(areas, {"x": "hm", "y": 2.0})  # type: ignore[dict-item]
+
+
+def test_names_may_hold_what_joins_them() -> None:
+    areas = zn.Hierarchy({"a > b": ["c", "d"], "all": None})
+    assert areas.region("a > b > c").members.tolist() == [0]
+    assert areas.region("all").members.tolist() == [2]
+    assert areas.region(("a > b",)).members.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("empty", [None, float("nan")])
+def test_a_level_without_a_name_is_refused(empty: object) -> None:
+    with pytest.raises(zn.InvalidInput, match="column town is empty in row 1"):
+        zn.Hierarchy.from_table({"state": ["a", "a"], "town": ["x", empty]})
+
+
+def test_a_light_member_behind_a_heavy_one_keeps_its_weight() -> None:
+    assert zn.Points([0.0, 1.0], weights=[1e17, 1.0]).cell((1, 1)).weight == 1.0
+
+
+def test_a_column_of_features_is_one_number_a_row() -> None:
+    with pytest.raises(zn.InvalidInput, match="column a must hold one number a row"):
+        zn.Points({"a": [[1, 2], [3, 4]]})
+
+
+@pytest.mark.parametrize("space", [zn.Box([(0, 1)]), zn.Sequences("ACGT", 3)])
+def test_a_kernel_of_mixed_axes_is_refused_where_axes_are_of_one_kind(space: zn.Box | zn.Sequences) -> None:
+    with pytest.raises(zn.InvalidInput, match="mixed"):
+        zn.Study(space, budget=3, noise=0.1, kernel=zn.RBF(1, 1) * zn.Categorical(1, 0.5))
+
+
+def test_a_region_of_another_space_is_refused() -> None:
+    study = zn.Study(zn.Sequences("ACGT", 3), budget=3, noise=0.1, kernel=zn.Categorical(1, 0.5))
+    with pytest.raises(zn.InvalidInput, match="another space"):
+        study.observe(zn.Sequences("ACGT", 4).cell((1, 0)), 1.0)
+
+
+def test_one_level_stops_at_the_smallest_regions_of_a_box() -> None:
+    landscape = from_table(zn.Box([(0, 1)], smallest=1 / 4), np.arange(8.0))
+    found = one_level(landscape, landscape.simulate(0), 8, np.random.default_rng(0))
+    assert found.node == (2, 3)
+    assert landscape.regret(found) == 0
+
+
+def test_a_large_region_outside_of_the_tree_is_seen_through_many_members() -> None:
+    points = zn.Points(np.random.default_rng(0).random((20_000, 2)))
+    study = zn.Study(points, budget=3, kernel=zn.RBF(1, 0.1), noise=0.1)
+    whole, nearly = study.predict([points.cell((0, 0)), points.region(np.delete(np.arange(20_000), 77))]).std
+    assert nearly == pytest.approx(whole, rel=0.01)
