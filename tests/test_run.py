@@ -483,7 +483,7 @@ def slow_wave(region: zn.Region) -> float:
 def sleepy_wave(region: zn.Region) -> float:
     """Take a while over every region, and say so."""
     announce()
-    time.sleep(1)
+    time.sleep(3)
     return wave(region)
 
 

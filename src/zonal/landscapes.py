@@ -26,7 +26,7 @@ from zonal.spaces import (
     Sequences,
 )
 from zonal.spaces.hierarchy import by_name
-from zonal.spaces.members import checked_weights
+from zonal.spaces.members import checked_weights, sums
 
 Floats = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -163,11 +163,13 @@ class _Members:
             named = by_name(values, [path[-1] for path in space.paths], "values")
             listed[space.rows] = [finite_number(value, "a value") for value in named]
             values = listed
+        if isinstance(weights, Mapping) and isinstance(space, Hierarchy):
+            listed = np.empty(space.size)
+            listed[space.rows] = by_name(weights, [path[-1] for path in space.paths], "weights")
+            weights = listed
         self._space = space
         self._values = _numbers(values, (space.size,))[space.rows]
         self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
-        self._sum = np.concatenate([[0.0], np.cumsum(self._values * self._weights)])
-        self._total = np.concatenate([[0.0], np.cumsum(self._weights)])
 
     def of(self, region: Region) -> float:
         """Return the average over a region."""
@@ -194,8 +196,8 @@ class _Members:
     def _all(self, depth: int) -> Floats:
         """Return the averages over all regions of a depth."""
         level = self._space.level(depth)
-        total = self._total[level.stop] - self._total[level.start]
-        return np.asarray((self._sum[level.stop] - self._sum[level.start]) / total)
+        total = sums(self._weights, level.start, level.stop)
+        return sums(self._values * self._weights, level.start, level.stop) / total
 
 
 class _Grid:
@@ -333,7 +335,8 @@ def _by_sequence(space: Sequences, values: Any) -> Floats:
     table = np.full(shape, np.nan)
     for row, (sequence, value) in enumerate(values.items()):
         try:
-            place = tuple(number[symbol] for symbol in space.tokens(sequence))
+            symbols = space.tokens(sequence) if isinstance(sequence, str) else sequence
+            place = tuple(number[symbol] for symbol in symbols)
         except KeyError as error:
             raise InvalidInput(
                 f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",

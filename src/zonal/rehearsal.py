@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.spaces import Hierarchy, MemberSpace, Points, Region, Sequences
+from zonal.spaces.hierarchy import check_nested
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.theory import SpreadDelta
@@ -169,9 +171,8 @@ class Rehearsal:
         lines = [f"{'':{wide}}  mean regret  std. error  best found"]
         for name, own in self.campaigns.items():
             exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
-            lines.append(
-                f"{name:{wide}}  {own.mean:11.4g}  {own.sem:10.2g}  {exact:5d} of {len(own.regrets)} runs"
-            )
+            error = 0.0 if own.sem < 1e-9 * own.mean else own.sem  # less is rounding
+            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:10.2g}  {exact:5d} of {len(own.regrets)} runs")
         return "\n".join(lines)
 
 
@@ -320,6 +321,7 @@ def landscape_of(
     area: Points | Hierarchy
     if levels:
         columns = {name: table.texts(name) for name in levels}
+        check_nested(columns, first=1)
         area = Hierarchy.from_table(columns, features, weights, smallest, tuple(coords) or None)
     else:
         area = Points({name: table.numbers(name) for name in coords}, weights, smallest=smallest)
@@ -341,4 +343,15 @@ def _sequences(rows: list[str], column: str) -> Sequences:
                 "Mend it.",
             )
         seen[text] = row
-    return Sequences("".join(sorted(set("".join(rows)))), len(rows[0]))
+    times = Counter("".join(rows))
+    space = Sequences("".join(sorted(times)), len(rows[0]))
+    if len(rows) < space.count(space.length):
+        rare = min(times, key=lambda symbol: (times[symbol], symbol))
+        row = next(row for row, text in enumerate(rows) if rare in text)
+        raise InvalidInput(
+            f"column {column} has {len(rows)} of all {space.count(space.length)} sequences over "
+            f"{''.join(space.alphabet)}; symbol {rare!r} occurs first in row {row + 1}",
+            rows[row],
+            "Add the missing ones, or mend a symbol that does not belong.",
+        )
+    return space

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol
 
 from zonal.errors import Exhausted, InvalidInput, whole_number
-from zonal.problems import Simulation
+from zonal.instruments import Instrument
 from zonal.spaces import Region
 from zonal.trials import Trial
 
@@ -183,7 +183,7 @@ STOPPED = "stopped by the callback"
 
 def _measure(measure: Measure, trial: Trial) -> float:
     """Measure a trial on a worker. The trial is passed whole, so that no two calls are alike."""
-    if isinstance(measure, Simulation):
+    if isinstance(measure, Instrument):
         return measure.at(trial.region, trial.number)
     return measure(trial.region)
 

@@ -295,8 +295,10 @@ class Study:
 
         Parameters
         ----------
-        region : Region or array_like of shape (d, 2)
-            A region of this space, in the tree or not.
+        region : Region, or what ``space.region`` takes
+            A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
+            ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
+            parts.
         value : float
             Its measured average, seen by the study's own feedback.
         sem : float, optional
@@ -335,7 +337,7 @@ class Study:
 
         Parameters
         ----------
-        regions : Region, array_like of shape (d, 2), or several of these
+        regions : Region, what ``space.region`` takes (see `observe`), or several of these
             Edges that are equal mean a point on that axis.
 
         Returns

@@ -1,10 +1,15 @@
 """Corners of spaces where something once went wrong."""
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from time import process_time
+from typing import Any
+
 import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.problems import from_table
+from zonal.problems import Landscape, from_table
 from zonal.rehearsal import one_level
 
 SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)
@@ -100,7 +105,7 @@ def test_values_by_name_must_fit_the_leaves() -> None:
         from_table(areas, {"x": 1.0, "y": 2.0, "w": 3.0})
     with pytest.raises(zn.InvalidInput, match="different names; got 'x'"):
         from_table(zn.Hierarchy({"a": ["x"], "b": ["x"]}), {"x": 1.0})
-    with pytest.raises(zn.InvalidInput, match="single number; got 'hm'"):
+    with pytest.raises(zn.InvalidInput, match="values of leaf 'x' must be finite numbers; got 'hm'"):
         from_table(areas, {"x": "hm", "y": 2.0})  # type: ignore[dict-item]
 
 
@@ -150,3 +155,72 @@ def test_a_large_region_outside_of_the_tree_is_seen_through_many_members() -> No
     study = zn.Study(points, budget=3, kernel=zn.RBF(1, 0.1), noise=0.1)
     whole, nearly = study.predict([points.cell((0, 0)), points.region(np.delete(np.arange(20_000), 77))]).std
     assert nearly == pytest.approx(whole, rel=0.01)
+
+
+def noise_of(study: zn.Study, landscape: Landscape) -> list[float]:
+    return [float(trial.value or 0) - landscape.average(trial.region) for trial in study.trials]
+
+
+def test_a_table_draws_new_noise_for_every_trial_on_any_number_of_processes() -> None:
+    points = zn.Points(np.random.default_rng(0).random((40, 2)))
+    landscape = from_table(points, np.arange(40.0))
+    draws = []
+    for workers in (1, 2):
+        study = zn.Study(points, budget=6, kernel=zn.RBF(1, 0.3), noise=0.1, policy=zn.UniformGrid())
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            study.optimize(landscape.simulate(0.5, rng=0), pool, workers=1)
+        draws.append(noise_of(study, landscape))
+    assert len({round(draw, 9) for draw in draws[0]}) == 6
+    assert draws[0] == pytest.approx(draws[1], abs=1e-12)
+
+
+def test_weights_of_any_size_do_not_hide_each_other() -> None:
+    weights = np.full(64, 1e-6)
+    weights[0] = 1e12
+    tree = {"big": ["0"], "small": [str(i) for i in range(1, 64)]}
+    areas = zn.Hierarchy(tree, weights=weights, smallest=5e-7)
+    assert areas.deepest() == 2
+    assert from_table(areas, np.arange(64.0)).best().region.name == "small > 63"
+    points = zn.Points(np.arange(64.0), weights=weights, smallest=5e-7)
+    assert points.leaves(points.deepest()) == 64
+    assert from_table(points, np.arange(64.0)).best().average == 63
+
+
+def test_a_name_that_means_two_regions_is_refused_and_a_tuple_is_clear() -> None:
+    areas = zn.Hierarchy({"A": {"B": ["x", "y"]}, "A > B": ["z"]})
+    with pytest.raises(zn.InvalidInput, match="several regions"):
+        areas.region("A > B")
+    assert areas.region(("A", "B")).members.tolist() == [0, 1]
+    assert areas.region(("A > B",)).members.tolist() == [2]
+
+
+def test_names_that_read_the_same_are_refused_among_parent_links() -> None:
+    with pytest.raises(zn.InvalidInput, match="same name; got '1'"):
+        zn.Hierarchy.from_parents({"r": None, 1: "r", "1": "r"})  # type: ignore[dict-item]
+
+
+def test_values_of_long_symbols_may_come_by_tuple() -> None:
+    space = zn.Sequences(["A1", "B2"], 2)
+    pairs = [(a, b) for a in space.alphabet for b in space.alphabet]
+    values: Any = {pair: float(k) for k, pair in enumerate(pairs)}
+    assert from_table(space, values).best().region.name == "B2 B2"
+
+
+def test_weights_of_a_table_may_come_by_name() -> None:
+    areas = zn.Hierarchy({"a": ["x", "y"]})
+    landscape = from_table(areas, {"x": 0.0, "y": 1.0}, weights={"y": 3.0, "x": 1.0})
+    assert landscape.average(areas.cell((0, 0))) == 0.75
+
+
+def test_numbers_in_an_array_of_objects_are_numbers() -> None:
+    assert zn.Points(np.array([[1, 2], [3, 4.5]], dtype=object)).features.max() == 4.5
+
+
+def test_features_by_name_do_not_take_the_square_of_their_number() -> None:
+    def seconds(number: int) -> float:
+        names = [str(i) for i in range(number)]
+        start = process_time()
+        zn.Hierarchy(names, features={name: [float(name)] for name in names})
+        return process_time() - start
+
+    assert min(seconds(8000) for _ in range(3)) < 8 * max(min(seconds(2000) for _ in range(3)), 0.005)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -89,7 +90,7 @@ class Hierarchy(MemberSpace):
         sizes = {name: len(column) for name, column in columns.items()}
         if len(set(sizes.values())) != 1 or 0 in sizes.values():
             raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value a leaf.")
-        _check_nested(columns)
+        check_nested(columns)
         self = cls.__new__(cls)
         paths = list(zip(*columns.values(), strict=True))
         order = _in_order_of_appearance(paths)
@@ -153,7 +154,7 @@ class Hierarchy(MemberSpace):
         least = checked_least(smallest, float(self.weights.sum())) * (1 - ROUNDING)
         for column in (self.features, self.weights, self.rows):
             column.flags.writeable = False
-        self._levels = _levels(paths, self.cumulative, least)
+        self._levels = _levels(paths, self.weights, least)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -188,13 +189,19 @@ class Hierarchy(MemberSpace):
             isinstance(what, tuple) and what and not isinstance(what[0], str)
         ):
             return self.subset(what, feedback)
-        name = what if isinstance(what, str) else JOINT.join(what)
-        inside = [row for row, own in enumerate(self.paths) if _is_within(own, name)]
-        if not inside and name in (WHOLE, ""):
-            inside = list(range(self.size))
+        path = self._path(what) if isinstance(what, str) else what
+        inside = [row for row, own in enumerate(self.paths) if own[: len(path)] == path]
         if not inside:
             raise InvalidInput("there is no such region", what, f"Names look like {JOINT.join(self.paths[0])!r}.")
         return self.subset(self.rows[inside], feedback)
+
+    def _path(self, name: str) -> tuple[str, ...]:
+        """Return the way to the region of a name; names may hold what joins them, if they stay clear."""
+        ways = {own[:depth] for own in self.paths for depth in range(1, len(own) + 1)}
+        found = [way for way in ways if JOINT.join(way) == name]
+        if len(found) > 1:
+            raise InvalidInput("this name means several regions", name, f"Pass a tuple, such as {min(found)}.")
+        return found[0] if found else () if name == WHOLE else tuple(name.split(JOINT))
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
@@ -218,11 +225,6 @@ class Hierarchy(MemberSpace):
         if len(shared) and sum(path[: len(shared)] == shared for path in self.paths) == len(places):
             return JOINT.join(shared)
         return WHOLE if len(places) == self.size else f"{len(places)} leaves within {JOINT.join(shared) or WHOLE}"
-
-
-def _is_within(path: tuple[str, ...], name: str) -> bool:
-    """Tell whether a leaf is within the region of a name; names may hold anything."""
-    return any(JOINT.join(path[:depth]) == name for depth in range(1, len(path) + 1))
 
 
 def _labels(column: Any, name: str) -> list[str]:
@@ -283,23 +285,23 @@ def _named(item: Any, place: int) -> list[tuple[str, Any]]:
     return [(str(item), None)]
 
 
-def _check_nested(columns: dict[str, list[str]]) -> None:
-    """Complain of a code that has two parents, or of a leaf that is there twice."""
+def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
+    """Complain of a code with two parents, or of a leaf that is there twice; rows are counted from `first`."""
     names = list(columns)
     for coarse, fine in itertools.pairwise(names):
         parent: dict[str, tuple[str, int]] = {}
-        for row, (above, below) in enumerate(zip(columns[coarse], columns[fine], strict=True)):
-            first, where = parent.setdefault(below, (above, row))
-            if first != above:
+        for row, (above, below) in enumerate(zip(columns[coarse], columns[fine], strict=True), first):
+            outer, where = parent.setdefault(below, (above, row))
+            if outer != above:
                 raise InvalidInput(
-                    f"column {fine} is not nested in {coarse}: {below!r} is within {first!r} in row {where} and "
+                    f"column {fine} is not nested in {coarse}: {below!r} is within {outer!r} in row {where} and "
                     f"within {above!r} in row {row}",
                     below,
                     "Use codes, or names that are unique.",
                 )
     finest = names[-1]
     seen: dict[str, int] = {}
-    for row, leaf in enumerate(columns[finest]):
+    for row, leaf in enumerate(columns[finest], first):
         if leaf in seen:
             raise InvalidInput(
                 f"column {finest} names the same leaf in rows {seen[leaf]} and {row}", leaf, "Pass one row a leaf."
@@ -307,7 +309,9 @@ def _check_nested(columns: dict[str, list[str]]) -> None:
         seen[leaf] = row
     for name, column in columns.items():
         if "" in column:
-            raise InvalidInput(f"column {name} is empty in row {column.index('')}", "", "Name every region.")
+            raise InvalidInput(
+                f"column {name} is empty in row {column.index('') + first}", "", "Name every region."
+            )
 
 
 def _in_order_of_appearance(paths: list[tuple[str, ...]]) -> list[int]:
@@ -325,6 +329,10 @@ def _follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     """Return the way to each leaf of parent links, in the order of the links."""
     if not isinstance(parents, Mapping) or not parents:
         raise InvalidInput("parents must map each name to its parent's", parents, "Pass {'Sydney': 'NSW', ...}.")
+    texts = [str(name) for name in parents]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text, times in Counter(texts).items() if times > 1)
+        raise InvalidInput("two regions have the same name", twice, "Rename one.")
     ways: dict[str, tuple[str, ...]] = {}
     for start in parents:
         chain = [start]
@@ -352,16 +360,22 @@ def by_name(values: Any, leaves: list[str], what: str) -> Any:
     """Return values in the order of the leaves if they came by name."""
     if not isinstance(values, Mapping):
         return values
-    if len(set(leaves)) < len(leaves):
-        twice = next(leaf for j, leaf in enumerate(leaves) if leaf in leaves[:j])
+    twice = next((leaf for leaf, times in Counter(leaves).items() if times > 1), None)
+    if twice is not None:
         raise InvalidInput(f"{what} by name need leaves of different names", twice, "Pass them in order instead.")
-    unknown = [name for name in values if str(name) not in set(leaves)]
-    missing = [leaf for leaf in leaves if leaf not in {str(name) for name in values}]
-    if unknown:
-        raise InvalidInput(f"{what} names something that is no leaf", unknown[0], "Name leaves only.")
-    if missing:
-        raise InvalidInput(f"{what} must name every leaf", missing[0], "Add it.")
-    named = {str(name): value for name, value in values.items()}
+    named, known = {str(name): value for name, value in values.items()}, set(leaves)
+    unknown = next((name for name in named if name not in known), None)
+    if unknown is not None:
+        raise InvalidInput(f"{what} names something that is no leaf", unknown, "Name leaves only.")
+    missing = next((leaf for leaf in leaves if leaf not in named), None)
+    if missing is not None:
+        raise InvalidInput(f"{what} must name every leaf", missing, "Add it.")
+    for leaf, value in named.items():
+        numbers = np.asarray(value).ravel()
+        wrong = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
+        if wrong or (what == "weights" and not (numbers > 0).all()):
+            kind = "positive and finite" if what == "weights" else "finite numbers"
+            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Mend it.")
     return [named[leaf] for leaf in leaves]
 
 
@@ -375,7 +389,7 @@ def _codes(paths: list[tuple[str, ...]]) -> Any:
     )
 
 
-def _levels(paths: list[tuple[str, ...]], cumulative: Any, least: float) -> list[Level]:
+def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
     """Return the levels of the tree, without children that would be too light."""
     runs: list[tuple[int, int]] = [(0, len(paths))]
     levels: list[Level] = []
@@ -391,7 +405,7 @@ def _levels(paths: list[tuple[str, ...]], cumulative: Any, least: float) -> list
                     if paths[row][depth] != paths[row - 1][depth]:
                         edges.append(row)
                 own = list(zip(edges, [*edges[1:], stop], strict=True))
-                if min(cumulative[b] - cumulative[a] for a, b in own) < least:
+                if least and min(float(weights[a:b].sum()) for a, b in own) < least:
                     own = []
             first.append(len(below))
             children.append(len(own))

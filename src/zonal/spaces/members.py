@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,12 @@ class MemberSpace(Immutable):
         return MemberRegion(self, None, feedback, -1, -1, tuple(places.tolist()))
 
 
+def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
+    """Return the sum over each of some runs of members, by itself: differences of running sums would cancel."""
+    edges = np.stack([start, stop], axis=1).ravel()
+    return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
+
+
 def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
     """Return some of the members, spread evenly over the weight, and their shares.
 
@@ -267,6 +274,8 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
         table = np.asarray(features)
     except ValueError:
         table = np.empty(0, dtype=object)
+    if table.dtype == object and table.ndim == 2 and all(isinstance(value, Real) for value in table.flat):
+        table = table.astype(float)
     if table.dtype.kind in "iuf" and table.ndim == 1:
         table = table[:, None]
     if table.dtype.kind not in "iuf" or table.ndim != 2:

@@ -20,6 +20,7 @@ from zonal.spaces.members import (
     checked_features,
     checked_least,
     checked_weights,
+    sums,
 )
 from zonal.spaces.region import Floats, Region, Viewer
 
@@ -186,9 +187,9 @@ def _sort_and_cut(
     nearer = np.abs(before[possible[left]] - targets) <= np.abs(before[possible[right]] - targets)
     cuts = possible[np.where(nearer, left, right)]
     edges = np.column_stack([first, cuts, ends])
-    parts = np.diff(before[edges], axis=1)
     used = np.diff(edges[:, :-1], axis=1) > 0
     # The same cut twice makes one cut, and a part without members is none.
+    parts = sums(weights[order[at]], edges[:, :-1].ravel(), edges[:, 1:].ravel()).reshape(len(start), arity)
     lightest = np.where(np.diff(edges, axis=1) > 0, parts, np.inf).min(axis=1)
     used &= ((low < high) & (lightest >= least))[:, None]
     return cuts + (start - first)[:, None], used

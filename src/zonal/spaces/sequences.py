@@ -66,14 +66,14 @@ class Sequences(AxisSpace):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1)
         symbols = list(alphabet)
+        rows = _frequencies(frequencies, length, len(symbols))
+        put = object.__setattr__
+        put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
         unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
         if unreadable:
             raise InvalidInput(
                 "a symbol with a bracket or a blank cannot be read back", unreadable[0], "Rename it."
             )
-        rows = _frequencies(frequencies, length, len(symbols))
-        put = object.__setattr__
-        put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
         put(self, "arity", len(symbols))
         steps = (
             list(range(length)) if order is None else [whole_number(j, "a position in order", 0) for j in order]
