@@ -17,7 +17,7 @@ from zonal.problems import Landscape, from_table
 from zonal.rehearsal import everybody, rehearse
 from zonal.tables import read_table
 
-TABLE = Path(__file__).parents[2] / "shared" / "data" / "census_au_sa2.csv"
+TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_au_sa2.csv"
 LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")
 LEAST, NOISE = 500, 0.5  # persons, years
 

@@ -184,9 +184,9 @@ class Matern52Profile:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
         s = np.abs(r)
         s *= self._ROOT
-        polynomial = s * s
-        polynomial /= 3
-        polynomial += s
+        polynomial = s * (1 / 3)
+        polynomial += 1
+        polynomial *= s
         polynomial += 1
         return polynomial, s
 

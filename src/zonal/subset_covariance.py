@@ -119,7 +119,7 @@ class SubsetCovariance:
         if len(some):
             known, own = _sparse([self._row(int(number)) for number in some])
             for part, block in self._blocks(known, members):
-                cross += own[:, part] @ (averaging @ block.T).T
+                cross += own[:, part] @ (averaging @ block).T
         return cross, self._variances(rows)
 
     def among(self, footprints: Subsets) -> Floats:
@@ -128,7 +128,7 @@ class SubsetCovariance:
         members, averaging = _sparse(rows)
         total = np.zeros((len(rows), len(rows)))
         for part, block in self._blocks(members, members):
-            total += averaging[:, part] @ (averaging @ block.T).T
+            total += averaging[:, part] @ (averaging @ block).T
         return (total + total.T) / 2
 
     def _rows(self, footprints: Subsets) -> list[tuple[Ints, Floats]]:
@@ -201,15 +201,15 @@ class SubsetCovariance:
         dense = averaging.toarray() if len(numbers) <= DENSE else averaging
         target = self._embedded[places, columns]
         for part, block in self._blocks(self._met[columns], members):
-            target[:, part] = dense @ block.T
+            target[:, part] = dense @ block
 
     def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernel between members, some rows at a time."""
+        """Yield the kernel between `others` and a few of `some` at a time."""
         y = self._features[others]
         step = max(1, BLOCK // max(len(others), 1))
         for low in range(0, len(some), step):
             part = slice(low, min(low + step, len(some)))
-            yield part, self._kernel(self._features[some[part]], y)
+            yield part, self._kernel(y, self._features[some[part]])
 
     def _variances(self, rows: list[tuple[Ints, Floats]]) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
