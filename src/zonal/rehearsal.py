@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.instruments import Instrument, Noise
@@ -204,6 +205,7 @@ def rehearse(
     players: Mapping[str, Player] | None = None,
     rng: int = 0,
     jobs: int | None = None,
+    progress: bool = False,
 ) -> Rehearsal:
     """Play a campaign many times.
 
@@ -223,6 +225,8 @@ def rehearse(
         Seed of everything; run k of every player has the same seed.
     jobs : int, optional
         Processes; as many as there are cores by default.
+    progress : bool
+        Show a progress bar.
     """
     budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
@@ -232,11 +236,12 @@ def rehearse(
     tasks = [(name, run) for run in range(runs) for name in players]
     jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
     play = partial(_play, budget=budget, noise=noise, rng=rng)
+    bar = partial(tqdm, total=len(tasks), unit="campaign", leave=False, disable=None if progress else True)
     if jobs == 1:
-        regions = [play(landscape, players[name], run) for name, run in tasks]
+        regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
     else:
         with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
-            answers = list(pool.map(partial(_play_here, play=play), tasks))
+            answers = list(bar(pool.map(partial(_play_here, play=play), tasks)))
         regions = [landscape.space.cell(node) for node in answers]
     campaigns = {}
     for name in players:

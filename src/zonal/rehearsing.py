@@ -42,7 +42,7 @@ def report(
     best = landscape.best()
     yield f"{table}: {number} smallest regions, a budget of {budget} ({budget / number:.1%}), noise {noise:g}"
     yield f"best there is         {best.average:.6g}  {best.region.name}"
-    rehearsal = rehearse(landscape, budget, noise, runs, players, rng, jobs)
+    rehearsal = rehearse(landscape, budget, noise, runs, players, rng, jobs, progress=True)
     for name in players:
         if name.startswith("Zonal"):
             found = rehearsal.campaigns[name].regions[0]
