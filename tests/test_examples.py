@@ -21,6 +21,22 @@ def test_an_example_fits_on_two_screens(name: str) -> None:
     assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) < 80
 
 
+def players_of(name: str) -> list[str]:
+    """Return who plays in an example, in order."""
+    second = {"radio_telescope": PLAYERS, "census": PLAYERS[1:], "dna": []}  # UCB plays once on the census
+    return PLAYERS + second[name]
+
+
+@pytest.mark.parametrize("name", ["radio_telescope", "census", "dna"])
+def test_the_page_of_an_example_shows_thirty_runs_of_every_player_and_the_picture(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    output = page.split("<!-- output -->")[1].split("<!-- end of output -->")[0]
+    rows = re.findall(r"^(.+?)  +\S+  +\S+  +\d+ of 30 runs$", output, re.MULTILINE)
+    assert rows == players_of(name)
+    assert f"images/{name}.png" in page
+    assert f"examples/{name}.py" in page
+
+
 @pytest.mark.parametrize(
     ("name", "titles"),
     [
@@ -48,7 +64,7 @@ def test_an_example_prints_the_regret_of_every_player_and_draws_a_picture(
     )
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"^(.+?)  +(\S+)  +\S+  +[0-2] of 2 runs$", done.stdout, re.MULTILINE)
-    assert [player for player, _ in rows] == PLAYERS * len(titles)
+    assert [player for player, _ in rows] == players_of(name)
     assert all(float(regret) >= 0 for _, regret in rows)
     for title in titles:
         assert f"{title}, 2 runs" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,7 @@ from zonal.spaces import Region
 Noise = float | Callable[[Region], float]
 
 
-class Instrument:
+class Instrument(ABC):
     """What simulated instruments share: call one with a region to measure it."""
 
     def __init__(self, noise: Noise, rng: np.random.Generator) -> None:
@@ -31,9 +32,9 @@ class Instrument:
         noise = float(np.random.default_rng(own).standard_normal())
         return self.average(region) + self._std(region) * noise
 
+    @abstractmethod
     def average(self, region: Region) -> float:
         """Return the true average over `region`."""
-        raise NotImplementedError
 
     def _std(self, region: Region) -> float:
         noise = self._noise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput
 from zonal.spaces.members import (
-    NO_CELLS,
     ROUNDING,
     Ints,
     Level,
@@ -156,24 +155,11 @@ class Hierarchy(MemberSpace):
             column.flags.writeable = False
         self._levels = _levels(paths, self.weights, least)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Hierarchy)
-            and (self.paths, self.names, self.smallest) == (other.paths, other.names, other.smallest)
-            and np.array_equal(self.features, other.features)
-            and np.array_equal(self.weights, other.weights)
-            and np.array_equal(self.rows, other.rows)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.paths, self.names, self.smallest))
+    def _identity(self) -> tuple[Hashable, ...]:
+        return self.paths, self.names, self.smallest
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
-
-    def level(self, depth: int) -> Level:
-        """Return the cells of a depth; without cells where the tree has ended."""
-        return self._levels[depth] if depth < len(self._levels) else NO_CELLS
 
     def region(self, what: Any, feedback: Viewer | None = None) -> MemberRegion:
         """Return any set of leaves, in the tree or not.

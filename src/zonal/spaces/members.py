@@ -6,6 +6,7 @@ of the tree is a few arrays. How a cell is split is the business of `points.py` 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -121,7 +122,7 @@ class MemberRegion(Region):
         return spread_evenly(self.positions, self.space.weights[self.positions], len(grid))
 
 
-class MemberSpace(Immutable):
+class MemberSpace(Immutable, ABC):
     """What spaces of weighted members share.
 
     Attributes
@@ -143,6 +144,23 @@ class MemberSpace(Immutable):
     rows: Ints
     names: tuple[str, ...]
     symbolic: bool
+    _levels: list[Level]
+
+    @abstractmethod
+    def _identity(self) -> tuple[Hashable, ...]:
+        """Return what tells this space from others, but for the members themselves."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, MemberSpace)
+            and (type(self), self._identity()) == (type(other), other._identity())
+            and np.array_equal(self.features, other.features)
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.rows, other.rows)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
 
     @property
     def d(self) -> int:
@@ -173,7 +191,7 @@ class MemberSpace(Immutable):
 
     def level(self, depth: int) -> Level:
         """Return the cells of a depth; without cells where the tree has ended."""
-        raise NotImplementedError
+        return self._levels[depth] if depth < len(self._levels) else NO_CELLS
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.members import (
-    NO_CELLS,
     ROUNDING,
     Ints,
     Level,
@@ -85,24 +84,11 @@ class Points(MemberSpace):
         """The usual number of children of a node."""
         return self.arity
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Points)
-            and (self.names, self.arity, self.smallest) == (other.names, other.arity, other.smallest)
-            and np.array_equal(self.features, other.features)
-            and np.array_equal(self.weights, other.weights)
-            and np.array_equal(self.rows, other.rows)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.names, self.arity, self.smallest, self.features.shape))
+    def _identity(self) -> tuple[Hashable, ...]:
+        return self.names, self.arity, self.smallest, self.features.shape
 
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
-
-    def level(self, depth: int) -> Level:
-        """Return the cells of a depth; without cells where the tree has ended."""
-        return self._levels[depth] if depth < len(self._levels) else NO_CELLS
 
     def region(self, what: Any, feedback: Viewer | None = None) -> MemberRegion:
         """Return any set of points, in the tree or not.

@@ -7,6 +7,7 @@ part it is), so that neighbours share their edges to the last bit at any depth.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -131,7 +132,7 @@ def _span(low: float, high: float) -> str:
     return f"{show(low)}..{show(high)}"
 
 
-class AxisSpace(Immutable):
+class AxisSpace(Immutable, ABC):
     """What spaces of axes share: a recipe that says which axis is split at each depth, and the cells it makes."""
 
     axes: tuple[Axis, ...]
@@ -177,9 +178,9 @@ class AxisSpace(Immutable):
         """The lower corner, 0 on axes of symbols."""
         return np.array([axis.low if isinstance(axis, Interval) else 0.0 for axis in self.axes])
 
+    @abstractmethod
     def axis_at(self, depth: int) -> int | None:
         """Return the axis on which cells of a depth are split, None if they are not."""
-        raise NotImplementedError
 
     def splits(self, axis: int, depth: int) -> int:
         """Return how often `axis` was split on the way to `depth`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
@@ -30,7 +31,7 @@ class Viewer(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Region:
+class Region(ABC):
     """A part of a space, as a value: made by a space, never changed.
 
     Attributes
@@ -58,9 +59,9 @@ class Region:
     feedback: Viewer | None = field(default=None, repr=False)
 
     @property
+    @abstractmethod
     def key(self) -> Hashable:
         """What tells this region from others of the same space."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -68,34 +69,34 @@ class Region:
         return str(self.space.describe(self))
 
     @property
+    @abstractmethod
     def bounds(self) -> Floats:
         """Lower and upper edge on each axis, shape (d, 2), in native units."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def center(self) -> Floats:
         """The centre, shape (d,)."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def widths(self) -> Floats:
         """The width on each axis, shape (d,)."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def weight(self) -> float:
         """How much lies in the region."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def points(self) -> Floats:
         """The representative points, shape (n, d)."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def weights(self) -> Floats:
         """The weights of the representative points, shape (n,); they add up to 1."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         """Return what a person wants to know first."""
