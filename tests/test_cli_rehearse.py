@@ -199,7 +199,7 @@ HERE = ["--coords", "x,y"]
         ([*HERE, "--out", "picture.doc"], ["picture.doc", ".png, .pdf or .svg"]),
         ([*HERE, "--out", "nowhere/picture.png"], ["nowhere", "no folder"]),
         ([*HERE, "--noise", "-1"], ["--noise", "-1"]),
-        ([*HERE, "--noise", "nan"], ["noise must be finite"]),
+        ([*HERE, "--noise", "nan"], ["nan is not a finite number"]),
         (["--coords", "x,,y"], ["'x,,y'", "empty name between commas"]),
         (["--levels", "state,"], ["'state,'", "empty name between commas"]),
         ([*HERE, "--budget", "64"], ["covers all 64 smallest regions", "64"]),

@@ -472,7 +472,7 @@ def test_the_lowest_is_the_best_of_a_table_that_is_minimized(kind: Any) -> None:
         ),
         ({"s": ["AA", "AT", "TA", "TT"]}, {"sequence": "s", "coords": ["lon"]}, "Pass one kind"),
         ({"s": ["AA", "AT", "TA", "TT"]}, {"sequence": "s", "levels": ["state"]}, "Pass one kind"),
-        ({"s": ["AA", "AT", "TA", "TT"]}, {"sequence": "s", "smallest": 2}, "Pass one kind"),
+        ({"s": ["AA", "AT", "TA", "TT"]}, {"sequence": "s", "smallest": 0.5}, "smallest must be a whole number"),
         ({}, {"coords": ["lon", "long"]}, "'long'"),
         ({}, {"levels": ["town", "state"]}, "not nested"),
         ({"w": [1.0, 0.0, 1.0, 1.0]}, {"coords": ["lon"], "weight": "w"}, "positive.*0"),

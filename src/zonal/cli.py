@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from importlib import import_module
 from pathlib import Path
@@ -83,7 +84,11 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.option(
     "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
 )
-@click.option("--smallest", type=click.FloatRange(min=0, min_open=True), help="Least weight of a region.")
+@click.option(
+    "--smallest",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Least weight of a region, or sequences of a pool.",
+)
 @click.option("--minimize", is_flag=True, help="Look for the lowest average.")
 @click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything.")
 @click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]")
@@ -104,6 +109,8 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     from zonal.rehearsing import report
 
     _check_picture(out)
+    if not math.isfinite(options["noise"]):
+        raise click.BadParameter(f"{options['noise']} is not a finite number.", param_hint="--noise")
     try:
         for line in report(table, out, **options):
             click.echo(line)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, finite_number, random_generator
+from zonal.errors import InvalidInput, finite_number, random_generator, whole_number
 from zonal.instruments import Instrument, Noise
 from zonal.spaces import (
     Box,
@@ -64,9 +64,9 @@ class Landscape:
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._best: dict[int, Best] = {}
 
-    def average(self, region: Region) -> float:
-        """Return the true average over a region."""
-        return self._averages.of(region)
+    def average(self, region: Any) -> float:
+        """Return the true average over a region, or over what ``space.region`` takes."""
+        return self._averages.of(region if isinstance(region, Region) else self.space.region(region))
 
     def simulate(self, noise: Noise = 0.0, rng: int | np.random.Generator | None = None) -> TableInstrument:
         """Return an instrument that measures averages with noise.
@@ -84,6 +84,7 @@ class Landscape:
         """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
         if depth is None:
             return self._best_of_smallest()
+        depth = whole_number(depth, "depth", 0)
         if depth not in self._best:
             if not 0 < self.space.count(depth) <= MOST_VALUES:
                 raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
@@ -144,6 +145,8 @@ def from_table(
     """
     if direction not in ("maximize", "minimize"):
         raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    if not isinstance(space, MemberSpace | Box | Product | Sequences):
+        raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
     averages = (
         _Members(space, values, weights) if isinstance(space, MemberSpace) else _Grid(space, values, weights)
     )
@@ -337,7 +340,7 @@ def _by_sequence(space: Sequences, values: Any) -> Floats:
         try:
             symbols = space.tokens(sequence) if isinstance(sequence, str) else sequence
             place = tuple(number[symbol] for symbol in symbols)
-        except KeyError as error:
+        except (KeyError, TypeError) as error:
             raise InvalidInput(
                 f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
                 error.args[0],

@@ -298,7 +298,7 @@ def landscape_of(
     weight : str, optional
         Column of weights.
     smallest : float, optional
-        The least weight of a region.
+        The least weight of a region; of sequences, the fewest in a pool.
     direction : {"maximize", "minimize"}
         Whether high or low averages are best.
     """
@@ -312,10 +312,10 @@ def landscape_of(
             "Leave such rows out.",
         )
     if sequence is not None:
-        if coords or levels or smallest is not None:
-            raise InvalidInput("sequences have no coordinates, levels or least weight", sequence, "Pass one kind.")
+        if coords or levels:
+            raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
         rows = table.texts(sequence)
-        space = _sequences(rows, sequence)
+        space = _sequences(rows, sequence, 1 if smallest is None else whole_number(smallest, "smallest", 1))
         by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
         return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
     if not coords and not levels:
@@ -333,7 +333,7 @@ def landscape_of(
     return from_table(area, values, direction=direction)
 
 
-def _sequences(rows: list[str], column: str) -> Sequences:
+def _sequences(rows: list[str], column: str, smallest: int) -> Sequences:
     """Return the space of all sequences of a column."""
     seen: dict[str, int] = {}
     for row, text in enumerate(rows):
@@ -349,12 +349,13 @@ def _sequences(rows: list[str], column: str) -> Sequences:
             )
         seen[text] = row
     times = Counter("".join(rows))
-    space = Sequences("".join(sorted(times)), len(rows[0]))
-    if len(rows) < space.count(space.length):
+    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=smallest)
+    number = space.arity**space.length
+    if len(rows) < number:
         rare = min(times, key=lambda symbol: (times[symbol], symbol))
         row = next(row for row, text in enumerate(rows) if rare in text)
         raise InvalidInput(
-            f"column {column} has {len(rows)} of all {space.count(space.length)} sequences over "
+            f"column {column} has {len(rows)} of all {number} sequences over "
             f"{''.join(space.alphabet)}; symbol {rare!r} occurs first in row {row + 1}",
             rows[row],
             "Add the missing ones, or mend a symbol that does not belong.",

@@ -159,7 +159,10 @@ class Search:
                 self._split_by_force(t)
             seen = self._seen()
             row = self._rules.choose(seen, t, self._joint)
-            if not (self._rules.refines(seen, row, t) and self._may_split(row)):
+            if not self._rules.refines(seen, row, t):
+                return row
+            if not self._may_split(row):  # a smallest region is marked as if it had been split
+                self.tree.expanded[row] = True
                 return row
             self._expand([row])
             self.tree.expanded[row] = True

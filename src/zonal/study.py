@@ -338,7 +338,7 @@ class Study:
         Parameters
         ----------
         regions : Region, what ``space.region`` takes (see `observe`), or several of these
-            Edges that are equal mean a point on that axis.
+            Edges that are equal mean a point on that axis; a list of texts means several regions.
 
         Returns
         -------

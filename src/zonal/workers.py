@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -46,11 +47,19 @@ def _ctrl_c_held() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # which lets signals through again when it starts
+    noted: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    # The mask is for the processes; another thread of this one may still take the signal, so it is noted down too.
+    usual = signal.signal(signal.SIGINT, lambda *_: noted.append(1)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, usual)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _begin(settle: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:

@@ -82,7 +82,7 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
         "weights must be 2 numbers, one a member",
     ),
     "too many weights": (lambda: Points([1.0], weights=[1, 2]), [1, 2], "weights must be 1 numbers"),
-    "weights of text": (lambda: Points([1.0], weights=["heavy"]), ["heavy"], "weights must be 1 numbers"),
+    "weights of text": (lambda: Points([1.0], weights=["heavy"]), "heavy", "the weight of row 0"),
     "smallest of 0": (lambda: Points([1.0, 2.0], smallest=0), 0, "smallest must be positive"),
     "smallest too large": (
         lambda: Points([1.0, 2.0], smallest=3),

@@ -224,3 +224,65 @@ def test_features_by_name_do_not_take_the_square_of_their_number() -> None:
         return process_time() - start
 
     assert min(seconds(8000) for _ in range(3)) < 8 * max(min(seconds(2000) for _ in range(3)), 0.005)
+
+
+RAGGED = {"NSW": {"Syd": ["a", "b", "c"], "Hun": ["d", "e"]}, "VIC": {"Mel": ["f", "g", "h"]}, "ACT": ["j", "k"]}
+
+
+@pytest.mark.parametrize("policy", [None, zn.GPTree()], ids=["GPOO", "GPTree"])
+def test_a_smallest_region_high_up_in_a_ragged_tree_can_be_recommended(policy: zn.GPTree | None) -> None:
+    features = {name: (float(i), float(i**2 % 7)) for i, name in enumerate("abcdefghjk")}
+    areas = zn.Hierarchy(RAGGED, features)
+    landscape = from_table(areas, np.arange(10) ** 1.5)
+    for rng in range(3):
+        study = zn.Study(areas, budget=80, rng=rng, policy=policy)
+        assert study.optimize(landscape.simulate(0.05, rng=rng)).region.name == "ACT > k"
+
+
+def test_what_is_no_list_of_rows_is_refused() -> None:
+    points = zn.Points([[1.0], [2.0], [3.0]])
+    with pytest.raises(zn.InvalidInput, match="row numbers"):
+        points.region([[1, 2], [0]])
+    with pytest.raises(zn.InvalidInput, match="a name, or a tuple of names"):
+        zn.Hierarchy({"N": ["a"], "V": ["b"]}).region(["N", "V"])
+
+
+def test_an_order_that_is_no_list_is_refused() -> None:
+    with pytest.raises(zn.InvalidInput, match="list of positions; got 5"):
+        zn.Sequences("ACGT", 3, order=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("depth", [1.5, -1])
+def test_a_depth_is_a_whole_number(depth: Any) -> None:
+    landscape = from_table(zn.Points([1.0, 2.0]), [1.0, 2.0])
+    landscape.best()
+    with pytest.raises(zn.InvalidInput, match="depth"):
+        landscape.best(depth)
+
+
+def test_tables_need_a_space_and_keys_that_are_sequences() -> None:
+    broken: Any = "x"
+    with pytest.raises(zn.InvalidInput, match="needs a space; got 'x'"):
+        from_table(broken, [1.0])
+    keys: Any = {1: 1.0, 2: 2.0}
+    with pytest.raises(zn.InvalidInput, match="row 0"):
+        from_table(zn.Sequences("AC", 1), keys)
+
+
+def test_averages_may_be_asked_for_by_name() -> None:
+    areas = zn.Hierarchy({"N": ["a", "b"], "V": ["c"]})
+    assert from_table(areas, [1.0, 2.0, 5.0]).average("N") == 1.5
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([None, 1], "the weight of row 0"), ([1, "a"], "the weight of row 1"), ([1e308, 1e308], "too large")],
+)
+def test_weights_that_are_no_numbers_are_named_by_row(weights: Any, message: str) -> None:
+    with pytest.raises(zn.InvalidInput, match=message):
+        zn.Points([[1.0], [2.0]], weights)
+
+
+def test_ragged_features_by_name_are_named_by_leaf() -> None:
+    with pytest.raises(zn.InvalidInput, match="features of leaf 'y' are 2 numbers, not 1"):
+        zn.Hierarchy({"A": ["x", "y"]}, {"x": (1,), "y": (2, 1)})

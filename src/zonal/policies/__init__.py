@@ -138,9 +138,10 @@ def scattered(index: int, depth: int, count: int, base: int) -> float:
 
 
 def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
-    """Return, among the deepest of `rows`, the one of the highest mean; the root if there are none."""
+    """Return, among the deepest of `rows` and those that are leaves, the one of the highest mean, or the root."""
     if len(rows) == 0:
         return 0
     depth = tree.depth[rows]
+    depth = np.where(tree.first_child[rows] < 0, depth.max(), depth)  # nothing is below a leaf of a ragged tree
     rows = rows[depth == depth.max()]
     return best(tree, rows, tree.mean[rows], tie)

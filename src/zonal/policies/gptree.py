@@ -127,4 +127,5 @@ class GPTreeRules:
             while row >= 0 and not within[row]:
                 within[row] = True
                 row = int(tree.parent[row])
-        return deepest_best(tree, (tree.expanded[: tree.size] & within).nonzero()[0], self.tie)
+        split = tree.expanded[: tree.size] | (tree.first_child[: tree.size] >= 0)  # by the opening sweep too
+        return deepest_best(tree, (split & within).nonzero()[0], self.tie)

@@ -155,6 +155,8 @@ class Hierarchy(MemberSpace):
             column.flags.writeable = False
         self._levels = _levels(paths, self.weights, least)
 
+    _or_else = ", a name, or a tuple of names"
+
     def _identity(self) -> tuple[Hashable, ...]:
         return self.paths, self.names, self.smallest
 
@@ -356,7 +358,12 @@ def by_name(values: Any, leaves: list[str], what: str) -> Any:
     missing = next((leaf for leaf in leaves if leaf not in named), None)
     if missing is not None:
         raise InvalidInput(f"{what} must name every leaf", missing, "Add it.")
+    width = np.size(next(iter(named.values())))
     for leaf, value in named.items():
+        if what == "features" and np.size(value) != width:
+            raise InvalidInput(
+                f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}", value, "Mend it."
+            )
         numbers = np.asarray(value).ravel()
         wrong = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
         if wrong or (what == "weights" and not (numbers > 0).all()):

@@ -7,7 +7,7 @@ of the tree is a few arrays. How a cell is split is the business of `points.py` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import InvalidInput, positive_number
+from zonal.errors import LARGEST_STD, InvalidInput, positive_number
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
 
 Ints = NDArray[np.intp]
@@ -145,6 +145,7 @@ class MemberSpace(Immutable, ABC):
     names: tuple[str, ...]
     symbolic: bool
     _levels: list[Level]
+    _or_else = ""
 
     @abstractmethod
     def _identity(self) -> tuple[Hashable, ...]:
@@ -255,11 +256,14 @@ class MemberSpace(Immutable, ABC):
 
     def subset(self, rows: Any, feedback: Viewer | None) -> MemberRegion:
         """Return the region of some members, by row number or as a mask."""
-        listed = np.asarray(rows)
+        try:
+            listed = np.asarray(rows)
+        except ValueError:
+            listed = np.empty(0)
         if listed.dtype == bool and listed.shape == (self.size,):
             listed = np.flatnonzero(listed)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
-            raise InvalidInput("a region is a list of row numbers", rows, "Pass at least one.")
+            raise InvalidInput("a region is a list of row numbers", rows, f"Pass at least one{self._or_else}.")
         if listed.min() < 0 or listed.max() >= self.size:
             wrong = listed[(listed < 0) | (listed >= self.size)][0]
             raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Mend it.")
@@ -349,6 +353,8 @@ def checked_weights(weights: Any, size: int) -> Floats:
     except ValueError:
         table = np.empty(0)
     if table.shape != (size,):
+        for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
+            positive_number(value, f"the weight of row {row}")
         raise InvalidInput(f"weights must be {size} numbers, one a member", weights, "Pass as many.")
     if not (np.isfinite(table) & (table > 0)).all():
         row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
@@ -357,6 +363,8 @@ def checked_weights(weights: Any, size: int) -> Floats:
             float(table[row]),
             "Leave out members without weight.",
         )
+    if table.max() > LARGEST_STD:
+        raise InvalidInput("weights are too large to add up", float(table.max()), "Use a larger unit.")
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,9 +75,10 @@ class Sequences(AxisSpace):
                 "a symbol with a bracket or a blank cannot be read back", unreadable[0], "Rename it."
             )
         put(self, "arity", len(symbols))
-        steps = (
-            list(range(length)) if order is None else [whole_number(j, "a position in order", 0) for j in order]
-        )
+        if order is not None and not isinstance(order, Iterable):
+            raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
+        listed = range(length) if order is None else order
+        steps = [whole_number(j, "a position in order", 0) for j in listed]
         if sorted(steps) != list(range(length)):
             raise InvalidInput(
                 f"order must name each position from 0 to {length - 1} once", order, "Leave none out, none twice."
