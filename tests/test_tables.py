@@ -222,6 +222,7 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [WELLS.encode(), gzip.compress(WELLS.encode())[:-12], gzip.compress(WELLS.encode())[:12] + b"?" * 40],
+    ids=["no archive", "cut short", "spoilt"],  # an archive holds the time, and workers must name tests alike
 )
 def test_a_broken_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "wells.csv.gz"
