@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces import Interval, MemberRegion, MemberSpace, ProductRegion, Region
+from zonal.spaces.product import MOST_POINTS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-
-MOST_POINTS = 10_000_000  # that anyone will really want listed
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,16 @@ class Kernel:
         return np.sqrt(variance)
 
 
+def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
+    """Return a parameter for each of `d` axes from one, or from as many."""
+    values = np.atleast_1d(np.asarray(given, dtype=float))
+    if values.size not in (1, d):
+        raise InvalidInput(
+            f"the kernel needs one {what}, or one for each of {d} axes", given, f"Pass 1 or {d} {what}s."
+        )
+    return np.broadcast_to(values, (d,))
+
+
 @dataclass(frozen=True)
 class Sum(Kernel):
     """A sum of kernels; write ``RBF(...) + Matern(...)``."""
@@ -153,14 +163,7 @@ class ProductKernel(Kernel):
 
     def lengthscales(self, d: int) -> Floats:
         """Return one lengthscale for each of `d` axes."""
-        scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=float))
-        if scales.size not in (1, d):
-            raise InvalidInput(
-                f"the kernel needs one lengthscale, or one for each of {d} axes",
-                self.lengthscale,
-                f"Pass 1 or {d} lengthscales.",
-            )
-        return np.broadcast_to(scales, (d,))
+        return _one_an_axis(self.lengthscale, d, "lengthscale")
 
     def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
         """Return the factor of each axis; axes of symbols are refused."""
@@ -276,14 +279,7 @@ class Categorical(Kernel):
 
     def correlations(self, d: int) -> Floats:
         """Return one correlation for each of `d` axes."""
-        given = np.atleast_1d(np.asarray(self.correlation, dtype=float))
-        if given.size not in (1, d):
-            raise InvalidInput(
-                f"the kernel needs one correlation, or one for each of {d} axes",
-                self.correlation,
-                f"Pass 1 or {d} correlations.",
-            )
-        return np.broadcast_to(given, (d,))
+        return _one_an_axis(self.correlation, d, "correlation")
 
     def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
         """Return the factor of each axis; continuous axes are refused."""

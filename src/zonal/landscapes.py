@@ -62,7 +62,7 @@ class Landscape:
         self.direction = direction
         self._averages = averages
         self._sign = 1.0 if direction == "maximize" else -1.0
-        self._best: dict[int, Best] = {}
+        self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
 
     def average(self, region: Any) -> float:
         """Return the true average over a region, or over what ``space.region`` takes."""
@@ -108,10 +108,10 @@ class Landscape:
             )
         if not isinstance(self._averages, _Members):
             return self.best(deepest)
-        if -1 not in self._best:
+        if None not in self._best:
             node, average = self._averages.best_leaf(self._sign)
-            self._best[-1] = Best(self.space.cell(node), average)
-        return self._best[-1]
+            self._best[None] = Best(self.space.cell(node), average)
+        return self._best[None]
 
 
 def from_table(
@@ -157,22 +157,11 @@ class _Members:
     """Averages over sets of members."""
 
     def __init__(self, space: MemberSpace, values: Any, weights: Any) -> None:
-        if isinstance(values, Mapping):
-            if not isinstance(space, Hierarchy):
-                raise InvalidInput(
-                    "values by name are for a hierarchy", space, "Pass one value a point, in order."
-                )
-            listed = np.empty(space.size)
-            named = by_name(values, [path[-1] for path in space.paths], "values")
-            listed[space.rows] = [finite_number(value, "a value") for value in named]
-            values = listed
-        if isinstance(weights, Mapping) and isinstance(space, Hierarchy):
-            listed = np.empty(space.size)
-            listed[space.rows] = by_name(weights, [path[-1] for path in space.paths], "weights")
-            weights = listed
         self._space = space
-        self._values = _numbers(values, (space.size,))[space.rows]
-        self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
+        self._values = _numbers(_in_order(space, values, "values"), (space.size,))[space.rows]
+        self._weights = space.weights
+        if weights is not None:
+            self._weights = checked_weights(_in_order(space, weights, "weights"), space.size)[space.rows]
 
     def of(self, region: Region) -> float:
         """Return the average over a region."""
@@ -201,6 +190,15 @@ class _Members:
         level = self._space.level(depth)
         total = sums(self._weights, level.start, level.stop)
         return sums(self._values * self._weights, level.start, level.stop) / total
+
+
+def _in_order(space: MemberSpace, values: Any, what: str) -> Any:
+    """Return values in the order of the user's rows if they came by name of the leaf."""
+    if not isinstance(values, Mapping):
+        return values
+    if not isinstance(space, Hierarchy):
+        raise InvalidInput(f"{what} by name are for a hierarchy", space, "Pass one a point, in order.")
+    return by_name(values, [space.paths[place][-1] for place in space.place], what)
 
 
 class _Grid:

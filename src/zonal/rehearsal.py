@@ -24,6 +24,7 @@ from zonal.landscapes import Direction, Landscape, from_table
 from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
+from zonal.run import INTERRUPTED
 from zonal.spaces import Hierarchy, MemberSpace, Points, Region, Sequences
 from zonal.spaces.hierarchy import check_nested
 from zonal.study import Study
@@ -60,7 +61,7 @@ class Zonal:
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
         )
-        if study.optimize(instrument).message.startswith("interrupted"):
+        if study.optimize(instrument).message.startswith(INTERRUPTED):
             raise KeyboardInterrupt  # half a campaign must not count as one
         return study
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.spaces.region import Floats
+from zonal.spaces.region import ROUNDING, Floats
 
-ROUNDING = 1e-9  # of a width: differences below it are rounding, not intent
 MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
 
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput
 from zonal.spaces.members import (
-    ROUNDING,
     Ints,
     Level,
     MemberRegion,
@@ -21,7 +20,7 @@ from zonal.spaces.members import (
     checked_least,
     checked_weights,
 )
-from zonal.spaces.region import Region, Viewer
+from zonal.spaces.region import ROUNDING, Region, Viewer
 
 JOINT = " > "
 WHOLE = "all"
@@ -53,6 +52,8 @@ class Hierarchy(MemberSpace):
     ('NSW > Coast > Tea Gardens', 400.0)
     """
 
+    _or_else = ", a name, or a tuple of names"
+
     def __init__(
         self,
         tree: Mapping[str, Any] | Sequence[Any],
@@ -61,8 +62,7 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        paths = _paths(tree)
-        self._build(paths, None, features, weights, smallest, feature_names)
+        self._build(_paths(tree), None, features, weights, smallest, feature_names)
 
     @classmethod
     def from_table(
@@ -155,8 +155,6 @@ class Hierarchy(MemberSpace):
             column.flags.writeable = False
         self._levels = _levels(paths, self.weights, least)
 
-    _or_else = ", a name, or a tuple of names"
-
     def _identity(self) -> tuple[Hashable, ...]:
         return self.paths, self.names, self.smallest
 
@@ -173,9 +171,8 @@ class Hierarchy(MemberSpace):
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
-        if not isinstance(what, (str, tuple)) or (
-            isinstance(what, tuple) and what and not isinstance(what[0], str)
-        ):
+        by_path = isinstance(what, tuple) and all(isinstance(name, str) for name in what)
+        if not by_path and not isinstance(what, str):
             return self.subset(what, feedback)
         path = self._path(what) if isinstance(what, str) else what
         inside = [row for row, own in enumerate(self.paths) if own[: len(path)] == path]

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import LARGEST_STD, InvalidInput, positive_number
-from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
+from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
 
 Ints = NDArray[np.intp]
-
-ROUNDING = 1e-9  # of the least weight
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,7 @@ class MemberSpace(Immutable, ABC):
     names: tuple[str, ...]
     symbolic: bool
     _levels: list[Level]
-    _or_else = ""
+    _or_else = ""  # what else describes a region, for messages
 
     @abstractmethod
     def _identity(self) -> tuple[Hashable, ...]:
@@ -179,11 +177,6 @@ class MemberSpace(Immutable, ABC):
         return 2
 
     @cached_property
-    def cumulative(self) -> Floats:
-        """The weight before each member, and in all."""
-        return np.concatenate([[0.0], np.cumsum(self.weights)])
-
-    @cached_property
     def place(self) -> Ints:
         """The place in the order of the tree of each of the user's rows."""
         place = np.empty(self.size, dtype=np.intp)
@@ -212,7 +205,7 @@ class MemberSpace(Immutable, ABC):
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> MemberRegion:
         """Return the region of a node of the tree."""
-        depth, index = checked_node(node, self, "the number of cells at that depth")
+        depth, index = checked_node(node, self)
         level = self.level(depth)
         return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.members import (
-    ROUNDING,
     Ints,
     Level,
     MemberRegion,
@@ -21,7 +20,7 @@ from zonal.spaces.members import (
     checked_weights,
     sums,
 )
-from zonal.spaces.region import Floats, Region, Viewer
+from zonal.spaces.region import ROUNDING, Floats, Region, Viewer
 
 
 class Points(MemberSpace):

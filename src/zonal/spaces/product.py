@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, finite_number, whole_number
-from zonal.spaces.axes import ROUNDING, Axis, Category, Interval, has_symbols, intervals, listed_axes, symbols_of
-from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
+from zonal.spaces.axes import Axis, Category, Interval, has_symbols, intervals, listed_axes, symbols_of
+from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
 
 Edges = tuple[tuple[float, float], ...]
 T = TypeVar("T")
@@ -137,7 +137,6 @@ class AxisSpace(Immutable, ABC):
 
     axes: tuple[Axis, ...]
     arity: int
-    _limit = "the number of cells at that depth"
 
     def __repr__(self) -> str:
         """Return the axes, and what else is not the usual."""
@@ -204,7 +203,7 @@ class AxisSpace(Immutable, ABC):
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
-        depth, index = checked_node(node, self, self._limit)
+        depth, index = checked_node(node, self)
         parts = [0] * self.d
         scale = [1] * self.d
         digits = index
@@ -448,10 +447,6 @@ class Box(AxisSpace):
         named = listed_axes(bounds)
         object.__setattr__(self, "axes", intervals(named, smallest, units))
         object.__setattr__(self, "arity", whole_number(arity, "arity", 2))
-
-    @property
-    def _limit(self) -> str:  # type: ignore[override]
-        return f"{self.arity}^depth"
 
     @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:

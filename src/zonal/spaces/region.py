@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
@@ -14,6 +14,8 @@ from zonal.errors import InvalidInput, whole_number
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
+
+ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 
 
 class Viewer(Protocol):
@@ -168,20 +170,18 @@ class Immutable:
         return self
 
 
-def cells(space: Space, depth: int, feedback: Viewer | None = None) -> Iterator[Region]:
-    """Yield the regions of a depth in order."""
-    for index in range(space.count(depth)):
-        yield space.cell((depth, index), feedback)
-
-
-def checked_node(node: Any, space: Any, limit: str) -> Node:
-    """Return a node as two numbers, or complain that there is none such; `limit` says how many there are."""
+def checked_node(node: Any, space: Any) -> Node:
+    """Return a node as two numbers, or complain that there is none such."""
     try:
         depth, index = (whole_number(number, "a node's depth and index", 0) for number in node)
     except (TypeError, ValueError):
         depth, index = -1, 0
     if depth < 0 or index >= space.count(depth):
-        raise InvalidInput(f"a node is (depth, index) with index below {limit}", node, "Pass for example (0, 0).")
+        raise InvalidInput(
+            "a node is (depth, index) with index below the number of cells at that depth",
+            node,
+            "Pass for example (0, 0).",
+        )
     return depth, index
 
 
