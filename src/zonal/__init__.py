@@ -16,6 +16,7 @@ from zonal.kernels import RBF, Categorical, Matern
 from zonal.maximize import maximize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
+from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.refine import PointResult
@@ -40,6 +41,7 @@ __all__ = [
     "GeometricDelta",
     "Hierarchy",
     "InvalidInput",
+    "KnowledgeGradient",
     "LipschitzDelta",
     "Matern",
     "Mean",

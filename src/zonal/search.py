@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
 from zonal.beliefs.fit import Model, Unknowns
 from zonal.beliefs.frames import Frame, ProductFrame, SubsetFrame
-from zonal.beliefs.gp import GaussianBelief, Overlay
+from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.learner import Learner
+from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
-from zonal.policies import INDEX_LIMIT, Policy, Rows, Setting, scattered
+from zonal.policies import INDEX_LIMIT, Policy, Rows, Setting, View, scattered
 from zonal.spaces import MemberSpace, Region, Space
 from zonal.theory import Variation
 from zonal.tree import Tree
@@ -58,6 +59,7 @@ class Search:
         budget: int,
         max_looks: int | None,
         rng: np.random.Generator,
+        forbidden: Callable[[Region], bool] | None = None,
     ) -> None:
         h_max = policy.depth(space, budget)
         self._counts = tuple(space.count(depth) for depth in range(h_max + 2))
@@ -71,6 +73,7 @@ class Search:
         self._noise = noise
         self._feedback = feedback
         self._max_looks = max_looks
+        self._forbidden = forbidden
         self._h_max = h_max
         self._policy = policy
         self._budget = budget
@@ -79,12 +82,16 @@ class Search:
         self._learner = Learner(unknowns, self._frame) if not policy.empirical else None
         self.prior_mean = (unknowns.mean or 0.0) if self._learner is None else self._learner.model.mean
         self._given = unknowns.given
+        learned = self._learner is not None and unknowns.given is None
+        sweep = learned and not policy.whole
+        level = min(opening_level(self._counts, budget), h_max + 1) if sweep else 0
+        self._opening_size = self._counts[level] if level else 0
         self._bind()
-        self._belief: GaussianBelief | EmpiricalBelief
+        self._belief: Mixture | EmpiricalBelief
         if self._learner is None:
-            self._belief = EmpiricalBelief()
+            self._belief = EmpiricalBelief(self.prior_mean)
         else:
-            self._belief = GaussianBelief(self._frame.covariance(self._learner.model.kernel))
+            self._belief = Mixture(self._frame, self._learner.models, self.prior_mean)
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
@@ -97,21 +104,31 @@ class Search:
         self._in_order = True  # slots are rows, until a region outside of the tree is observed
         self._pending: list[int] = []  # nodes under way, one entry a trial
         self._barred: set[int] = set()  # nodes that cannot be measured
-        self._children: dict[int, tuple[tuple[Region, ...], list[float]]] = {}
-        self._overlay: Overlay | EmpiricalOverlay | None = None
+        self._children: dict[int, tuple[tuple[Region, ...], list[float], list[bool]]] = {}
+        self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
         self._overlaid = 0
+        self._hidden: list[float] = []  # prior variance of a smallest region under each model
         self._refresh()
+        self._mark(0, self._is_forbidden(root))
         self._opening: list[int] = []
         if policy.whole:
-            self._grow(h_max + 1)
-        elif self._learner is not None and unknowns.given is None:
-            self._grow(min(opening_level(self._counts, budget), h_max + 1))
+            self._sweep(h_max + 1)
+        elif level:
+            self._sweep(level)
             self._opening = spread_out(self.tree, self._counts, space.base)
 
     @property
     def model(self) -> Model | None:
         """The kernel, noise and prior mean in use; None on an empirical belief."""
         return None if self._learner is None else self._learner.model
+
+    @property
+    def models(self) -> tuple[Weighted, ...]:
+        """The weighted models in use; none on an empirical belief."""
+        if not isinstance(self._belief, Mixture):
+            return ()
+        members, weights = self._belief.members, self._belief.weights.tolist()
+        return tuple(Weighted(w, member.model) for w, member in zip(weights, members, strict=True))
 
     def complaints(self) -> list[Warning]:
         """Return, once, what belief and learner have to say since the last time."""
@@ -125,7 +142,7 @@ class Search:
     @property
     def limited(self) -> bool:
         """Whether regions may run out."""
-        return self._max_looks is not None or bool(self._barred)
+        return self._max_looks is not None or bool(self._barred) or self._forbidden is not None
 
     def noise_of(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
@@ -157,8 +174,9 @@ class Search:
         for _ in range(MOST_REFINED):
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
+            self.grow(t)
             seen = self._seen()
-            row = self._rules.choose(seen, t, self._joint)
+            row = self._chosen(seen, t)
             if not self._rules.refines(seen, row, t):
                 return row
             if not self._may_split(row):  # a smallest region is marked as if it had been split
@@ -166,7 +184,26 @@ class Search:
                 return row
             self._expand([row])
             self.tree.expanded[row] = True
-        return self._rules.choose(self._seen(), t, self._joint)
+        return self._chosen(self._seen(), t)
+
+    def _chosen(self, seen: Tree, t: int) -> int:
+        """Return what the policy chooses, checked."""
+        row = int(self._rules.choose(seen, t, self._views))
+        if not (0 <= row < self.tree.size and self.tree.askable[row]):
+            raise InvalidInput(
+                "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
+            )
+        return row
+
+    def grow(self, t: int) -> None:
+        """Split what the policy wants split before round `t`."""
+        before = self.tree.size
+        while True:
+            rows = self._rules.grows(self._seen(), t, self._views, self.tree.size - before)
+            able = [row for row in dict.fromkeys(rows.tolist()) if self._may_split(row)]
+            if not able:
+                return
+            self._expand(able)
 
     def begin(self, row: int) -> None:
         """Note that a measurement of `row` is under way."""
@@ -181,18 +218,22 @@ class Search:
         self._overlay = None
         self._settle(row)
 
-    def tell(self, row: int, reward: float, sem: float | None, t: int) -> None:
-        """Take in the reward of a measurement under way; expand its node if line 6 says so."""
+    def tell(self, row: int, reward: float, sem: float | None, t: int, last: bool = False) -> None:
+        """Take in the reward of a measurement under way; expand its node if line 6 says so.
+
+        With `last` the model is learned anew: what is recommended then rests on all measurements.
+        """
         tree = self.tree
         slot = int(tree.slot[row])
-        variance = float(tree.noise[row] if sem is None else sem) ** 2
-        self._belief.check(slot, reward - self.prior_mean, variance)
+        variance = self._variance(float(tree.noise[row]), sem)
+        self._belief.check(slot, reward, variance)
         may_split = self._may_split(row)
         if may_split:
             self._prepare(row)  # the user's noise function may fail: before anything changes
-        self._observe(slot, reward, sem, variance)
+        self._observe(slot, reward, sem, variance, last)
         self._pending.remove(row)
         tree.count[row] += 1
+        tree.reward[row] += (reward - tree.reward[row]) / tree.count[row]
         if tree.first_child[row] < 0 and self.has_scale() and self._rules.splits(tree, row, t):
             tree.expanded[row] = True
             if may_split:
@@ -201,8 +242,7 @@ class Search:
 
     def observe(self, region: Region, reward: float, sem: float | None) -> None:
         """Take in a measurement of any region, made outside of the search."""
-        variance = (self.noise_of(region) if sem is None else sem) ** 2
-        centred = reward - self.prior_mean
+        variance = self._variance(self.noise_of(region), sem)
         row = self.row_of(region)
         slot = self._outside.get(region.key) if row is None else int(self.tree.slot[row])
         if slot is None:
@@ -215,8 +255,22 @@ class Search:
             (slot,) = self._track([region])
             self._outside[region.key] = slot
             self._in_order = False
-        self._belief.check(slot, centred, variance)
+        self._belief.check(slot, reward, variance)
         self._observe(slot, reward, sem, variance)
+
+    def refit(self) -> bool:
+        """Learn the model anew if anything is learned and rewards came in since; tell whether it was."""
+        if self._learner is None or not self._learner.stale:
+            return False
+        self._learn()
+        self._refresh()
+        return True
+
+    def _variance(self, noise: float, sem: float | None) -> float | None:
+        """Return the noise variance of a reward, None if it is to be learned."""
+        if sem is not None:
+            return sem**2
+        return None if self._noise is None and self._learner is not None else noise**2
 
     def bar(self, row: int) -> None:
         """Never ask for this node again; its children may be asked for if it may be split."""
@@ -264,13 +318,17 @@ class Search:
             )
         return self._belief.joint(self._feedback.footprints(regions))
 
-    def _observe(self, slot: int, reward: float, sem: float | None, variance: float) -> None:
-        self._belief.observe(slot, reward - self.prior_mean, variance)
+    def _observe(
+        self, slot: int, reward: float, sem: float | None, variance: float | None, last: bool = False
+    ) -> None:
+        self._belief.observe(slot, reward, variance)
         learner = self._learner
         self._has_sems |= sem is not None
         if learner is not None:
-            learner.note(slot, reward, None if sem is None and self._noise is None else variance)
-            if learner.due() or (learner.checks() and self._is_off() and learner.learns):
+            learner.note(slot, reward, variance)
+            if learner.checks():
+                self._check_model()
+            if learner.due() or (last and learner.stale):
                 self._learn()
         self._refresh()
 
@@ -279,16 +337,16 @@ class Search:
         learner = self._learner
         return learner is None or learner.unknowns.given is not None or learner.model.measurements > 0
 
-    def _is_off(self) -> bool:
-        """Check the model against the measurements."""
+    def _check_model(self) -> None:
+        """Check what was given against the measurements."""
         assert self._learner is not None
-        assert isinstance(self._belief, GaussianBelief)
-        learner, belief = self._learner, self._belief
-        given = self._noise if isinstance(self._noise, float) and not self._has_sems else None
-        repeats, chi2 = belief.repeats, belief.scatter
-        if learner.learns:  # the belief is rebuilt at each fit and forgets them
-            repeats, chi2 = learner.ledger.scatter(learner.model.noise)
-        return learner.off(belief.residuals(), repeats, chi2, lambda: learner.doubt(self._lines(), given))
+        assert isinstance(self._belief, Mixture)
+        learner, only = self._learner, self._belief.only
+        if learner.learns:
+            given = self._noise if isinstance(self._noise, float) and not self._has_sems else None
+            learner.doubt(self._lines(), given)
+        elif only is not None:
+            learner.check(only.residuals(), only.repeats, only.scatter)
 
     def _lines(self) -> Any:
         """Return the footprints of the ledger's lines."""
@@ -296,14 +354,14 @@ class Search:
         return self._feedback.footprints([self._tracked[slot] for slot, _ in self._learner.ledger.lines])
 
     def _learn(self) -> None:
-        """Learn the model from all rewards and build the belief anew; splits already made are facts."""
+        """Learn the models from all rewards and build the belief anew; splits already made are facts."""
         assert self._learner is not None
-        lines = self._learner.ledger.data()
-        model = self._learner.learn(self._lines())
+        data = self._learner.learn(self._lines())
+        model = self._learner.model
         self.prior_mean = model.mean
-        self._belief = GaussianBelief(self._frame.covariance(model.kernel))
-        self._belief.track(self._feedback.footprints(self._tracked))
-        self._belief.load(lines.slots, lines.mean - model.mean, lines.noise_variance(model.noise or 0.0))
+        self._belief = Mixture(self._frame, self._learner.models, model.mean)
+        self._belief.load(data)
+        self._hidden = []
         if model.noise is not None:
             self.tree.noise[: self.tree.size] = model.noise
             self._children.clear()  # whose noise was that of the old model
@@ -324,10 +382,12 @@ class Search:
                 variation=Variation(reach, None if kernel is None else self._frame.slopes(kernel), spread),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
+                learned=self._learner is not None and self._given is None,
+                opening=self._opening_size,
             )
         )
 
-    def _grow(self, level: int) -> None:
+    def _sweep(self, level: int) -> None:
         """Grow the whole tree down to a depth, as far as regions may be split."""
         for depth in range(level):
             rows = (self.tree.depth[: self.tree.size] == depth).nonzero()[0].tolist()
@@ -335,9 +395,9 @@ class Search:
 
     def _refresh(self) -> None:
         """Copy the belief into the table."""
-        tree, belief = self.tree, self._belief
+        tree = self.tree
         nodes = slice(0, tree.size)
-        mean, variance = belief.mean, belief.variance
+        mean, variance = self._belief.columns()
         if not self._in_order:
             mean, variance = mean.take(tree.slot[nodes]), variance.take(tree.slot[nodes])
         tree.mean[nodes] = mean
@@ -352,15 +412,58 @@ class Search:
             self._overlay = self._belief.overlay()
             self._overlaid = 0
         for row in self._pending[self._overlaid :]:
-            self._overlay.add(int(self.tree.slot[row]), float(self.tree.noise[row]) ** 2)
+            self._overlay.add(int(self.tree.slot[row]), self._variance(float(self.tree.noise[row]), None))
         self._overlaid = len(self._pending)
-        return self.tree.with_std(np.sqrt(self._overlay.variance.take(self.tree.slot[: self.tree.size])))
+        mean, variance = self._overlay.columns()
+        slots = self.tree.slot[: self.tree.size]
+        return self.tree.with_posterior(mean.take(slots), np.sqrt(variance.take(slots)))
 
-    def _joint(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the joint covariance of some nodes, trials under way included."""
-        return (self._overlay if self._pending and self._overlay else self._belief).covariance(
-            self.tree.slot[rows]
-        )
+    def _views(self) -> list[View]:
+        """Return the nodes under each model, trials under way included."""
+        tree, belief = self.tree, self._belief
+        if not isinstance(belief, Mixture):
+            raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
+        slots = tree.slot[: tree.size]
+        self._seen()  # brings the overlay up to date
+        overlay = self._overlay if self._pending else None
+        assert overlay is None or isinstance(overlay, MixtureOverlay)
+        if not self._hidden:
+            self._hidden = [self._smallest_variance(member.model) for member in belief.members]
+        views = []
+        for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
+            own = member.belief if overlay is None else overlay.overlays[number]
+            noise = member.model.noise
+            views.append(
+                View(
+                    weight=weight,
+                    mean=member.belief.mean.take(slots) + (member.model.mean - belief.zero),
+                    std=np.sqrt(own.variance.take(slots)),
+                    noise=tree.noise[: tree.size] if noise is None else np.full(tree.size, noise),
+                    hidden=np.maximum(self._hidden[number] - member.belief.prior.take(slots), 0.0),
+                    covariance=lambda rows, others, own=own: own.covariance(slots[rows], slots[others]),  # type: ignore[misc]
+                )
+            )
+        return views
+
+    def _smallest_variance(self, model: Model) -> float:
+        """Return the prior variance of a smallest region's average under a model."""
+        deepest = self._space.deepest()
+        depth = self._h_max + 1 if deepest is None else min(self._h_max + 1, deepest)
+        count = self._space.count(depth)
+        some = {0} if not isinstance(self._space, MemberSpace) else set(range(0, count, max(1, count // 8)))
+        cells = [self._space.cell((depth, index), self._feedback) for index in sorted(some)]
+        among = self._frame.covariance(model.kernel).among(self._feedback.footprints(cells))
+        return float(np.max(np.diag(among)))
+
+    def _is_forbidden(self, region: Region) -> bool:
+        if self._forbidden is None:
+            return False
+        answer = self._forbidden(region)
+        if not isinstance(answer, bool | np.bool_):
+            raise InvalidInput(
+                f"forbidden({region.name}) must be True or False", answer, "Return one of the two."
+            )
+        return bool(answer)
 
     def _may_split(self, row: int) -> bool:
         return bool(
@@ -369,11 +472,12 @@ class Search:
             and self._space.may_split(self.regions[row])
         )
 
-    def _prepare(self, row: int) -> tuple[tuple[Region, ...], list[float]]:
-        """Return a node's children and their noise, made once."""
+    def _prepare(self, row: int) -> tuple[tuple[Region, ...], list[float], list[bool]]:
+        """Return a node's children, their noise and which of them are forbidden, made once."""
         if row not in self._children:
             children = self._space.split(self.regions[row])
-            self._children[row] = children, [self.noise_of(child) for child in children]
+            noise = [self.noise_of(child) for child in children]
+            self._children[row] = children, noise, [self._is_forbidden(child) for child in children]
         return self._children[row]
 
     def _track(self, regions: Sequence[Region]) -> list[int]:
@@ -393,28 +497,42 @@ class Search:
         if not rows:
             return
         families = [self._prepare(row) for row in rows]
-        children = [child for family, _ in families for child in family]
-        slots = self._track(children)
+        children = [child for family, _, _ in families for child in family]
+        slots = iter(self._track(children))
         tree, start = self.tree, self.tree.size
-        for row, (family, noise) in zip(rows, families, strict=True):
+        for row, (family, noise, forbidden) in zip(rows, families, strict=True):
+            first = tree.size
             indices = []
             for child in family:
                 assert child.node is not None
                 self.regions.append(child)
                 indices.append(child.node[1])
-            tree.add_children(row, indices, noise, [slots.pop(0) for _ in family])
+            tree.add_children(row, indices, noise, [next(slots) for _ in family])
+            for place, never in enumerate(forbidden):
+                self._mark(first + place, never)
+            self._settle(row)
             self._children.pop(row)
         new = slice(start, tree.size)
-        tree.mean[new] = self._belief.mean[tree.slot[new]]
-        tree.std[new] = np.sqrt(self._belief.variance[tree.slot[new]])
+        mean, variance = self._belief.columns()
+        tree.mean[new] = mean[tree.slot[new]]
+        tree.std[new] = np.sqrt(variance[tree.slot[new]])
         self._overlay = None
+
+    def _mark(self, row: int, forbidden: bool) -> None:
+        """Note of a new node whether it is of the smallest size, and whether it is forbidden."""
+        self.tree.smallest[row] = not self._may_split(row)
+        if forbidden:
+            self.tree.forbidden[row] = True
+            self._settle(row)
 
     def _settle(self, row: int) -> None:
         """Decide whether a node may be asked for."""
-        self.tree.askable[row] = (
-            self.tree.first_child[row] < 0
+        tree = self.tree
+        tree.askable[row] = (
+            (self._policy.inner or tree.first_child[row] < 0)
             and row not in self._barred
-            and (self._max_looks is None or self.tree.looks[row] < self._max_looks)
+            and not tree.forbidden[row]
+            and (self._max_looks is None or tree.looks[row] < self._max_looks)
         )
 
     def _split_by_force(self, t: int) -> None:
@@ -427,6 +545,8 @@ class Search:
                 reasons.append(f"max_looks={self._max_looks} measurements of each were made or are under way")
             if self._barred:
                 reasons.append(f"{len(self._barred)} were given up as impossible to measure")
+            if self._forbidden is not None:
+                reasons.append(f"{int(np.count_nonzero(self.tree.forbidden[leaves]))} are forbidden")
             raise Exhausted(
                 f"none of the {len(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
                 "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."

@@ -31,20 +31,18 @@ from zonal.errors import (
 )
 from zonal.feedback import Average, Feedback, Mean
 from zonal.kernels import Categorical, Kernel, ProductKernel, custom
-from zonal.policies import INDEX_LIMIT, Policy
-from zonal.policies.optimistic import GPOO
+from zonal.policies import Policy
+from zonal.policies.knowledge import KnowledgeGradient
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import Callback, Measure, drive
 from zonal.search import Noise, Search
 from zonal.spaces import Box, MemberSpace, Product, Region, Sequences, with_feedback
-from zonal.theory import SpreadDelta
 from zonal.tree import TreeTable
 from zonal.trials import Bands, Outcome, Prediction, Recommendation, Result, Trial, TrialBook, TrialRecord
 
 log = logging.getLogger("zonal")
 
 CLEAR = 2.0  # standard deviations
-DEEP = 20  # levels of a tree that a default policy goes all the way down
 TRIED = 200  # points on which a kernel is tried out
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 AnySpace = Box | Product | Sequences | MemberSpace
@@ -106,6 +104,7 @@ class Study:
         rng: int | np.random.Generator | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         max_looks: int | None = None,
+        forbidden: Callable[[Region], bool] | None = None,
         value_name: str = "value",
         value_unit: str = "",
     ) -> None:
@@ -114,7 +113,7 @@ class Study:
         if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
             raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
         if policy is None:
-            policy = default_policy(self.space)
+            policy = KnowledgeGradient()
         family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
         spec: Any = kernel
         if callable(kernel) and isinstance(self.space, MemberSpace) and not isinstance(kernel, type | Kernel):
@@ -153,6 +152,7 @@ class Study:
             budget=self.budget,
             max_looks=max_looks,
             rng=self.rng,
+            forbidden=forbidden,
         )
         self._book = TrialBook()
         self._failures: dict[int, int] = {}  # give-ups in a row, by row
@@ -248,9 +248,10 @@ class Study:
         """
         number, row = self._book.under_way(trial)
         reward, spread = self._reward(value, sem)
-        self._search.tell(row, reward, spread, self.told + 1)
+        self._search.tell(row, reward, spread, self.told + 1, last=self.told + 1 == self.budget)
         self._failures.pop(row, None)
         self._book.end(number, Outcome("told", float(value), spread, note))
+        self._search.grow(self._book.begun + 1)
         self._speak()
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
@@ -503,18 +504,6 @@ class Study:
             region = region.bounds
         made: Region = self.space.region(region, self.feedback)
         return made
-
-
-def default_policy(space: AnySpace) -> GPOO:
-    """Return GPOO, for a box as the rules of the game have it, else with a delta that needs no derivative.
-
-    Down to depth 10, or to the smallest regions where those are not much deeper.
-    """
-    deepest = None if isinstance(space, Box) else space.deepest()
-    h_max = deepest if deepest is not None and deepest <= DEEP else 10
-    while space.count(h_max + 1) >= INDEX_LIMIT:
-        h_max -= 1
-    return GPOO(h_max=h_max) if isinstance(space, Box) else GPOO(SpreadDelta(), h_max=h_max)
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

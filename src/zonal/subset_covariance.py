@@ -58,6 +58,73 @@ class Representatives:
         return spread_evenly(members, shares, self._few)
 
 
+class SubsetLayout:
+    """Footprints that are sets of members, whatever the kernel: the matrix A, sparse, a row a footprint.
+
+    Attributes
+    ----------
+    met : array of int
+        Members met so far, by column of A; `columns` of them.
+    size : int
+        Footprints entered.
+    """
+
+    def __init__(self, space: MemberSpace) -> None:
+        self._stand_for = Representatives(space)
+        self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
+        self.met = np.zeros(256, dtype=np.intp)
+        self.columns = 0
+        self._ends = np.zeros(129, dtype=np.intp)
+        self._indices = np.zeros(1024, dtype=np.intp)
+        self._shares = np.zeros(1024)
+        self._averaging: csr_array | None = None
+        self.size = 0
+
+    def rows(self, footprints: Subsets) -> list[tuple[Ints, Floats]]:
+        """Return members and shares that stand for footprints."""
+        return [
+            self._stand_for(members, shares)
+            for members, shares in zip(footprints.members, footprints.shares, strict=True)
+        ]
+
+    def row(self, number: int) -> tuple[Ints, Floats]:
+        """Return members and shares of an entered footprint."""
+        inside = slice(int(self._ends[number]), int(self._ends[number + 1]))
+        return self.met[self._indices[inside]], self._shares[inside]
+
+    def enter(self, footprints: Subsets) -> None:
+        """Enter footprints, which get the next numbers: rows of A, and columns for members not met before."""
+        rows = self.rows(footprints)
+        members = np.concatenate([own for own, _ in rows])
+        fresh = np.unique(members[self._column[members] < 0])
+        columns, self.columns = self.columns, self.columns + len(fresh)
+        self.met = _roomy(self.met, self.columns)
+        self.met[columns : self.columns] = fresh
+        self._column[fresh] = np.arange(columns, self.columns)
+        start, size = int(self._ends[self.size]), self.size
+        ends = start + np.cumsum([len(own) for own, _ in rows])
+        inside = slice(start, int(ends[-1]))
+        self._indices, self._shares = _roomy(self._indices, inside.stop), _roomy(self._shares, inside.stop)
+        self._indices[inside] = self._column[members]
+        self._shares[inside] = np.concatenate([own for _, own in rows])
+        self.size += len(rows)
+        self._ends = _roomy(self._ends, self.size + 1)
+        self._ends[size + 1 : self.size + 1] = ends
+        self._averaging = None
+
+    def averaging(self) -> csr_array:
+        """Return A: a row a footprint, a column a member met."""
+        if self._averaging is None:
+            from scipy.sparse import csr_array
+
+            stop = int(self._ends[self.size])
+            self._averaging = csr_array(
+                (self._shares[:stop], self._indices[:stop], self._ends[: self.size + 1]),
+                shape=(self.size, self.columns),
+            )
+        return self._averaging
+
+
 class SubsetCovariance:
     """Prior covariance of averages over sets of members.
 
@@ -71,35 +138,37 @@ class SubsetCovariance:
         On features.
     space : MemberSpace
         Whose members these are.
+    layout : SubsetLayout, optional
+        To share footprints with the covariances of other kernels.
     """
 
-    def __init__(self, kernel: Kernel, space: MemberSpace) -> None:
+    def __init__(self, kernel: Kernel, space: MemberSpace, layout: SubsetLayout | None = None) -> None:
         self._kernel = kernel
         self._features = space.features
-        self._stand_for = Representatives(space)
-        self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
-        self._met = np.zeros(256, dtype=np.intp)  # members, by column
-        self._columns = 0
-        # A as a growing sparse matrix, a row a footprint.
-        self._ends = np.zeros(129, dtype=np.intp)
-        self._indices = np.zeros(1024, dtype=np.intp)
-        self._shares = np.zeros(1024)
-        self._averaging: csr_array | None = None
+        self._layout = SubsetLayout(space) if layout is None else layout
         # K A' for footprints asked for, a row each, up to a number of columns.
         self._kept: dict[int, int] = {}
         self._embedded = np.zeros((64, 256))
         self._done = 0
-        self.size = 0
+
+    @property
+    def size(self) -> int:
+        """The number of footprints entered."""
+        return self._layout.size
 
     def enter(self, footprints: Subsets) -> Floats:
         """Enter footprints, which get the next numbers; return their variances."""
-        rows = self._rows(footprints)
-        self._enter(rows)
-        return self._variances(rows)
+        start = self.size
+        self._layout.enter(footprints)
+        return self.variances(start)
+
+    def variances(self, start: int) -> Floats:
+        """Return the variances of the footprints entered from number `start` on."""
+        return self._variances([self._layout.row(number) for number in range(start, self.size)])
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered."""
-        return np.asarray(self._A() @ self._embed([one])[0])
+        return np.asarray(self._layout.averaging() @ self._embed([one])[0])
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
@@ -109,98 +178,56 @@ class SubsetCovariance:
         )
         if len(some) < len(others):
             return np.ascontiguousarray(self.between(others, some).T)
-        return np.asarray(self._A()[some] @ self._embed(others.tolist()).T)
+        return np.asarray(self._layout.averaging()[some] @ self._embed(others.tolist()).T)
 
     def outside(self, some: Ints, footprints: Subsets) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
-        rows = self._rows(footprints)
+        rows = self._layout.rows(footprints)
         members, averaging = _sparse(rows)
         cross = np.zeros((len(some), len(rows)))
         if len(some):
-            known, own = _sparse([self._row(int(number)) for number in some])
+            known, own = _sparse([self._layout.row(int(number)) for number in some])
             for part, block in self._blocks(known, members):
                 cross += own[:, part] @ (averaging @ block).T
         return cross, self._variances(rows)
 
     def among(self, footprints: Subsets) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
-        rows = self._rows(footprints)
+        rows = self._layout.rows(footprints)
         members, averaging = _sparse(rows)
         total = np.zeros((len(rows), len(rows)))
         for part, block in self._blocks(members, members):
             total += averaging[:, part] @ (averaging @ block).T
         return (total + total.T) / 2
 
-    def _rows(self, footprints: Subsets) -> list[tuple[Ints, Floats]]:
-        return [
-            self._stand_for(members, shares)
-            for members, shares in zip(footprints.members, footprints.shares, strict=True)
-        ]
-
-    def _row(self, number: int) -> tuple[Ints, Floats]:
-        """Return members and shares of an entered footprint."""
-        inside = slice(int(self._ends[number]), int(self._ends[number + 1]))
-        return self._met[self._indices[inside]], self._shares[inside]
-
-    def _enter(self, rows: list[tuple[Ints, Floats]]) -> None:
-        """Add rows to A, and columns for members not met before."""
-        members = np.concatenate([own for own, _ in rows])
-        fresh = np.unique(members[self._column[members] < 0])
-        columns, self._columns = self._columns, self._columns + len(fresh)
-        self._met = _roomy(self._met, self._columns)
-        self._met[columns : self._columns] = fresh
-        self._column[fresh] = np.arange(columns, self._columns)
-        start, size = int(self._ends[self.size]), self.size
-        ends = start + np.cumsum([len(own) for own, _ in rows])
-        inside = slice(start, int(ends[-1]))
-        self._indices, self._shares = _roomy(self._indices, inside.stop), _roomy(self._shares, inside.stop)
-        self._indices[inside] = self._column[members]
-        self._shares[inside] = np.concatenate([own for _, own in rows])
-        self.size += len(rows)
-        self._ends = _roomy(self._ends, self.size + 1)
-        self._ends[size + 1 : self.size + 1] = ends
-        self._averaging = None
-
-    def _A(self) -> csr_array:
-        """Return A: a row a footprint, a column a member met."""
-        if self._averaging is None:
-            from scipy.sparse import csr_array
-
-            stop = int(self._ends[self.size])
-            self._averaging = csr_array(
-                (self._shares[:stop], self._indices[:stop], self._ends[: self.size + 1]),
-                shape=(self.size, self._columns),
-            )
-        return self._averaging
-
     def _embed(self, numbers: list[int]) -> Floats:
         """Return the covariance of some entered footprints with every member met, a row each."""
-        if self._done < self._columns and self._kept:  # members met since
+        if self._done < self._layout.columns and self._kept:  # members met since
             self._widen()
-            self._fill(list(self._kept), slice(0, len(self._kept)), slice(self._done, self._columns))
-        self._done = self._columns
+            self._fill(list(self._kept), slice(0, len(self._kept)), slice(self._done, self._layout.columns))
+        self._done = self._layout.columns
         fresh = [number for number in dict.fromkeys(numbers) if number not in self._kept]
         if fresh:
             first = len(self._kept)
             self._kept |= {number: first + place for place, number in enumerate(fresh)}
             self._widen()
-            self._fill(fresh, slice(first, len(self._kept)), slice(0, self._columns))
-        return self._embedded[[self._kept[number] for number in numbers], : self._columns]
+            self._fill(fresh, slice(first, len(self._kept)), slice(0, self._layout.columns))
+        return self._embedded[[self._kept[number] for number in numbers], : self._layout.columns]
 
     def _widen(self) -> None:
         """Make room for more footprints and columns."""
         rows, columns = self._embedded.shape
         more_rows = max(len(self._kept), 2 * rows) - rows if len(self._kept) > rows else 0
-        more_columns = max(self._columns, 2 * columns) - columns if self._columns > columns else 0
+        more_columns = max(self._layout.columns, 2 * columns) - columns if self._layout.columns > columns else 0
         if more_rows or more_columns:
             self._embedded = np.pad(self._embedded, ((0, more_rows), (0, more_columns)))
 
     def _fill(self, numbers: list[int], places: slice, columns: slice) -> None:
         """Compute covariances of entered footprints with some of the members met."""
-        members, averaging = _sparse([self._row(number) for number in numbers])
+        members, averaging = _sparse([self._layout.row(number) for number in numbers])
         dense = averaging.toarray() if len(numbers) <= DENSE else averaging
         target = self._embedded[places, columns]
-        for part, block in self._blocks(self._met[columns], members):
+        for part, block in self._blocks(self._layout.met[columns], members):
             target[:, part] = dense @ block
 
     def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:

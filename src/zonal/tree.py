@@ -25,7 +25,10 @@ COLUMNS: dict[str, type[np.generic]] = {
     "noise": np.float64,  # standard deviation of one measurement
     "slot": np.int64,  # which footprint of the belief
     "expanded": np.bool_,  # line 6 of Algorithm 1 passed (or the node was split by force)
-    "askable": np.bool_,  # a leaf that may be measured now
+    "askable": np.bool_,  # may be measured now
+    "smallest": np.bool_,  # will never be split
+    "forbidden": np.bool_,  # by the user: neither measured nor recommended
+    "reward": np.float64,  # mean of the node's own rewards, as told; 0 without any
 }
 
 
@@ -49,6 +52,12 @@ class TreeTable:
         Whether the node may be recommended: it was split, or would have been but for `smallest`.
     askable : array of bool
         Whether the node may be measured next.
+    smallest : array of bool
+        Whether the node is of the smallest size: it will never be split.
+    forbidden : array of bool
+        Whether the user forbade it.
+    reward : array of float
+        Mean of the values told of this very node; NaN without any.
     """
 
     depth: NDArray[np.int64]
@@ -61,6 +70,9 @@ class TreeTable:
     noise: NDArray[np.float64]
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
+    smallest: NDArray[np.bool_]
+    forbidden: NDArray[np.bool_]
+    reward: NDArray[np.float64]
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -93,6 +105,14 @@ class Tree:
     slot: NDArray[np.int64]
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
+    smallest: NDArray[np.bool_]
+    forbidden: NDArray[np.bool_]
+    reward: NDArray[np.float64]
+
+    @property
+    def leaf(self) -> NDArray[np.bool_]:
+        """Whether each node has no children."""
+        return self.first_child[: self.size] < 0
 
     def add_children(self, node: int, indices: list[int], noise: list[float], slots: Sequence[int]) -> None:
         """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
@@ -105,16 +125,17 @@ class Tree:
         self.noise[new] = noise
         self.slot[new] = slots
 
-    def with_std(self, std: NDArray[np.float64]) -> Tree:
-        """Return the same table with another std column (as seen while trials are pending)."""
+    def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
+        """Return the same table with other columns of the posterior (as seen while trials are pending)."""
         seen = copy.copy(self)
-        seen.std = std
+        seen.mean, seen.std = mean, std
         return seen
 
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return a read-only copy in the user's units: ``prior_mean + sign * mean``."""
         columns = {column.name: getattr(self, column.name)[: self.size].copy() for column in fields(TreeTable)}
         columns["mean"] = prior_mean + sign * columns["mean"]
+        columns["reward"] = np.where(columns["count"] > 0, sign * columns["reward"], np.nan)
         for column in columns.values():
             column.flags.writeable = False
         return TreeTable(**columns)

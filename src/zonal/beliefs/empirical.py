@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 class EmpiricalBelief:
     """Mean reward and 1/T of every tracked footprint, by slot in order of tracking."""
 
-    def __init__(self) -> None:
+    def __init__(self, zero: float = 0.0) -> None:
+        self.zero = zero
         self.complaints: list[NumericalWarning] = []  # it never has any
         self.size = 0
         self._mean = np.zeros(256)
@@ -44,13 +45,17 @@ class EmpiricalBelief:
             self._mean, self._count = np.pad(self._mean, (0, more)), np.pad(self._count, (0, more))
         return start
 
-    def check(self, slot: int, reward: float, variance: float) -> None:
+    def check(self, slot: int, reward: float, variance: float | None) -> None:
         """Find nothing to complain about: no reward contradicts another."""
 
-    def observe(self, slot: int, reward: float, variance: float) -> None:
+    def observe(self, slot: int, reward: float, variance: float | None) -> None:
         """Take in one reward; every reward counts the same, whatever its noise."""
         self._count[slot] += 1
-        self._mean[slot] += (reward - self._mean[slot]) / self._count[slot]
+        self._mean[slot] += (reward - self.zero - self._mean[slot]) / self._count[slot]
+
+    def columns(self) -> tuple[Floats, Floats]:
+        """Return mean, counted from `zero`, and variance of all tracked footprints."""
+        return self.mean, self.variance
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Refuse: nothing is known of footprints that are not tracked."""
@@ -62,7 +67,7 @@ class EmpiricalBelief:
 
     def overlay(self) -> EmpiricalOverlay:
         """Return the belief as it would be with measurements under way."""
-        return EmpiricalOverlay(self._count[: self.size].copy())
+        return EmpiricalOverlay(self.mean, self._count[: self.size].copy())
 
     def covariance(self, slots: NDArray[np.intp]) -> Floats:
         """Return the joint covariance: footprints are independent."""
@@ -72,19 +77,15 @@ class EmpiricalBelief:
 class EmpiricalOverlay:
     """Counts with measurements under way: means stay, variances shrink."""
 
-    def __init__(self, count: Floats) -> None:
+    def __init__(self, mean: Floats, count: Floats) -> None:
+        self._mean = mean
         self._count = count
 
-    def add(self, slot: int, variance: float) -> None:
+    def add(self, slot: int, variance: float | None) -> None:
         """Take one more pending measurement into account."""
         self._count[slot] += 1
 
-    @property
-    def variance(self) -> Floats:
-        """1/T, pending measurements included."""
+    def columns(self) -> tuple[Floats, Floats]:
+        """Return mean, and 1/T with pending measurements included."""
         with np.errstate(divide="ignore"):
-            return 1 / self._count
-
-    def covariance(self, slots: NDArray[np.intp]) -> Floats:
-        """Return the joint covariance: footprints are independent."""
-        return np.diag(self.variance[slots])
+            return self._mean, 1 / self._count

@@ -8,23 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.gp import Covariance
-from zonal.covariance import Averages, ProductCovariance, frequencies
+from zonal.covariance import Averages, ProductCovariance, Tables
 from zonal.errors import InvalidInput
 from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
 from zonal.interval_means import Profile, Stretch
-from zonal.kernels import Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
+from zonal.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
+from zonal.layout import ProductLayout, frequencies
 from zonal.spaces import Category, Interval, MemberSpace
-from zonal.subset_covariance import BLOCK, Representatives, SubsetCovariance
+from zonal.subset_covariance import BLOCK, Representatives, SubsetCovariance, SubsetLayout
 
 Floats = NDArray[np.float64]
-Family = type[ProductKernel] | type[Categorical]
+Ints = NDArray[np.intp]
+Family = Callable[..., Kernel]  # variance, parameters an axis -> kernel: a class, or one of the Matern kernels
 Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times each derivative of the covariance
+
+# Smoothness, when nothing is said of it, with its prior weight: most things measured are smooth, few are jagged.
+SMOOTHNESS: tuple[tuple[Family, float], ...] = (
+    (RBF, 0.85),
+    (partial(Matern, nu=2.5), 0.10),
+    (partial(Matern, nu=1.5), 0.03),
+    (partial(Matern, nu=0.5), 0.02),
+)
 
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
 
@@ -41,9 +52,10 @@ class Frame(Protocol):
 
     sides: Floats
     symbols: tuple[bool, ...]
+    costly: bool  # whether every model has to look at members
 
     def covariance(self, kernel: Kernel) -> Covariance:
-        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
+        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
 
     def slopes(self, kernel: Kernel) -> Floats | None:
         """Return how much f changes along each axis, None where that is not known; complain if they do not fit."""
@@ -51,8 +63,14 @@ class Frame(Protocol):
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn, or complain that it does not fit the space."""
 
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
+
     def lines(self, footprints: AnyFootprints, family: Family) -> Lines:
         """Return the covariance of averages as a function of the kernel's parameters."""
+
+    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of entered footprints."""
 
 
 def parameter_names(symbols: Sequence[bool]) -> list[str]:
@@ -68,8 +86,8 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     if not scales:
         assert categorical is not None
         return categorical
-    assert issubclass(family, ProductKernel)
     continuous = family(variance, _few(scales))
+    assert isinstance(continuous, ProductKernel)
     return continuous if categorical is None else Mixed(continuous, categorical)
 
 
@@ -88,6 +106,12 @@ def axis_parameters(kernel: Kernel, symbols: Sequence[bool]) -> Floats:
     return values
 
 
+def _families(family: Family, wanted: Family | None) -> list[tuple[Family, float]]:
+    if wanted is not None or family is Categorical:
+        return [(family, 0.0)]
+    return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
+
+
 def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else values
 
@@ -98,12 +122,14 @@ class ProductFrame:
     def __init__(self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback) -> None:
         self._axes = axes
         self._feedback = feedback
+        self._tables = Tables(ProductLayout(axes), feedback)
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
+        self.costly = False
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
-        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
-        return ProductCovariance(kernel, self._feedback, self._axes)
+        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
+        return ProductCovariance(kernel, self._feedback, self._axes, self._tables)
 
     def slopes(self, kernel: Kernel) -> Floats | None:
         """Return how much f changes along each axis, None where it has no derivative."""
@@ -119,6 +145,18 @@ class ProductFrame:
             )
         return wanted or (Categorical if all(self.symbols) else Matern)
 
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
+        return _families(self.family(wanted), wanted)
+
+    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of entered footprints."""
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            return self.covariance(kernel_from(family, 1.0, axes, self.symbols)).between(slots, slots)
+
+        return correlations
+
     def lines(self, footprints: AnyFootprints, family: Family) -> ProductLines:
         """Return the covariance of averages as a function of the kernel's parameters."""
         assert isinstance(footprints, Footprints)
@@ -128,8 +166,8 @@ class ProductFrame:
             if isinstance(axis, Category):
                 parts.append(Overlaps(axis, centers))
             else:
-                assert issubclass(family, ProductKernel)
                 one = family(1.0, 1.0)
+                assert isinstance(one, ProductKernel)
                 parts.append(Pairs(centers / side, widths / side, one.profile, self._feedback.grid))
         return ProductLines(parts)
 
@@ -203,13 +241,15 @@ class SubsetFrame:
 
     def __init__(self, space: MemberSpace) -> None:
         self._space = space
+        self._layout = SubsetLayout(space)
         self._stand_for = Representatives(space, **TO_LEARN_FROM)
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
+        self.costly = True
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
-        """Return the prior covariance of averages under a kernel, with nothing entered yet."""
-        return SubsetCovariance(kernel, self._space)
+        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
+        return SubsetCovariance(kernel, self._space, self._layout)
 
     def slopes(self, kernel: Kernel) -> Floats | None:
         """Return how much f changes along each feature, None for kernels that know no distance."""
@@ -232,6 +272,19 @@ class SubsetFrame:
             raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
         return wanted or (Categorical if self._space.symbolic else Matern)
 
+    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
+        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
+        return _families(self.family(wanted), wanted)
+
+    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of entered footprints."""
+        lines = self.lines(footprints, self.family(None))
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            return lines.correlations(kernel_from(family, 1.0, axes / self.sides, self.symbols))
+
+        return correlations
+
     def lines(self, footprints: AnyFootprints, family: Family) -> SubsetLines:
         """Return the covariance of averages as a function of the kernel's parameters."""
         assert isinstance(footprints, Subsets)
@@ -242,8 +295,8 @@ class SubsetFrame:
         for row, ((own, shares), end) in enumerate(zip(rows, ends, strict=True)):
             averaging[row, columns.ravel()[end - len(own) : end]] = shares
         features = self._space.features[members] / self.sides
-        profile = family(1.0, 1.0).profile if issubclass(family, ProductKernel) else None
-        return SubsetLines(averaging, features, profile)
+        one = family(1.0, 1.0)
+        return SubsetLines(averaging, features, one.profile if isinstance(one, ProductKernel) else None)
 
 
 class SubsetLines:
@@ -271,6 +324,15 @@ class SubsetLines:
             return np.array([np.sum(spread), *(np.vdot(spread, own) for own in relative)])
 
         return (covariance + covariance.T) / 2, contract
+
+    def correlations(self, kernel: Kernel) -> Floats:
+        """Return the covariance under any kernel on features in widths."""
+        step = max(1, BLOCK // len(self._features))
+        for low in range(0, len(self._features), step):
+            part = slice(low, low + step)
+            self._kernel[part] = kernel(self._features[part], self._features)
+        covariance = self._averaging @ self._kernel @ self._averaging.T
+        return np.asarray((covariance + covariance.T) / 2)
 
     def _compute(self, parameters: Floats, part: slice) -> None:
         """Fill in some rows of the kernel and of its derivatives."""

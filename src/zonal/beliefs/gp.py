@@ -38,8 +38,15 @@ JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 class Covariance(Protocol):
     """Prior covariance of footprints, which are known by number once entered."""
 
+    @property
+    def size(self) -> int:
+        """The number of footprints entered."""
+
     def enter(self, footprints: Any) -> Floats:
         """Enter footprints, which get the next numbers; return their variances."""
+
+    def variances(self, start: int) -> Floats:
+        """Return the variances of the footprints entered from number `start` on."""
 
     def row(self, one: int) -> Floats:
         """Return the covariance of one footprint with all that are entered."""
@@ -105,8 +112,17 @@ class GaussianBelief:
 
     def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
+        start = self.size
+        self._covariance.enter(footprints)
+        self.follow()
+        return start
+
+    def follow(self) -> None:
+        """Track the footprints entered since, under this or another model."""
         start, t = self.size, self._rows
-        variances = self._covariance.enter(footprints)
+        if start == self._covariance.size:
+            return
+        variances = self._covariance.variances(start)
         self.size += len(variances)
         if self.size > self._V.shape[1]:
             self._widen(max(self.size, 2 * self._V.shape[1]))
@@ -120,7 +136,6 @@ class GaussianBelief:
             self._var[new] -= np.add.reduce(v * v, 0)
             if np.minimum.reduce(self._var[new]) < 0:
                 self._repair(new)
-        return start
 
     def check(self, slot: int, reward: float, variance: float) -> None:
         """Complain if an exact reward contradicts an exact one of the same footprint, before anything changes."""
@@ -205,11 +220,18 @@ class GaussianBelief:
         """Return the posterior as it would be with more measurements under way."""
         return Overlay(self)
 
-    def covariance(self, slots: Ints) -> Floats:
-        """Return the joint posterior covariance of some tracked footprints."""
+    @property
+    def prior(self) -> Floats:
+        """Prior variances of the tracked footprints."""
+        return self._prior[: self.size]
+
+    def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
+        """Return the posterior covariance of some tracked footprints with others, or with each other."""
         v = self._V[: self._rows, slots]
+        w = v if others is None else self._V[: self._rows, others]
+        joint = self._covariance.between(slots, slots if others is None else others)
         with one_thread(v.size):
-            joint: Floats = self._covariance.between(slots, slots) - v.T @ v
+            joint -= v.T @ w
         return joint
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
@@ -356,11 +378,11 @@ class Overlay:
         self._rows: list[Floats] = []
         self.variance = belief.variance.copy()
 
-    def covariance(self, slots: Ints) -> Floats:
-        """Return the joint covariance of some tracked footprints."""
-        joint = self._belief.covariance(slots)
+    def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
+        """Return the covariance of some tracked footprints with others, or with each other."""
+        joint = self._belief.covariance(slots, others)
         for v in self._rows:
-            joint -= np.outer(v[slots], v[slots])
+            joint -= np.outer(v[slots], v[slots if others is None else others])
         return joint
 
     def add(self, slot: int, variance: float) -> None:

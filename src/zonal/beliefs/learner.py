@@ -1,26 +1,30 @@
 """When to learn the model, and when not to trust it.
 
-The first guess serves one and two measurements; then the model is learned at doubling numbers of measurements, and
-once more whenever a check between those finds it badly wrong. Whoever gave the model is warned instead, once.
+The first guess serves one and two measurements; then models are weighed again after every measurement up to
+`EVERY`, and whenever the measurements have grown by an eighth (by a fourth where that is costly). In between, their
+weights follow every reward. Whoever gave the model is warned, once, if it does not fit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
 from zonal.beliefs.frames import Frame
-from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.lattice import Fit, Weighted, weigh
+from zonal.beliefs.ledger import Data, Ledger
 from zonal.errors import ModelWarning
 from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
+EVERY = 20  # measurements up to which every one leads to a fit
+GROWTH = 0.125  # of the measurements between two fits from then on; twice as much where models are costly
+MODELS, COSTLY_MODELS = 8, 4  # that stand for all: on spaces of axes, and of members
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
@@ -51,14 +55,25 @@ class Learner:
         self.ledger = Ledger()
         self.total = 0
         self._frame = frame
+        self._fit: Fit | None = None
         self._next = 1
         self._next_check = FIRST_CHECK
         self._warned = False
         self.complaints: list[ModelWarning] = []  # for whoever owns the learner to pass on when it is safe
 
+    @property
+    def models(self) -> tuple[Weighted, ...]:
+        """The weighted models to go by now."""
+        return (Weighted(1.0, self.model),) if self._fit is None else self._fit.members
+
     def due(self) -> bool:
         """Tell whether it is time to learn again."""
         return self.learns and self.ledger.total >= self._next
+
+    @property
+    def stale(self) -> bool:
+        """Whether rewards came in since the last fit."""
+        return self.learns and self.ledger.total > self.model.measurements
 
     def note(self, slot: int, reward: float, variance: float | None) -> None:
         """Take note of a reward; `variance` is None if its noise is to be learned."""
@@ -73,19 +88,24 @@ class Learner:
         self._next_check *= 2
         return True
 
-    def learn(self, footprints: AnyFootprints) -> Model:
-        """Learn from all rewards; `footprints` are those of the ledger's lines."""
-        data = self.ledger.data()
-        if self.ledger.total < ENOUGH:
+    def learn(self, footprints: AnyFootprints) -> Data:
+        """Learn from all rewards and return them; `footprints` are those of the ledger's lines."""
+        data, total = self.ledger.data(), self.ledger.total
+        if total < ENOUGH:
             self.model = first_guess(self.unknowns, self._frame, data.mean.tolist())
         else:
-            self.model = fit(data, footprints, self._frame, self.unknowns, self.model, self.ledger.total)
-        while self._next <= self.ledger.total:
-            self._next *= 2
-        return self.model
+            given = self.unknowns.given
+            covariance = None if given is None else self._frame.covariance(given).among(footprints)
+            correlate = self._frame.correlate(data.slots, footprints)
+            number = COSTLY_MODELS if self._frame.costly else MODELS
+            self._fit = weigh(data, self._frame, self.unknowns, correlate, covariance, self._fit, total, number)
+            self.model = self._fit.model
+        growth = GROWTH * (1 + self._frame.costly)
+        self._next = total + (1 if total < EVERY else max(1, int(growth * total)))
+        return data
 
-    def off(self, residuals: Floats, repeats: int, chi2: float, doubts: Callable[[], str]) -> bool:
-        """Tell whether the model is badly wrong; warn, once, of what was given.
+    def check(self, residuals: Floats, repeats: int, chi2: float) -> None:
+        """Hold a model that was given whole against the measurements; warn, once.
 
         Parameters
         ----------
@@ -93,21 +113,14 @@ class Learner:
             Leave-one-out residuals, each over its own standard deviation.
         repeats, chi2 : int, float
             Repeated measurements, and their scatter in units of the noise variance.
-        doubts : callable
-            Returns a complaint about what was given beside something learned, or nothing.
         """
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
-        if not self._warned:
-            complaint = doubts() if self.learns else _misfit(scatter, miss)
-            if complaint:
-                self._warned = True
-                self.complaints.append(ModelWarning(complaint))
-        return scatter >= BADLY_OFF or miss >= BADLY_OFF
+        self._warn(_misfit(scatter, miss))
 
-    def doubt(self, footprints: AnyFootprints, noise: float | None) -> str:
-        """Hold what was given against what would be learned in its place; return a complaint, or nothing.
+    def doubt(self, footprints: AnyFootprints, noise: float | None) -> None:
+        """Hold what was given against what would be learned in its place; warn, once.
 
         Parameters
         ----------
@@ -117,8 +130,8 @@ class Learner:
             The noise that was given, if it is one number.
         """
         given_kernel = self.unknowns.given is not None
-        if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
-            return ""  # nothing was given, or nothing that one number could replace
+        if self._warned or self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
+            return  # nothing was given, or nothing that one number could replace
         data = self.ledger.data() if given_kernel else self.ledger.data(forget=noise)
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
@@ -128,15 +141,19 @@ class Learner:
         assert held is not None
         ratio = free.noise / max(held, 1e-300)
         if abs(math.log(ratio)) < math.log(BADLY_OFF) + free.spread["noise"]:
-            return ""
-        if given_kernel:
-            return (
+            return
+        if not given_kernel:
+            self._warn(f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None.")
+        elif ratio < 1:
+            self._warn(
                 f"the given kernel leaves {1 / ratio:.1f} times as much unexplained as one learned from the "
                 "measurements; pass kernel=None."
-                if ratio < 1
-                else ""
             )
-        return f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
+
+    def _warn(self, complaint: str) -> None:
+        if complaint and not self._warned:
+            self._warned = True
+            self.complaints.append(ModelWarning(complaint))
 
 
 def _misfit(scatter: float, miss: float) -> str:

@@ -6,7 +6,7 @@ asks for the joint covariance of nodes. It never sees a kernel or a region.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,35 @@ from zonal.tree import Tree, reversed_digits
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 INDEX_LIMIT = 2**63  # indices are kept in 64 bits
-Joint = Callable[[Rows], Floats]  # rows -> their joint posterior covariance
+
+
+@dataclass(frozen=True)
+class View:
+    """All nodes under one model, trials under way included; arrays have one entry a row.
+
+    Attributes
+    ----------
+    weight : float
+        Of the model; the weights of all views add up to 1.
+    mean, std : array
+        Of the nodes' averages, counted as in the tree.
+    noise : array
+        Standard deviation of one measurement.
+    hidden : array
+        What averaging hides: by how much the prior variance of a smallest region exceeds that of the node.
+    covariance : callable
+        Rows and other rows to the posterior covariance between them.
+    """
+
+    weight: float
+    mean: Floats
+    std: Floats
+    noise: Floats
+    hidden: Floats
+    covariance: Callable[[Rows, Rows], Floats]
+
+
+Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only
 
 
 @dataclass(frozen=True)
@@ -42,6 +70,10 @@ class Setting:
         Values closer than this are equal.
     rng : Generator
         For policies that draw random numbers.
+    learned : bool
+        Whether the kernel is learned.
+    opening : int
+        Measurements of the opening sweep.
     """
 
     counts: tuple[int, ...]
@@ -51,6 +83,8 @@ class Setting:
     variation: Variation
     tie: float
     rng: np.random.Generator
+    learned: bool
+    opening: int
 
 
 class Shape(Protocol):
@@ -69,6 +103,9 @@ class Shape(Protocol):
     def deepest(self) -> int | None:
         """Return the depth of the smallest regions, None if there is no smallest."""
 
+    def cut(self, parts: Mapping[int, int]) -> int:
+        """Return the depth at which every axis has as many parts as `parts` has for the number of axes."""
+
 
 class Policy(Protocol):
     """A policy's settings.
@@ -79,12 +116,16 @@ class Policy(Protocol):
         Whether the belief is each node's own mean reward instead of a Gaussian process.
     whole : bool
         Whether the tree is grown to its smallest regions before the first measurement.
+    inner : bool
+        Whether nodes with children may be measured too.
     """
 
     @property
     def empirical(self) -> bool: ...  # noqa: D102
     @property
     def whole(self) -> bool: ...  # noqa: D102
+    @property
+    def inner(self) -> bool: ...  # noqa: D102
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded."""
@@ -96,7 +137,10 @@ class Policy(Protocol):
 class Rules(Protocol):
     """A policy bound to a problem."""
 
-    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+        """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
+
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the askable row to measure in round `t`."""
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
@@ -137,8 +181,12 @@ def scattered(index: int, depth: int, count: int, base: int) -> float:
     return reversed_digits(index, 2, bits) / (1 << bits)
 
 
+NONE: Rows = np.zeros(0, dtype=np.intp)
+
+
 def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
     """Return, among the deepest of `rows` and those that are leaves, the one of the highest mean, or the root."""
+    rows = rows[~tree.forbidden[rows]]
     if len(rows) == 0:
         return 0
     depth = tree.depth[rows]

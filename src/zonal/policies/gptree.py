@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies import Floats, Joint, Rows, Setting, Shape, best, deepest_best, numbered
+from zonal.policies import NONE, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.tree import Tree
 
 
@@ -43,6 +43,7 @@ class GPTree:
     h_max: int | None = None
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name in ("alpha", "u", "slope", "beta"):
@@ -92,7 +93,11 @@ class GPTreeRules:
     h_max: int
     tie: float
 
-    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+        """Split nothing before a round."""
+        return NONE
+
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the leaf with the highest index."""
         return self.urgent(tree, tree.askable.nonzero()[0], t)
 

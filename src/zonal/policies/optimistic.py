@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
-from zonal.policies import Floats, Joint, Rows, Setting, Shape, best, deepest_best, numbered
+from zonal.policies import NONE, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
@@ -40,6 +40,7 @@ class GPOO:
 
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
@@ -77,6 +78,7 @@ class StoOO:
     h_max: int | None = None
     empirical: ClassVar[bool] = True
     whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
@@ -131,7 +133,11 @@ class OptimisticRules:
     h_max: int
     tie: float
 
-    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+        """Split nothing before a round."""
+        return NONE
+
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the leaf with the highest b-value (line 2)."""
         return self.urgent(tree, tree.askable.nonzero()[0], t)
 

@@ -7,7 +7,7 @@ of the tree is a few arrays. How a cell is split is the business of `points.py` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -202,6 +202,10 @@ class MemberSpace(Immutable, ABC):
         while self.count(depth + 1):
             depth += 1
         return depth
+
+    def cut(self, parts: Mapping[int, int]) -> int:
+        """Return the depth of the deepest cells: members are parts enough."""
+        return self.deepest()
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> MemberRegion:
         """Return the region of a node of the tree."""

@@ -274,6 +274,21 @@ class AxisSpace(Immutable, ABC):
             depth += 1
         return depth
 
+    def cut(self, parts: Mapping[int, int]) -> int:
+        """Return the depth at which every axis has as many parts as `parts` has for the number of axes.
+
+        Axes that may not be split so often have fewer; axes of symbols are split whole.
+        """
+        lines = [j for j, axis in enumerate(self.axes) if isinstance(axis, Interval)]
+        wanted = parts.get(len(lines), parts[max(parts)])
+        depth = 0
+        while self._splits_at(depth) and not (
+            all(self.arity ** self.splits(j, depth) >= wanted for j in lines)
+            and all(self.splits(j, depth) for j, _ in self.categories)
+        ):
+            depth += 1
+        return depth
+
     def widths(self, depth: int) -> Floats:
         """Return the widths of a cell at `depth`, shape (d,); on an axis of symbols 1, or 0 once it is split."""
         return np.array(

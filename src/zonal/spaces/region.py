@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
@@ -143,6 +143,9 @@ class Space(Protocol):
 
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
+
+    def cut(self, parts: Mapping[int, int]) -> int:
+        """Return the depth at which every axis has as many parts as `parts` has for the number of axes."""
 
     def sides(self) -> Floats:
         """Return the width of the whole space along each axis, shape (d,)."""

@@ -1,0 +1,348 @@
+"""Which models do the measurements allow? A posterior over models on a lattice, and a few of them that stand for it.
+
+One number is never enough: a narrow peak may be noise, and with few measurements every parameter is a guess. Models
+differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and variance, each on a
+grid of logarithms. For one family and one set of lengthscales all noises and variances cost one eigendecomposition:
+with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every v and tau is a sum over the
+eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the best outwards, as far as there is
+weight, starting from where the last fit ended.
+
+This room knows covariances, rewards and kernels; it must not know regions, trees or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.beliefs.fit import (
+    BOUNDS,
+    CORRELATION_PRIOR,
+    LENGTHSCALE_PRIOR,
+    MEAN_PRIOR,
+    NOISE_PRIOR,
+    VARIANCE_PRIOR,
+    Model,
+    Unknowns,
+)
+from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
+from zonal.beliefs.ledger import Data
+from zonal.blas import one_thread
+from zonal.kernels import Kernel
+
+Floats = NDArray[np.float64]
+Steps = tuple[int, ...]  # lengthscales, or correlations, in steps of the lattice from the prior's median
+Cell = tuple[int, Steps]  # a family and its steps
+Correlate = Callable[[Family, Floats], Floats]  # family, a lengthscale or correlation an axis -> correlations
+
+STEP = 0.35  # of the logarithm of a lengthscale
+STEP_OF_ODDS = 0.5
+RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # noise over the std of f
+VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in those of the rewards
+FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # where only one of the two is unknown
+LIKELY = 0.03  # of the best cell's weight: neighbours of a cell with more are tried
+MOST_TRIED = 64  # cells a fit
+KEPT = 4  # cells from which the next fit starts
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A model and its weight."""
+
+    weight: float
+    model: Model
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit found.
+
+    Attributes
+    ----------
+    model : Model
+        In the middle of all: of the likeliest family, with mean logarithms.
+    members : tuple of Weighted
+        A few models that stand for the posterior; weights add up to 1.
+    best : tuple of Cell
+        Where the next fit starts.
+    """
+
+    model: Model
+    members: tuple[Weighted, ...]
+    best: tuple[Cell, ...]
+
+
+class Evidence:
+    """Log posterior of every noise and variance, for one family and set of lengthscales at a time."""
+
+    def __init__(self, data: Data, unknowns: Unknowns, noise: float | None) -> None:
+        weights = np.maximum(data.count, 1.0)
+        self.shift = unknowns.mean if unknowns.mean is not None else float(np.average(data.mean, weights=weights))
+        residual = data.mean - self.shift
+        self.scale = math.sqrt(float(np.average(residual**2, weights=weights)) + data.scatter / weights.sum())
+        if not self.scale > 1e-12 * abs(self.shift):  # nothing but rounding varies
+            self.scale = max(abs(self.shift), 1.0)
+        self.learns_mean = unknowns.mean is None
+        self.learns_noise = unknowns.noise
+        self.given = unknowns.given is not None
+        self._extra, self._scatter = data.extra, data.scatter / self.scale**2
+        known = data.variance / self.scale**2
+        if unknowns.noise:
+            # Rewards told with an error of their own count as so many with the noise learned last.
+            usual = (NOISE_PRIOR[0] if noise is None else noise / self.scale) ** 2
+            counts = np.where(data.count > 0, data.count, usual / np.maximum(known, 1e-8 * usual))
+            self._roots = np.sqrt(counts)
+            self.tau = FINE**2 if self.given else RATIOS**2
+        else:
+            self._roots = 1 / np.sqrt(np.maximum(known, 1e-10))
+            self.tau = np.ones(1)
+        self.v = np.ones(1) if self.given else VARIANCES if unknowns.noise else FINE
+        self._y, self._one = self._roots * residual / self.scale, self._roots
+
+    def __call__(self, correlations: Floats) -> tuple[Floats, Floats]:
+        """Return log posteriors and best prior means, shapes (cells, noises, variances).
+
+        Parameters
+        ----------
+        correlations : array, shape (cells, D, D)
+            Of the lines; covariances in squared value units if the kernel is given.
+        """
+        unit = self.scale**2 if self.given else 1.0
+        scaled = correlations * (self._roots[:, None] * self._roots / unit)
+        values, vectors = np.linalg.eigh(scaled)
+        values = np.maximum(values, 0.0)[:, None, None, :]
+        y = (self._y @ vectors)[:, None, None, :]
+        one = (self._one @ vectors)[:, None, None, :]
+        v, tau = self.v[:, None], self.tau[:, None, None]
+        # Rows are of unit noise variance where noise is known, else of v tau.
+        total = v * (values + tau) if self.learns_noise else v * values + 1.0
+        inverse = 1 / total
+        log_likelihood = -0.5 * np.sum(y * y * inverse, axis=-1) - 0.5 * np.sum(np.log(total), axis=-1)
+        mean = np.zeros(log_likelihood.shape)
+        if self.learns_mean:
+            ones = np.sum(one * one * inverse, axis=-1) + 1 / MEAN_PRIOR**2
+            cross = np.sum(y * one * inverse, axis=-1)
+            mean = cross / ones
+            log_likelihood += 0.5 * cross * mean - 0.5 * np.log(ones * MEAN_PRIOR**2)
+        return log_likelihood + self._prior(), mean
+
+    def _prior(self) -> Floats:
+        """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
+        v, tau = self.v, self.tau[:, None]
+        log_prior = np.zeros((len(self.tau), len(v)))
+        if self.learns_noise:
+            s2 = tau * v
+            log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
+            log_prior -= 0.5 * (self._extra * np.log(s2) + self._scatter / s2)
+        if not self.given:
+            log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
+        return np.asarray(log_prior)
+
+    def noises(self) -> Floats:
+        """Return the standard deviation of the noise at each place of the grid, in value units."""
+        return np.asarray(self.scale * np.sqrt(self.tau[:, None] * self.v))
+
+
+class Explorer:
+    """Tries cells of the lattice from the best outwards."""
+
+    def __init__(
+        self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
+    ) -> None:
+        self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
+        symbols = np.array(frame.symbols)
+        self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
+        covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
+        covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
+        self._precision = np.linalg.inv(covariance)
+        low, high = (
+            np.where(symbols, np.log(BOUNDS["correlation"][end]), np.log(BOUNDS["lengthscale"][end] / 0.15))
+            for end in (0, 1)
+        )
+        self._low, self._high = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
+        self.found: dict[Cell, tuple[Floats, Floats]] = {}
+        self.height: dict[Cell, float] = {}
+
+    def axes(self, steps: Steps | Floats) -> Floats:
+        """Return lengthscales in the axes' own units, and correlations."""
+        logs = self.steps * np.asarray(steps)
+        symbols = np.array(self._frame.symbols)
+        lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
+        return np.where(symbols, 1 / (1 + np.exp(-logs)), lengths)
+
+    def visit(self, cells: Iterable[Cell]) -> None:
+        """Compute the posterior of cells that are within bounds and were not visited yet."""
+        fresh = [
+            cell
+            for cell in dict.fromkeys(cells)
+            if cell not in self.found
+            and (np.array(cell[1]) >= self._low).all()
+            and (np.array(cell[1]) <= self._high).all()
+        ]
+        if not fresh:
+            return
+        correlations = np.stack([self._correlate(self._families[f][0], self.axes(steps)) for f, steps in fresh])
+        heights, means = self._evidence(correlations)
+        for cell, height, mean in zip(fresh, heights, means, strict=True):
+            logs = self.steps * np.array(cell[1])
+            height = height + self._families[cell[0]][1] - 0.5 * float(logs @ self._precision @ logs)
+            self.found[cell] = height, mean
+            top = float(height.max())
+            self.height[cell] = top + math.log(float(np.exp(height - top).sum()))
+
+    def neighbours(self, cell: Cell) -> list[Cell]:
+        """Return the cells next to one: all axes together, one axis at a time, the other families."""
+        family, steps = cell
+        d = len(steps)
+        moves = [(1,) * d, (-1,) * d]
+        if d > 1:
+            moves += [tuple(sign * (j == k) for k in range(d)) for j in range(d) for sign in (1, -1)]
+        cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in moves]
+        return cells + [(other, steps) for other in range(len(self._families)) if other != family]
+
+    def explore(self, starts: Iterable[Cell]) -> None:
+        """Visit the starts, and then the neighbours of whatever has weight."""
+        self.visit(starts)
+        expanded: set[Cell] = set()
+        while len(self.found) < MOST_TRIED:
+            best = max(self.height.values())
+            promising = [
+                cell
+                for cell, height in sorted(self.height.items(), key=lambda item: -item[1])
+                if height > best + math.log(LIKELY) and cell not in expanded
+            ][:3]
+            if not promising:
+                break
+            expanded.update(promising)
+            self.visit(near for cell in promising for near in self.neighbours(cell))
+
+
+def weigh(
+    data: Data,
+    frame: Frame,
+    unknowns: Unknowns,
+    correlate: Correlate,
+    covariance: Floats | None,
+    previous: Fit | None,
+    total: int,
+    number: int,
+) -> Fit:
+    """Weigh all models by the data and return a few that stand for them.
+
+    Parameters
+    ----------
+    data : Data
+        Rewards, collapsed.
+    frame : Frame
+        The space as learning sees it.
+    unknowns : Unknowns
+        What to learn.
+    correlate : callable
+        Family and a parameter an axis to correlations of the data's lines.
+    covariance : array, shape (D, D), or None
+        Of the lines, if the kernel is given.
+    previous : Fit, optional
+        Of fewer measurements: where to start.
+    total : int
+        Measurements behind the data.
+    number : int
+        How many models may stand for all.
+    """
+    noise = None if previous is None else previous.model.noise
+    evidence = Evidence(data, unknowns, noise)
+    with one_thread():
+        if unknowns.given is not None:
+            assert covariance is not None
+            kernel = unknowns.given
+            heights, means = evidence(covariance[None])
+            found = {(0, ()): (heights[0], means[0])}
+            return _representatives(found, evidence, lambda cell, variance: kernel, {}, total, number)
+        families = frame.families(unknowns.kernel)
+        explorer = Explorer(evidence, frame, families, correlate)
+        starts = list(previous.best) if previous is not None else []
+        if not starts or total & (total - 1) == 0:  # at doublings, far hills are looked for again
+            d = len(frame.symbols)
+            starts += [(family, (k,) * d) for family in range(len(families)) for k in range(-9, 7, 2)]
+        explorer.explore(starts)
+
+    def kernel_of(cell: tuple[int, Floats], variance: float) -> Kernel:
+        axes = explorer.axes(cell[1])
+        return kernel_from(families[cell[0]][0], variance * evidence.scale**2, axes, frame.symbols)
+
+    names = dict(zip(parameter_names(frame.symbols)[1:], explorer.steps.tolist(), strict=True))
+    return _representatives(explorer.found, evidence, kernel_of, names, total, number)
+
+
+def _representatives(
+    found: dict[Cell, tuple[Floats, Floats]],
+    evidence: Evidence,
+    kernel_of: Callable[[tuple[int, Any], float], Kernel],
+    names: dict[str, float],
+    total: int,
+    number: int,
+) -> Fit:
+    """Return the middle of the posterior, and models at equal steps of its weight."""
+    cells = sorted(found, key=lambda cell: (sum(cell[1]), cell))
+    heights = np.stack([found[cell][0] for cell in cells])
+    weights = np.exp(heights - heights.max())
+    weights /= weights.sum()
+    means = evidence.shift + evidence.scale * np.stack([found[cell][1] for cell in cells])
+    noises = evidence.noises()
+
+    def model(cell: tuple[int, Any], noise: float, variance: float, mean: float, spread: dict[str, float]) -> Model:
+        learned = noise if evidence.learns_noise else None
+        return Model(kernel_of(cell, variance), learned, float(mean), spread, total)
+
+    places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
+    members = []
+    for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
+        i, s, v = np.unravel_index(place, weights.shape)
+        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), means[i, s, v], {})
+        members.append(Weighted(times / number, own))
+    by_cell = weights.sum(axis=(1, 2))
+    middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
+    likeliest = sorted(range(len(cells)), key=lambda i: -by_cell[i])[:KEPT]
+    (family, steps), noise, variance, spread = middle
+    central = model((family, steps), noise, variance, float(np.sum(weights * means)), spread)
+    return Fit(central, tuple(members), tuple(cells[i] for i in likeliest) if names else ())
+
+
+def _middle(
+    cells: list[Cell],
+    by_cell: Floats,
+    weights: Floats,
+    log_noise: Floats,
+    log_v: Floats,
+    names: dict[str, float],
+    evidence: Evidence,
+) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
+    """Return the likeliest family with mean logarithms, and the standard deviation of each."""
+    families = np.array([cell[0] for cell in cells])
+    family = int(np.bincount(families, by_cell).argmax())
+    own = np.where(families == family, by_cell, 0.0)
+    own /= own.sum()
+    steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
+    middle = own @ steps
+    spread = {}
+    if not evidence.given:
+        by_v = weights.sum(axis=(0, 1))
+        spread["variance"] = _std(log_v, by_v)
+    for j, (name, step) in enumerate(names.items()):
+        spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
+    by_noise = weights.sum(axis=0)
+    if evidence.learns_noise:
+        spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
+    noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
+    return (family, middle), noise, variance, spread
+
+
+def _std(values: Floats, weights: Floats) -> float:
+    """Return the weighted standard deviation of a logarithm, never less than the grid can tell."""
+    middle = float(weights @ values)
+    step = float(np.min(np.diff(np.unique(values)))) if len(values) > 1 else 0.0
+    return math.sqrt(float(weights @ (values - middle) ** 2) + step**2 / 12)

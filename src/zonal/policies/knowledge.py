@@ -1,0 +1,210 @@
+"""The default: measure, at any depth, where the best smallest region's mean is expected to rise most.
+
+Before each round the tree is opened where it promises most. Then one of two rules chooses: the knowledge gradient, the
+expected rise of the highest posterior mean, averaged over all models that the measurements allow; or, every few rounds
+while the kernel is learned, the guard, which follows the highest raw means down the tree and trusts no model. The guard
+is there for fits that call a narrow peak noise. Recommended is the smallest region of the highest posterior mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput
+from zonal.policies import NONE, Floats, Rows, Setting, Shape, View, Views, best, numbered
+from zonal.policies.gain import log_gains, log_pairs
+from zonal.tree import Tree
+
+PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
+TOP = 4  # leaves that promise most: they are opened until all of them are smallest regions
+MOST_A_ROUND, MOST_NODES = 128, 4000
+OPTIMISM = 2.0  # standard deviations that count as promise
+CANDIDATES, QUESTIONS = 96, 192  # regions that may become the best, and nodes that may be measured
+FINALISTS = 24  # questions whose gain is computed exactly
+TIE = 1e-6  # of a gain: less is rounding
+STANDS_OUT = 2.5  # prior standard deviations: from there on the model has seen the peak
+SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
+LOOKS = 2  # of a smallest region before the guard lets go of it
+
+
+@dataclass(frozen=True)
+class KnowledgeGradient:
+    """Measure where the mean of the best region is expected to rise most (correlated knowledge gradient).
+
+    Parameters
+    ----------
+    depths : {"any", "smallest"}
+        Whether regions of any size may be measured after the opening, or only smallest ones.
+    """
+
+    depths: Literal["any", "smallest"] = "any"
+    empirical: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.depths not in ("any", "smallest"):
+            raise InvalidInput("depths must be 'any' or 'smallest'", self.depths, "Choose one of the two.")
+
+    def depth(self, shape: Shape, budget: int) -> int:
+        """Return the depth above the smallest regions: the space's own, or those of `PARTS`."""
+        deepest = shape.deepest()
+        return max(min(shape.cut(PARTS) if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
+
+    def bind(self, setting: Setting) -> KnowledgeRules:
+        """Return the rules for one problem."""
+        return KnowledgeRules(self, setting)
+
+
+@dataclass(frozen=True)
+class KnowledgeRules:
+    """The knowledge gradient bound to a problem."""
+
+    policy: KnowledgeGradient
+    setting: Setting
+
+    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+        """Return the leaves to open: those that promise most, until they are smallest regions."""
+        left = max(self.setting.budget - t, 0) + 1
+        room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
+        if tree.size - grown < MOST_NODES // 2:
+            room = MOST_A_ROUND
+        if grown >= room:
+            return NONE
+        leaves = tree.leaf.nonzero()[0]
+        able = ~tree.smallest[leaves]
+        if not able.any():
+            return NONE
+        hidden = sum(view.weight * view.hidden for view in views())
+        promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
+        top = leaves[_highest(promise, TOP)]
+        wanted = top[~tree.smallest[top]]
+        if self.setting.learned:
+            followed = self._followed(tree)
+            if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
+                wanted = np.append(wanted, followed)
+        return wanted
+
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
+        """Return the guard's node when it is its turn, else the node of the largest expected gain."""
+        members = views()
+        if self._guards(tree, t, members):
+            row = self._follow(tree)
+            if row is not None:
+                return row
+        return self._largest_gain(tree, members)
+
+    def _guards(self, tree: Tree, t: int, views: list[View]) -> bool:
+        """Tell whether round `t` is the guard's."""
+        turn = t - 1 - self.setting.opening
+        if not self.setting.learned or turn < 0:
+            return False
+        return turn % (SELDOM if self._stands_out(tree, views) else OFTEN) == 0
+
+    def _stands_out(self, tree: Tree, views: list[View]) -> bool:
+        """Tell whether the best region is far above the rest, by the spread that the models expect of f."""
+        known = (tree.smallest[: tree.size] & tree.leaf).nonzero()[0]
+        if len(known) == 0:
+            return False
+        row = known[int(tree.mean[known].argmax())]
+        expected = sum(view.weight * np.sqrt(view.std[0] ** 2 + view.hidden[0]) for view in views)
+        measured = tree.count[: tree.size] > 0
+        usual = float(tree.mean[: tree.size][measured].mean()) if measured.any() else 0.0
+        return bool(tree.mean[row] - tree.std[row] - usual > STANDS_OUT * expected)
+
+    def _followed(self, tree: Tree) -> int | None:
+        """Return the node of the highest mean reward with something new within, None if there is none."""
+        nodes = slice(0, tree.size)
+        fresh = (tree.askable & (tree.looks == 0))[nodes]
+        open_ = np.zeros(tree.size, dtype=bool)
+        parents = tree.parent[nodes][fresh]
+        open_[parents[parents >= 0]] = True
+        open_ |= tree.leaf & ~tree.smallest[nodes]
+        open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < LOOKS)
+        rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
+        return best(tree, rows, tree.reward[rows], self.setting.tie) if len(rows) else None
+
+    def _follow(self, tree: Tree) -> int | None:
+        """Return the guard's choice: within the followed node the child of the highest mean, or itself again."""
+        node = self._followed(tree)
+        if node is None or (tree.first_child[node] < 0 and not tree.smallest[node]):
+            return None
+        if tree.smallest[node]:
+            return node
+        children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
+        return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
+
+    def _largest_gain(self, tree: Tree, views: list[View]) -> int:
+        """Return the node whose measurement is expected to raise the best mean most."""
+        final = (tree.smallest & ~tree.forbidden).nonzero()[0]
+        if len(final) == 0:
+            final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
+        upper = tree.mean + 2.5 * tree.std
+        candidates = final[_highest(upper[final], CANDIDATES)]
+        leaders = [int(final[int(view.mean[final].argmax())]) for view in views]
+        candidates = np.union1d(candidates, leaders)
+        questions = self._questions(tree)
+        means, slopes = [], []
+        pairs = np.full(len(questions), -np.inf)
+        for view in views:
+            spread = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2)
+            mean, slope = view.mean[candidates], view.covariance(questions, candidates) / spread[:, None]
+            means.append(mean)
+            slopes.append(slope)
+            pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope))
+        finalists = np.sort(_highest(pairs, FINALISTS))
+        lines = np.concatenate([slope[finalists] for slope in slopes])
+        heights = np.repeat(np.stack(means), len(finalists), axis=0)
+        by_view = log_gains(heights, lines).reshape(len(views), -1)
+        gains = np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0)
+        return best(tree, questions[finalists], gains, TIE)
+
+    def _questions(self, tree: Tree) -> Rows:
+        """Return the askable nodes with the most promising regions within."""
+        nodes = slice(0, tree.size)
+        rows = (tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))).nonzero()[0]
+        if len(rows) == 0:
+            rows = tree.askable[nodes].nonzero()[0]
+        if len(rows) <= QUESTIONS:
+            return rows
+        upper = tree.mean[nodes] + OPTIMISM * tree.std[nodes]
+        upper = np.where(tree.leaf, upper, -np.inf)
+        for depth in range(int(tree.depth[nodes].max()), 0, -1):
+            level = (tree.depth[nodes] == depth).nonzero()[0]
+            np.maximum.at(upper, tree.parent[level], upper[level])
+        return rows[np.sort(_highest(upper[rows], QUESTIONS))]
+
+    def refines(self, tree: Tree, node: int, t: int) -> bool:
+        """Measure what was chosen."""
+        return False
+
+    def splits(self, tree: Tree, node: int, t: int) -> bool:
+        """Split nothing at once: the tree is opened before the next round."""
+        return False
+
+    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+        """Return the row of the highest upper bound."""
+        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
+
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return two standard deviations of every node, and no variation."""
+        return OPTIMISM * tree.std[: tree.size], np.zeros(tree.size)
+
+    def recommend(self, tree: Tree) -> int:
+        """Return the smallest region of the highest mean; of the leaves if no smallest one is known yet."""
+        allowed = ~tree.forbidden[: tree.size]
+        rows = (tree.smallest[: tree.size] & allowed).nonzero()[0]
+        if len(rows) == 0:
+            rows = (tree.leaf & allowed).nonzero()[0]
+        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+
+
+def _highest(values: Floats, number: int) -> NDArray[np.intp]:
+    """Return where the highest values are; of equal ones the first."""
+    if len(values) <= number:
+        return np.arange(len(values))
+    return np.argsort(-values, kind="stable")[:number]
