@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.kernels import Kernel
-from zonal.policies import Rows, Setting, best
+from zonal.policies import Setting, View, best
 from zonal.policies.optimistic import OptimisticRules
 from zonal.theory import Variation
 from zonal.tree import Tree
@@ -30,8 +30,8 @@ def table(splits: Sequence[int], mean: Sequence[float], std: Sequence[float]) ->
     return tree
 
 
-def joint(rows: Rows) -> NDArray[np.float64]:
-    raise AssertionError("GPOO needs no joint covariance")
+def views() -> list[View]:
+    raise AssertionError("GPOO needs no more than the columns")
 
 
 def rules(beta: float = 4.0, h_max: int = 3) -> OptimisticRules:
@@ -41,41 +41,41 @@ def rules(beta: float = 4.0, h_max: int = 3) -> OptimisticRules:
 def test_the_leaf_of_the_highest_b_value_is_chosen() -> None:
     # b = mean + 2 std + delta: leaves are rows 2 (4 + ...), 3 and 4 (2 + ...).
     tree = table([0, 1], mean=[9, 9, 0.0, 1.0, 1.5], std=[9, 9, 0.1, 0.9, 0.5])
-    assert rules().choose(tree, 1, joint) == 3  # 4.2, 4.8, 4.5
-    assert rules(beta=0.01).choose(tree, 1, joint) == 2  # 4.02, 3.18, 3.6
-    assert rules(beta=100).choose(tree, 1, joint) == 3  # 6, 12, 8.5
+    assert rules().choose(tree, 1, views) == 3  # 4.2, 4.8, 4.5
+    assert rules(beta=0.01).choose(tree, 1, views) == 2  # 4.02, 3.18, 3.6
+    assert rules(beta=100).choose(tree, 1, views) == 3  # 6, 12, 8.5
 
 
 def test_the_mean_the_uncertainty_and_the_depth_each_matter() -> None:
     mean, std = [0.0] * 5, [1.0] * 5
-    assert rules().choose(table([0, 1], mean, std), 1, joint) == 2  # shallower
-    assert rules().choose(table([0, 1], [0, 0, 0, 2.1, 0], std), 1, joint) == 3
-    assert rules().choose(table([0, 1], mean, [1, 1, 1, 1, 2.1]), 1, joint) == 4
+    assert rules().choose(table([0, 1], mean, std), 1, views) == 2  # shallower
+    assert rules().choose(table([0, 1], [0, 0, 0, 2.1, 0], std), 1, views) == 3
+    assert rules().choose(table([0, 1], mean, [1, 1, 1, 1, 2.1]), 1, views) == 4
 
 
 def test_beta_is_that_of_the_round() -> None:
     tree = table([0], mean=[0, 1.0, 0.0], std=[0, 0.5, 1.0])
-    assert rules(beta=1).choose(tree, 1, joint) == 1  # 1.5 and 1
-    assert rules(beta=1).choose(tree, 9, joint) == 2  # 2.5 and 3
+    assert rules(beta=1).choose(tree, 1, views) == 1  # 1.5 and 1
+    assert rules(beta=1).choose(tree, 9, views) == 2  # 2.5 and 3
 
 
 def test_only_askable_rows_are_chosen() -> None:
     tree = table([0], mean=[9, 5, 1], std=[1, 1, 1])
     tree.askable[1] = False
-    assert rules().choose(tree, 1, joint) == 2
+    assert rules().choose(tree, 1, views) == 2
 
 
 def test_equal_b_values_go_to_the_smallest_depth_then_the_smallest_index() -> None:
     tree = table([0, 2, 1], mean=[0, 0, 0, 1, 1, 1, 1], std=[1] * 7)  # rows 3, 4: (2, 2..3); 5, 6: (2, 0..1)
-    assert rules().choose(tree, 1, joint) == 5
+    assert rules().choose(tree, 1, views) == 5
     tree = table([0, 2], mean=[0, 1, 0, 3, 3], std=[1] * 5)  # 1 + 4 = 3 + 2
-    assert rules().choose(tree, 1, joint) == 1
+    assert rules().choose(tree, 1, views) == 1
 
 
 @pytest.mark.parametrize(("ahead", "chosen"), [(0.5e-9, 5), (2e-9, 3)])
 def test_values_closer_than_a_tie_are_equal(ahead: float, chosen: int) -> None:
     tree = table([0, 2, 1], mean=[0, 0, 0, 1 + ahead, 1, 1, 1], std=[1] * 7)
-    assert rules().choose(tree, 1, joint) == chosen
+    assert rules().choose(tree, 1, views) == chosen
 
 
 def test_the_tie_is_a_share_of_the_prior_standard_deviation_of_a_point() -> None:
@@ -161,7 +161,7 @@ def test_best_is_the_shared_rule_for_ties() -> None:
 
 def test_choices_are_made_on_fresh_values_and_leave_the_table_alone() -> None:
     tree = table([0], mean=[1, 2, 3], std=[1, 2, 3])
-    rules().choose(tree, 1, joint)
+    rules().choose(tree, 1, views)
     rules().splits(tree, 1, 1)
     rules().recommend(tree)
     assert tree.mean[:3].tolist() == [1, 2, 3]
@@ -189,7 +189,7 @@ def test_settings_of_gpoo_are_values() -> None:
 def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
     flat = Variation(np.ones((6, 1)), np.ones(1), lambda: (np.ones(6), np.zeros(6)))
     bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(
-        Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, np.random.default_rng(0))
+        Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, np.random.default_rng(0), False, 0)
     )
     M = 1 + 3 + 9 + 27 + 81
     for t in (1, 7, 100):

@@ -29,7 +29,7 @@ import pytest
 import zonal as zn
 import zonal.maximize
 from fingerprint import fingerprint
-from zonal.policies import Joint, Setting
+from zonal.policies import Setting, Views
 from zonal.policies.optimistic import OptimisticRules
 from zonal.tree import Tree
 
@@ -526,11 +526,11 @@ class Pressing(OptimisticRules):
 
     asked: list[int] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
         self.asked.append(t)
         if t == 3 and self.asked.count(3) == 1:
             signal.raise_signal(signal.SIGINT)
-        return super().choose(tree, t, joint)
+        return super().choose(tree, t, views)
 
 
 class PressingPolicy(zn.GPOO):

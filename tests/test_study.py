@@ -22,7 +22,7 @@ import zonal.study
 from fingerprint import fingerprint
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.policies import Joint, Setting, Shape
+from zonal.policies import Setting, Shape, Views
 from zonal.policies.optimistic import OptimisticRules
 from zonal.tree import Tree
 
@@ -87,9 +87,9 @@ class Recording(OptimisticRules):
 
     log: list[tuple[str, int, Array, Array]] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, joint: Joint) -> int:
+    def choose(self, tree: Tree, t: int, views: Views) -> int:
         self.log.append(("ask", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
-        return super().choose(tree, t, joint)
+        return super().choose(tree, t, views)
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         self.log.append(("tell", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
@@ -105,6 +105,7 @@ class Recorder:
 
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = False
 
     def depth(self, shape: Shape, budget: int) -> int:
         return self.gpoo.depth(shape, budget)

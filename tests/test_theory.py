@@ -79,6 +79,7 @@ class Spy:
     seen: list[Setting] = field(default_factory=list)
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
+    inner: ClassVar[bool] = False
 
     def depth(self, shape: Shape, budget: int) -> int:
         return self.h_max

@@ -80,15 +80,17 @@ def test_rows_not_in_use_are_never_chosen() -> None:
     assert tree.expanded.nonzero()[0].tolist() == []
 
 
-def test_another_std_is_seen_without_touching_the_table() -> None:
+def test_another_posterior_is_seen_without_touching_the_table() -> None:
     tree = Tree(0.1)
     grow(tree, 0)
     tree.std[:3] = [1, 2, 3]
-    seen = tree.with_std(np.array([0.5, 0.6, 0.7]))
+    seen = tree.with_posterior(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.6, 0.7]))
     assert seen.std[:3].tolist() == [0.5, 0.6, 0.7]
     assert column(tree, "std") == [1, 2, 3]
-    tree.mean[1] = 4
-    assert seen.mean[1] == 4
+    assert seen.mean[:3].tolist() == [1, 2, 3]
+    assert column(tree, "mean") == [0, 0, 0]
+    tree.looks[1] = 4
+    assert seen.looks[1] == 4
     assert seen.size == 3
 
 

@@ -95,11 +95,11 @@ class Along1D:
 
     def between(self, some: Any, others: Any) -> Floats:
         """Return averages between entered intervals, by number."""
-        return self._of(self._intervals.case[some].take(others, axis=-1))
+        return self.of(self._intervals.case[some].take(others, axis=-1))
 
     def own(self, some: Any) -> Floats:
         """Return the average of each entered interval with itself, by number."""
-        return self._of(self._intervals.case[some, some])
+        return self.of(self._intervals.case[some, some])
 
     def cross(self, centers: Floats, widths: Floats) -> Floats:
         """Return averages between the given intervals and all that are entered."""
@@ -109,7 +109,7 @@ class Along1D:
             return self._compute(centers[:, None] - others, widths[:, None], other_widths)
         case = intervals.pairs(centers, widths)
         off = case < 0
-        mean = self._of(np.where(off, intervals.case[0, 0], case))
+        mean = self.of(np.where(off, intervals.case[0, 0], case))
         if off.any():
             row, column = np.nonzero(off)
             mean[row, column] = self._compute(centers[row] - others[column], widths[row], other_widths[column])
@@ -126,7 +126,7 @@ class Along1D:
     def _compute(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         return self._averages(gap * self._scale, wide_a * self._scale, wide_b * self._scale)
 
-    def _of(self, case: Cases) -> Floats:
+    def of(self, case: Cases) -> Floats:
         """Return the averages of some cases, computing those that are new."""
         intervals = self._intervals
         if len(self._values) < intervals.cases:
@@ -150,25 +150,26 @@ class OfSymbols:
 
     def between(self, some: Any, others: Any) -> Floats:
         """Return averages between entered sets, by number."""
-        return self._average(self._pools.overlap[some].take(others, axis=-1))
+        return self.of(self._pools.overlap[some].take(others, axis=-1))
 
     def own(self, some: Any) -> Floats:
         """Return the average of each entered set with itself, by number."""
-        return self._average(self._pools.overlap[some, some])
+        return self.of(self._pools.overlap[some, some])
 
     def cross(self, pools: Floats, shares: Floats) -> Floats:
         """Return averages between the given sets and all that are entered."""
-        return self._average(self._pools.cross(pools))
+        return self.of(self._pools.cross(pools))
 
     def alone(self, pools: Floats, shares: Floats) -> Floats:
         """Return the average of each given set with itself."""
-        return self._average(self._pools.own(pools))
+        return self.of(self._pools.own(pools))
 
     def among(self, pools: Floats, shares: Floats) -> Floats:
         """Return averages between all pairs of the given sets."""
-        return self._average(self._pools.among(pools))
+        return self.of(self._pools.among(pools))
 
-    def _average(self, overlap: Floats) -> Floats:
+    def of(self, overlap: Floats) -> Floats:
+        """Return the averages of sets that overlap so much."""
         return self._correlation + (1 - self._correlation) * overlap
 
 
@@ -188,7 +189,7 @@ class Tables:
         self._grid = feedback.grid
         self._kept: dict[tuple[int, str, float], Along1D] = {}
 
-    def __call__(self, j: int, factor: Along | Match) -> Along1D | OfSymbols:
+    def __call__(self, j: int, factor: Along | Match) -> Any:
         """Return the averages of a factor along an axis."""
         part = self.layout.parts[j]
         if isinstance(factor, Match):
@@ -202,6 +203,20 @@ class Tables:
             averages = Averages(factor.profile, 1.0, self._grid)
             self._kept[key] = Along1D(part, averages, factor.lengthscale)
         return self._kept[key]
+
+
+    def pairs(self, slots: Ints) -> Callable[[Sequence[Along | Match]], Floats]:
+        """Return what turns a kernel's factors into averages between all pairs of some footprints."""
+        numbers = self.layout.numbers[:, slots]
+        alike = [part.alike(own) for part, own in zip(self.layout.parts, numbers, strict=True)]
+
+        def averages(factors: Sequence[Along | Match]) -> Floats:
+            product: Floats = self(0, factors[0]).of(alike[0])
+            for j in range(1, len(factors)):
+                product *= self(j, factors[j]).of(alike[j])
+            return product
+
+        return averages
 
 
 class ProductCovariance:

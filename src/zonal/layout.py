@@ -104,6 +104,10 @@ class Intervals:
                 cases[~fits] = single(gap[~fits], wide_a[~fits], wide_b[~fits])
         return cases.reshape(shape)
 
+    def alike(self, numbers: Ints) -> Cases:
+        """Return the cases of all pairs of some intervals."""
+        return self.case[numbers].take(numbers, axis=1)
+
     def _enter_single(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Cases:
         return self._register(gap, wide_a, wide_b).astype(np.int32)
 
@@ -153,6 +157,10 @@ class Pools:
             self._frequencies = np.concatenate([self._frequencies, frequencies(self._axis, fresh)])
             self.overlap = self._frequencies @ self._frequencies.T
         return numbers
+
+    def alike(self, numbers: Ints) -> Floats:
+        """Return the overlaps of all pairs of some sets."""
+        return self.overlap[numbers].take(numbers, axis=1)
 
     def cross(self, pools: Floats) -> Floats:
         """Return overlaps between the given sets and all that are entered."""

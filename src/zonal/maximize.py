@@ -19,6 +19,7 @@ def maximize(
     workers: int | None = None,
     callback: Callback | None = None,
     progress: bool = False,
+    tolerance: float | None = None,
     **settings: Any,
 ) -> Result:
     """Find the region of the highest average, on a fixed budget of noisy measurements.
@@ -31,8 +32,8 @@ def maximize(
         Where to look.
     budget : int
         How many measurements to make.
-    executor, workers, callback, progress
-        As for `Study.optimize`.
+    executor, workers, callback, progress, tolerance
+        As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
     **settings
         As for `Study`: kernel, noise, mean, feedback, policy, rng, direction, max_looks and so on.
 
@@ -52,7 +53,9 @@ def maximize(
     """
     study = Study(space, budget=budget, **settings)
     try:
-        return study.optimize(measure, executor, workers=workers, callback=callback, progress=progress)
+        return study.optimize(
+            measure, executor, workers=workers, callback=callback, progress=progress, tolerance=tolerance
+        )
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
         if study.told:

@@ -54,6 +54,7 @@ def drive(
     workers: int | None = None,
     callback: Callback | None = None,
     progress: bool = False,
+    enough: Callable[[], bool] | None = None,
 ) -> str:
     """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
 
@@ -71,6 +72,8 @@ def drive(
         Called with the study and the trial after each measurement; raise StopIteration to stop.
     progress : bool
         Show a progress bar.
+    enough : callable, optional
+        Called after each measurement: whether to stop, because the answer is good enough.
     """
     if not callable(measure):
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
@@ -85,11 +88,11 @@ def drive(
     workers = whole_number(workers, "workers", 1)
     with _Bar(study.remaining if progress else None) as bar, _CtrlC() as ctrl_c:
         if executor is None:
-            return _alone(study, measure, callback, bar, ctrl_c)
-        return _shared(study, measure, executor, workers, callback, bar, ctrl_c)
+            return _alone(study, measure, _Stop(callback, enough), bar, ctrl_c)
+        return _shared(study, measure, executor, workers, _Stop(callback, enough), bar, ctrl_c)
 
 
-def _alone(study: Driven, measure: Measure, callback: Callback | None, bar: _Bar, ctrl_c: _CtrlC) -> str:
+def _alone(study: Driven, measure: Measure, stop: _Stop, bar: _Bar, ctrl_c: _CtrlC) -> str:
     while study.remaining and not ctrl_c.pressed:
         try:
             trial = study.ask()
@@ -106,8 +109,8 @@ def _alone(study: Driven, measure: Measure, callback: Callback | None, bar: _Bar
             _give_up(study, trial)
             raise
         bar.step()
-        if _stopped(study, trial, callback):
-            return STOPPED
+        if why := stop(study, trial):
+            return why
     return INTERRUPTED if ctrl_c.pressed else ""
 
 
@@ -116,7 +119,7 @@ def _shared(
     measure: Measure,
     executor: Executor,
     workers: int,
-    callback: Callback | None,
+    stop: _Stop,
     bar: _Bar,
     ctrl_c: _CtrlC,
 ) -> str:
@@ -145,8 +148,7 @@ def _shared(
                     failure, why = failure or error, STOPPED
                     continue
                 bar.step()
-                if _stopped(study, trial, callback):
-                    why = STOPPED
+                why = stop(study, trial) or why
     except KeyboardInterrupt:
         why = INTERRUPTED
     finally:
@@ -179,6 +181,7 @@ def _submit(study: Driven, measure: Measure, executor: Executor, under_way: dict
 
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
+ENOUGH = "good enough"
 
 
 def _measure(measure: Measure, trial: Trial) -> float:
@@ -188,13 +191,20 @@ def _measure(measure: Measure, trial: Trial) -> float:
     return measure(trial.region)
 
 
-def _stopped(study: Driven, trial: Trial, callback: Callback | None) -> bool:
-    try:
-        if callback is not None:
-            callback(study, trial)
-    except StopIteration:
-        return True
-    return False
+class _Stop:
+    """Tells, after a measurement, why to stop: "" to go on."""
+
+    def __init__(self, callback: Callback | None, enough: Callable[[], bool] | None) -> None:
+        self._callback = callback
+        self._enough = enough
+
+    def __call__(self, study: Driven, trial: Trial) -> str:
+        try:
+            if self._callback is not None:
+                self._callback(study, trial)
+        except StopIteration:
+            return STOPPED
+        return ENOUGH if self._enough is not None and self._enough() else ""
 
 
 class _Bar:

@@ -6,6 +6,7 @@ budgets, trial numbers or the user's units; a study does.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ from zonal.beliefs.frames import Frame, ProductFrame, SubsetFrame
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.learner import Learner
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
+from zonal.certainty import Outlook, Standing, exceeding, outlook, standings
 from zonal.errors import Exhausted, InvalidInput, standard_deviation
 from zonal.feedback import Feedback
 from zonal.policies import INDEX_LIMIT, Policy, Rows, Setting, View, scattered
@@ -32,6 +34,7 @@ Noise = float | Callable[[Region], float]
 
 TIE = 1e-9  # of the point prior's standard deviation
 MOST_OPENING_CELLS = 64
+NEWS = 0.25  # of the prior variance: what is known better is no news
 MOST_REFINED = 500  # nodes in one round: where a prior knows every pool's average, refining would not end
 
 
@@ -83,7 +86,7 @@ class Search:
         self.prior_mean = (unknowns.mean or 0.0) if self._learner is None else self._learner.model.mean
         self._given = unknowns.given
         learned = self._learner is not None and unknowns.given is None
-        sweep = learned and not policy.whole
+        sweep = learned or policy.inner
         level = min(opening_level(self._counts, budget), h_max + 1) if sweep else 0
         self._opening_size = self._counts[level] if level else 0
         self._bind()
@@ -107,7 +110,7 @@ class Search:
         self._children: dict[int, tuple[tuple[Region, ...], list[float], list[bool]]] = {}
         self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
         self._overlaid = 0
-        self._hidden: list[float] = []  # prior variance of a smallest region under each model
+        self._smallest: list[float] = []  # prior variance of a smallest region under each model
         self._refresh()
         self._mark(0, self._is_forbidden(root))
         self._opening: list[int] = []
@@ -168,9 +171,9 @@ class Search:
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
         if self._opening and self._learner is not None and self._learner.total < len(self._opening):
-            left = [row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0]
-            if left:
-                return left[0]
+            for row in self._opening:
+                if self.tree.askable[row] and self.tree.looks[row] == 0 and self._is_news(row):
+                    return row
         for _ in range(MOST_REFINED):
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
@@ -185,6 +188,14 @@ class Search:
             self._expand([row])
             self.tree.expanded[row] = True
         return self._chosen(self._seen(), t)
+
+    def _is_news(self, row: int) -> bool:
+        """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already."""
+        if self._given is None:
+            return True
+        assert isinstance(self._belief, Mixture)
+        prior = self._belief.members[0].belief.prior[self.tree.slot[row]]
+        return bool(self._seen().std[row] ** 2 > NEWS * prior)
 
     def _chosen(self, seen: Tree, t: int) -> int:
         """Return what the policy chooses, checked."""
@@ -290,6 +301,52 @@ class Search:
         """Return the row to recommend."""
         return self._rules.recommend(self.tree)
 
+    def ranking(self, k: int) -> list[int]:
+        """Return the row to recommend and the next best, `k` disjoint regions at the most."""
+        tree, first = self.tree, self.recommend()
+        rows = [first]
+        leaves = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
+        wanted = tree.smallest[leaves]
+        leaves = leaves[wanted] if wanted.any() else leaves
+        lineage = self._lineage(first)
+        for row in leaves[np.argsort(-tree.mean[leaves], kind="stable")].tolist():
+            if len(rows) == k:
+                break
+            if row != first and row not in lineage and first not in self._lineage(row):
+                rows.append(row)
+        return rows
+
+    def _lineage(self, row: int) -> set[int]:
+        """Return the nodes that hold a node."""
+        above = set()
+        while (row := int(self.tree.parent[row])) >= 0:
+            above.add(row)
+        return above
+
+    def standings(self, rows: Sequence[int], theta: float) -> list[Standing]:
+        """Return how sure it is that each of `rows` is the best region; NaN on an empirical belief."""
+        if isinstance(self._belief, EmpiricalBelief):
+            return [Standing(math.nan, math.nan) for _ in rows]
+        return standings(self.tree, self.told_views(), np.array(rows), theta)
+
+    def exceeding(self, threshold: float) -> tuple[Rows, NDArray[np.float64]]:
+        """Return the regions of the smallest size, and the probability that their averages exceed a threshold."""
+        tree = self.tree
+        rows = (tree.smallest & ~tree.forbidden).nonzero()[0]
+        if len(rows) == 0:
+            rows = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
+        return rows, exceeding(self.told_views(), rows, threshold)
+
+    def outlook(self, n: int, t: int) -> Outlook:
+        """Return what `n` more measurements, as planned now, are expected to bring."""
+        future = copy.deepcopy(self)
+        plan = []
+        for step in range(n):
+            row = future.choose(t + step)
+            future.begin(row)
+            plan.append(row)
+        return outlook(future.tree, future.told_views(), future.recommend(), plan)
+
     def advantage(self, one: int, other: int) -> float:
         """Return by how many standard deviations one node's average exceeds another's."""
         rows = np.array([one, other])
@@ -361,7 +418,7 @@ class Search:
         self.prior_mean = model.mean
         self._belief = Mixture(self._frame, self._learner.models, model.mean)
         self._belief.load(data)
-        self._hidden = []
+        self._smallest = []
         if model.noise is not None:
             self.tree.noise[: self.tree.size] = model.noise
             self._children.clear()  # whose noise was that of the old model
@@ -418,17 +475,21 @@ class Search:
         slots = self.tree.slot[: self.tree.size]
         return self.tree.with_posterior(mean.take(slots), np.sqrt(variance.take(slots)))
 
-    def _views(self) -> list[View]:
-        """Return the nodes under each model, trials under way included."""
+    def told_views(self) -> list[View]:
+        """Return the nodes under each model, from told measurements only."""
+        return self._views(pending=False)
+
+    def _views(self, pending: bool = True) -> list[View]:
+        """Return the nodes under each model, trials under way included or not."""
         tree, belief = self.tree, self._belief
         if not isinstance(belief, Mixture):
             raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
         slots = tree.slot[: tree.size]
         self._seen()  # brings the overlay up to date
-        overlay = self._overlay if self._pending else None
+        overlay = self._overlay if self._pending and pending else None
         assert overlay is None or isinstance(overlay, MixtureOverlay)
-        if not self._hidden:
-            self._hidden = [self._smallest_variance(member.model) for member in belief.members]
+        if not self._smallest:
+            self._smallest = [self._smallest_variance(member.model) for member in belief.members]
         views = []
         for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
             own = member.belief if overlay is None else overlay.overlays[number]
@@ -439,7 +500,8 @@ class Search:
                     mean=member.belief.mean.take(slots) + (member.model.mean - belief.zero),
                     std=np.sqrt(own.variance.take(slots)),
                     noise=tree.noise[: tree.size] if noise is None else np.full(tree.size, noise),
-                    hidden=np.maximum(self._hidden[number] - member.belief.prior.take(slots), 0.0),
+                    prior=member.belief.prior.take(slots),
+                    smallest=self._smallest[number],
                     covariance=lambda rows, others, own=own: own.covariance(slots[rows], slots[others]),  # type: ignore[misc]
                 )
             )

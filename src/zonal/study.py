@@ -20,11 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal.beliefs.fit import Model, Spec, Unknowns
+from zonal.beliefs.lattice import Weighted
+from zonal.certainty import Outlook
 from zonal.errors import (
     LARGEST_STD,
     BudgetSpent,
     InvalidInput,
     finite_number,
+    positive_number,
+    probability,
     random_generator,
     standard_deviation,
     whole_number,
@@ -34,11 +38,21 @@ from zonal.kernels import Categorical, Kernel, ProductKernel, custom
 from zonal.policies import Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
-from zonal.run import Callback, Measure, drive
+from zonal.run import ENOUGH, Callback, Measure, drive
 from zonal.search import Noise, Search
 from zonal.spaces import Box, MemberSpace, Product, Region, Sequences, with_feedback
 from zonal.tree import TreeTable
-from zonal.trials import Bands, Outcome, Prediction, Recommendation, Result, Trial, TrialBook, TrialRecord
+from zonal.trials import (
+    Bands,
+    Likely,
+    Outcome,
+    Prediction,
+    Recommendation,
+    Result,
+    Trial,
+    TrialBook,
+    TrialRecord,
+)
 
 log = logging.getLogger("zonal")
 
@@ -191,6 +205,13 @@ class Study:
         return replace(model, mean=self._sign * model.mean)
 
     @property
+    def models(self) -> tuple[Weighted, ...]:
+        """The weighted models that stand for all the measurements allow; one if the model was given."""
+        return tuple(
+            Weighted(own.weight, replace(own.model, mean=self._sign * own.model.mean)) for own in self._search.models
+        )
+
+    @property
     def tree(self) -> TreeTable:
         """The tree now, as read-only arrays; means and stds are of told measurements only."""
         return self._search.tree.snapshot(self.prior_mean, self._sign)
@@ -310,13 +331,89 @@ class Study:
         self._search.observe(seen, reward, spread)
         self._speak()
 
-    def recommend(self) -> Recommendation:
-        """Return the region to settle for now, with mean and std of its average."""
-        row = self._search.recommend()
+    @overload
+    def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
+    @overload
+    def recommend(self, k: int, *, theta: float = 0.1) -> list[Recommendation]: ...
+    def recommend(self, k: int | None = None, *, theta: float = 0.1) -> Recommendation | list[Recommendation]:
+        """Return the region to settle for now, or a list of the `k` best, and how sure that is.
+
+        Parameters
+        ----------
+        k : int, optional
+            How many disjoint regions; fewer are returned where no more are known.
+        theta : float
+            ``gap`` holds with probability 1 - theta, under the model.
+        """
+        number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
+        probability(theta, "theta")
+        rows = self._search.ranking(number)
+        standings = self._search.standings(rows, theta)
+        found = [self._recommendation(row, *standing) for row, standing in zip(rows, standings, strict=True)]
+        return found[0] if k is None else found
+
+    def _recommendation(self, row: int, gap: float, best: float) -> Recommendation:
         region, tree = self._search.regions[row], self._search.tree
         assert region.node is not None
         mean = self.prior_mean + self._sign * float(tree.mean[row])
-        return Recommendation(region, region.node, mean, float(tree.std[row]))
+        return Recommendation(region, region.node, mean, float(tree.std[row]), gap, best)
+
+    def outlook(self, n: int) -> Outlook:
+        """Return by how much `n` more measurements are expected to improve the recommended region's true average.
+
+        Measurements are planned at once and played on draws from the posterior. A search that learns on the way does
+        at least as well, so for many measurements this is a cautious figure; it holds under the model.
+
+        Parameters
+        ----------
+        n : int
+            How many more; the budget does not matter.
+        """
+        number = whole_number(n, "the number of measurements", 1)
+        return self._search.outlook(number, self._book.begun + 1)
+
+    def above(self, threshold: float, probability: float = 0.9) -> list[Likely]:
+        """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
+
+        Parameters
+        ----------
+        threshold : float
+            In value units.
+        probability : float
+            How probable it must be, under the model.
+        """
+        return self._beyond(threshold, probability, 1.0)
+
+    def below(self, threshold: float, probability: float = 0.9) -> list[Likely]:
+        """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
+        return self._beyond(threshold, probability, -1.0)
+
+    def _beyond(self, threshold: float, wanted: float, side: float) -> list[Likely]:
+        probability(wanted, "probability")
+        limit = self._sign * (finite_number(threshold, "threshold") - self.prior_mean)
+        rows, chance = self._search.exceeding(limit)
+        chance = chance if side == self._sign else 1 - chance
+        regions, tree = self._search.regions, self._search.tree
+        return [
+            Likely(
+                regions[int(rows[at])],
+                self.prior_mean + self._sign * float(tree.mean[rows[at]]),
+                float(tree.std[rows[at]]),
+                float(chance[at]),
+            )
+            for at in np.argsort(-chance, kind="stable")
+            if chance[at] >= wanted
+        ]
+
+    def refit(self) -> bool:
+        """Learn the model anew from all measurements, if anything is learned and any came in since the last fit.
+
+        Studies do this by themselves, often, and always when the budget is spent. Returns whether anything was
+        learned.
+        """
+        learned = self._search.refit()
+        self._speak()
+        return learned
 
     def stands_out(self) -> bool:
         """Tell whether the recommended region is better than the space on average, beyond chance.
@@ -377,8 +474,9 @@ class Study:
         workers: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
+        tolerance: float | None = None,
     ) -> Result:
-        """Ask, measure and tell until the budget is spent.
+        """Ask, measure and tell until the budget is spent, or the answer is good enough.
 
         Parameters
         ----------
@@ -393,16 +491,27 @@ class Study:
             Called with the study and the trial after each measurement; raise StopIteration to stop.
         progress : bool
             Show a progress bar.
+        tolerance : float, optional
+            In value units: stop early once the gap of the recommended region is no larger, twice in a row.
 
         Returns
         -------
         Result
             With ``success=False`` after Ctrl-C or a stop by the callback.
         """
-        why = drive(self, measure, executor=executor, workers=workers, callback=callback, progress=progress)
+        enough = None if tolerance is None else _Enough(self, positive_number(tolerance, "tolerance"))
+        why = drive(
+            self, measure, executor=executor, workers=workers, callback=callback, progress=progress, enough=enough
+        )
+        reached = enough is not None and why == ENOUGH
+        if reached:
+            self.refit()
         found = self.recommend()
         message = f"{self.told} of {self.budget} measurements made"
-        message = f"{why}; {message}" if why else f"the budget is spent: {message}"
+        if reached:
+            message = f"the gap is {found.gap:.3g}, within the tolerance of {tolerance:g}; {message}"
+        else:
+            message = f"{why}; {message}" if why else f"the budget is spent: {message}"
         if not self.stands_out():
             message += "; no region stands out"
         return Result(
@@ -410,8 +519,10 @@ class Study:
             x=found.region.center,
             mean=found.mean,
             std=found.std,
+            gap=found.gap,
+            probability_best=found.probability_best,
             nfev=self.told,
-            success=not why and self.told == self.budget,
+            success=reached or (not why and self.told == self.budget),
             message=message,
             study=self,
         )
@@ -504,6 +615,19 @@ class Study:
             region = region.bounds
         made: Region = self.space.region(region, self.feedback)
         return made
+
+
+class _Enough:
+    """Tells whether a study's answer has been good enough twice in a row."""
+
+    def __init__(self, study: Study, tolerance: float) -> None:
+        self._study = study
+        self._tolerance = tolerance
+        self._before = False
+
+    def __call__(self) -> bool:
+        before, self._before = self._before, self._study.recommend().gap <= self._tolerance
+        return before and self._before
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

@@ -59,12 +59,46 @@ class TrialRecord(Trial):
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A region, with the posterior mean and standard deviation of its average."""
+    """A region to settle for, and how sure that is under the model.
+
+    Attributes
+    ----------
+    region : Region
+    node : (depth, index)
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    gap : float
+        With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
+        better by more than this; NaN where the belief knows no covariances (StoOO).
+    probability_best : float
+        The probability, under the model, that no region of the smallest size is better.
+    """
 
     region: Region
     node: Node
     mean: float
     std: float
+    gap: float
+    probability_best: float
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A region whose average probably lies beyond a threshold.
+
+    Attributes
+    ----------
+    region : Region
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    probability : float
+        Of its average lying beyond the threshold, under the model.
+    """
+
+    region: Region
+    mean: float
+    std: float
+    probability: float
 
 
 class Prediction(NamedTuple):
@@ -101,10 +135,12 @@ class Result:
         Its centre.
     mean, std : float
         Posterior mean and standard deviation of its average.
+    gap, probability_best : float
+        How sure that is under the model: see `Recommendation`.
     nfev : int
         Measurements told.
     success : bool
-        Whether the whole budget was spent.
+        Whether the whole budget was spent, or the tolerance reached.
     message : str
         How it ended.
     study : Study
@@ -115,6 +151,8 @@ class Result:
     x: NDArray[np.float64]
     mean: float
     std: float
+    gap: float
+    probability_best: float
     nfev: int
     success: bool
     message: str

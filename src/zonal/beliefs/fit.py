@@ -69,10 +69,14 @@ class Unknowns:
         """Whether anything is to be learned."""
         return self.given is None or self.noise or self.mean is None
 
+    @property
+    def wanted(self) -> Family | None:
+        """The class of the kernel to learn, if one is wanted."""
+        return None if isinstance(self.kernel, Kernel) else self.kernel
+
     def family(self, frame: Frame) -> Family:
         """Return the class of the kernel to learn."""
-        assert not isinstance(self.kernel, Kernel)
-        return frame.family(self.kernel)
+        return frame.family(self.wanted)
 
 
 @dataclass(frozen=True)

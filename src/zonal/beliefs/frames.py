@@ -151,9 +151,11 @@ class ProductFrame:
 
     def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of entered footprints."""
+        pairs = self._tables.pairs(slots)
 
         def correlations(family: Family, axes: Floats) -> Floats:
-            return self.covariance(kernel_from(family, 1.0, axes, self.symbols)).between(slots, slots)
+            (term,) = kernel_from(family, 1.0, axes, self.symbols).terms
+            return pairs(term.along(self.symbols))
 
         return correlations
 

@@ -88,13 +88,14 @@ class GaussianBelief:
         self.ignored = 0
         self.size = 0  # m, tracked footprints
         self._rows = 0  # t, rows of the factor
-        self._V = np.zeros((128, 256))
+        room = max(256, covariance.size + covariance.size // 2)
+        self._V = np.zeros((128, room))
         self._L = np.zeros((128, 128), order="F")
         self._w = np.zeros(128)  # L^-1 (rewards of the rows)
         self._slots = np.zeros(128, dtype=np.intp)  # of the rows
-        self._mean = np.zeros(256)
-        self._var = np.zeros(256)
-        self._prior = np.zeros(256)
+        self._mean = np.zeros(room)
+        self._var = np.zeros(room)
+        self._prior = np.zeros(room)
         self._exact: dict[int, float] = {}  # slot -> reward measured without noise
         self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
         self._record_var = np.zeros(128)  # 1 / p, with p the precision of its measurements

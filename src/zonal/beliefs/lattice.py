@@ -45,8 +45,8 @@ STEP_OF_ODDS = 0.5
 RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # noise over the std of f
 VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in those of the rewards
 FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # where only one of the two is unknown
-LIKELY = 0.03  # of the best cell's weight: neighbours of a cell with more are tried
-MOST_TRIED = 64  # cells a fit
+LIKELY = 0.05  # of the best cell's weight: neighbours of a cell with more are tried
+MOST_TRIED = 48  # cells a fit
 KEPT = 4  # cells from which the next fit starts
 
 
@@ -115,18 +115,25 @@ class Evidence:
         unit = self.scale**2 if self.given else 1.0
         scaled = correlations * (self._roots[:, None] * self._roots / unit)
         values, vectors = np.linalg.eigh(scaled)
-        values = np.maximum(values, 0.0)[:, None, None, :]
-        y = (self._y @ vectors)[:, None, None, :]
-        one = (self._one @ vectors)[:, None, None, :]
-        v, tau = self.v[:, None], self.tau[:, None, None]
-        # Rows are of unit noise variance where noise is known, else of v tau.
-        total = v * (values + tau) if self.learns_noise else v * values + 1.0
+        values = np.maximum(values, 0.0)[:, None, :]
+        y, one = (self._y @ vectors)[:, None, :], (self._one @ vectors)[:, None, :]
+        # Rows are of noise variance v tau where the noise is learned, else of 1; either way one of v and tau is
+        # a factor of all, so that sums over the rows are made for the other one only.
+        factor = self.v if self.learns_noise else np.ones(1)
+        total = values + self.tau[:, None] if self.learns_noise else self.v[:, None] * values + 1.0
         inverse = 1 / total
-        log_likelihood = -0.5 * np.sum(y * y * inverse, axis=-1) - 0.5 * np.sum(np.log(total), axis=-1)
+
+        def summed(numbers: Floats) -> Floats:
+            by_other: Floats = np.sum(numbers * inverse, axis=-1)
+            return by_other[:, :, None] / factor if self.learns_noise else by_other[:, None, :]
+
+        logs = np.sum(np.log(total), axis=-1)
+        log_det = logs[:, :, None] + values.shape[-1] * np.log(factor) if self.learns_noise else logs[:, None, :]
+        log_likelihood = -0.5 * summed(y * y) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
         if self.learns_mean:
-            ones = np.sum(one * one * inverse, axis=-1) + 1 / MEAN_PRIOR**2
-            cross = np.sum(y * one * inverse, axis=-1)
+            ones = summed(one * one) + 1 / MEAN_PRIOR**2
+            cross = summed(y * one)
             mean = cross / ones
             log_likelihood += 0.5 * cross * mean - 0.5 * np.log(ones * MEAN_PRIOR**2)
         return log_likelihood + self._prior(), mean
@@ -173,7 +180,7 @@ class Explorer:
         logs = self.steps * np.asarray(steps)
         symbols = np.array(self._frame.symbols)
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
-        return np.where(symbols, 1 / (1 + np.exp(-logs)), lengths)
+        return np.asarray(np.where(symbols, 1 / (1 + np.exp(-logs)), lengths))
 
     def visit(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells that are within bounds and were not visited yet."""
@@ -260,9 +267,9 @@ def weigh(
             assert covariance is not None
             kernel = unknowns.given
             heights, means = evidence(covariance[None])
-            found = {(0, ()): (heights[0], means[0])}
+            found: dict[Cell, tuple[Floats, Floats]] = {(0, ()): (heights[0], means[0])}
             return _representatives(found, evidence, lambda cell, variance: kernel, {}, total, number)
-        families = frame.families(unknowns.kernel)
+        families = frame.families(unknowns.wanted)
         explorer = Explorer(evidence, frame, families, correlate)
         starts = list(previous.best) if previous is not None else []
         if not starts or total & (total - 1) == 0:  # at doublings, far hills are looked for again
@@ -296,13 +303,13 @@ def _representatives(
 
     def model(cell: tuple[int, Any], noise: float, variance: float, mean: float, spread: dict[str, float]) -> Model:
         learned = noise if evidence.learns_noise else None
-        return Model(kernel_of(cell, variance), learned, float(mean), spread, total)
+        return Model(kernel_of(cell, variance), learned, mean, spread, total)
 
     places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
     members = []
     for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
         i, s, v = np.unravel_index(place, weights.shape)
-        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), means[i, s, v], {})
+        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), float(means[i, s, v]), {})
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)

@@ -33,8 +33,10 @@ class View:
         Of the nodes' averages, counted as in the tree.
     noise : array
         Standard deviation of one measurement.
-    hidden : array
-        What averaging hides: by how much the prior variance of a smallest region exceeds that of the node.
+    prior : array
+        Prior variance of the nodes' averages.
+    smallest : float
+        Prior variance of a smallest region's average.
     covariance : callable
         Rows and other rows to the posterior covariance between them.
     """
@@ -43,8 +45,14 @@ class View:
     mean: Floats
     std: Floats
     noise: Floats
-    hidden: Floats
+    prior: Floats
+    smallest: float
     covariance: Callable[[Rows, Rows], Floats]
+
+    @property
+    def hidden(self) -> Floats:
+        """What averaging hides: by how much the prior variance of a smallest region exceeds that of the node."""
+        return np.maximum(self.smallest - self.prior, 0.0)
 
 
 Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only

@@ -20,14 +20,13 @@ from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
-TOP = 4  # leaves that promise most: they are opened until all of them are smallest regions
-MOST_A_ROUND, MOST_NODES = 128, 4000
+TOP = 64  # leaves that promise most: they are opened until all of them are smallest regions
+MOST_A_ROUND, MOST_NODES = 256, 4000
 OPTIMISM = 2.0  # standard deviations that count as promise
 CANDIDATES, QUESTIONS = 96, 192  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 TIE = 1e-6  # of a gain: less is rounding
-STANDS_OUT = 2.5  # prior standard deviations: from there on the model has seen the peak
-SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
+GUARD = 4  # rounds between two of the guard's
 LOOKS = 2  # of a smallest region before the guard lets go of it
 
 
@@ -79,7 +78,7 @@ class KnowledgeRules:
         able = ~tree.smallest[leaves]
         if not able.any():
             return NONE
-        hidden = sum(view.weight * view.hidden for view in views())
+        hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
         top = leaves[_highest(promise, TOP)]
         wanted = top[~tree.smallest[top]]
@@ -91,30 +90,12 @@ class KnowledgeRules:
 
     def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
-        members = views()
-        if self._guards(tree, t, members):
+        turn = t - 1 - self.setting.opening
+        if self.setting.learned and turn >= 0 and turn % GUARD == 0:
             row = self._follow(tree)
             if row is not None:
                 return row
-        return self._largest_gain(tree, members)
-
-    def _guards(self, tree: Tree, t: int, views: list[View]) -> bool:
-        """Tell whether round `t` is the guard's."""
-        turn = t - 1 - self.setting.opening
-        if not self.setting.learned or turn < 0:
-            return False
-        return turn % (SELDOM if self._stands_out(tree, views) else OFTEN) == 0
-
-    def _stands_out(self, tree: Tree, views: list[View]) -> bool:
-        """Tell whether the best region is far above the rest, by the spread that the models expect of f."""
-        known = (tree.smallest[: tree.size] & tree.leaf).nonzero()[0]
-        if len(known) == 0:
-            return False
-        row = known[int(tree.mean[known].argmax())]
-        expected = sum(view.weight * np.sqrt(view.std[0] ** 2 + view.hidden[0]) for view in views)
-        measured = tree.count[: tree.size] > 0
-        usual = float(tree.mean[: tree.size][measured].mean()) if measured.any() else 0.0
-        return bool(tree.mean[row] - tree.std[row] - usual > STANDS_OUT * expected)
+        return self._largest_gain(tree, views())
 
     def _followed(self, tree: Tree) -> int | None:
         """Return the node of the highest mean reward with something new within, None if there is none."""
@@ -156,7 +137,7 @@ class KnowledgeRules:
             means.append(mean)
             slopes.append(slope)
             pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope))
-        finalists = np.sort(_highest(pairs, FINALISTS))
+        finalists = _highest(pairs, FINALISTS)
         lines = np.concatenate([slope[finalists] for slope in slopes])
         heights = np.repeat(np.stack(means), len(finalists), axis=0)
         by_view = log_gains(heights, lines).reshape(len(views), -1)
@@ -176,7 +157,7 @@ class KnowledgeRules:
         for depth in range(int(tree.depth[nodes].max()), 0, -1):
             level = (tree.depth[nodes] == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
-        return rows[np.sort(_highest(upper[rows], QUESTIONS))]
+        return rows[_highest(upper[rows], QUESTIONS)]
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Measure what was chosen."""
@@ -204,7 +185,12 @@ class KnowledgeRules:
 
 
 def _highest(values: Floats, number: int) -> NDArray[np.intp]:
-    """Return where the highest values are; of equal ones the first."""
+    """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
     if len(values) <= number:
         return np.arange(len(values))
-    return np.argsort(-values, kind="stable")[:number]
+    last = np.partition(values, -number)[-number]
+    slack = 1e-9 * abs(float(values.max()) - float(last))
+    sure = (values > last + slack).nonzero()[0]
+    tied = (np.abs(values - last) <= slack).nonzero()[0]
+    some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
+    return np.sort(np.concatenate([sure, some]))

@@ -1,0 +1,153 @@
+"""How sure, and is more worth it? Read off joint draws from the posterior, under all models by their weights.
+
+Everything here holds under the models; none of it is a certificate. It reads columns and views and changes nothing,
+and it draws the same random numbers each time, so that the same state gives the same answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.blas import one_thread
+from zonal.policies import Rows, View
+from zonal.tree import Tree
+
+Floats = NDArray[np.float64]
+
+DRAWS = 2000
+RIVALS = 256  # regions that may be better than the recommended one
+JITTER = 1e-8  # of the prior variance
+HOPELESS = 5.0  # standard deviations below it: such regions are left out
+
+
+class Standing(NamedTuple):
+    """How a region stands among all others, under the models.
+
+    Attributes
+    ----------
+    gap : float
+        With the wanted probability the best smallest region is better by no more than this.
+    probability_best : float
+        The probability that no smallest region is better.
+    """
+
+    gap: float
+    probability_best: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What more measurements are expected to bring, under the models.
+
+    Attributes
+    ----------
+    n : int
+        How many more.
+    rise : float
+        By how much the true average of the recommended region is expected to improve.
+    low, high : float
+        Between these the improvement lies with nine chances in ten.
+    """
+
+    n: int
+    rise: float
+    low: float
+    high: float
+
+
+def rivals(tree: Tree, row: int) -> Rows:
+    """Return the regions that may be better than a recommended one, and itself, last."""
+    rows = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
+    rows = rows[rows != row]
+    behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
+    order = np.argsort(behind, kind="stable")[:RIVALS]
+    return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
+
+
+def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
+    """Return how each of `rows` stands, from joint draws of the averages of all that may be better.
+
+    Parameters
+    ----------
+    tree : Tree
+    views : list of View
+    rows : array of int
+        Recommended regions, the best first.
+    theta : float
+        The gap holds with probability 1 - theta.
+    """
+    among = np.union1d(rivals(tree, int(rows[0])), rows)
+    draws = np.concatenate([draw for _, draw in _draws(tree, views, among)])
+    top = draws.max(axis=1)
+    found = []
+    for row in rows:
+        short = top - draws[:, int(np.searchsorted(among, row))]
+        found.append(Standing(float(np.quantile(short, 1 - theta)), float(np.mean(short <= 0))))
+    return found
+
+
+def outlook(tree: Tree, views: list[View], row: int, plan: list[int]) -> Outlook:
+    """Return what measuring the nodes of `plan` would bring to the recommendation of `row`.
+
+    Truth and measurements are drawn together; the recommendation follows the new posterior mean. The plan is made
+    at once, so that what is learned on the way does not change it: a search that adapts does at least as well.
+    """
+    among = np.union1d(rivals(tree, row), plan)
+    asked, counts = np.unique(plan, return_counts=True)
+    at, own = np.searchsorted(among, asked), int(np.searchsorted(among, row))
+    # Only leaves can be recommended: a question may be about a larger region.
+    final = tree.leaf[among] & ~tree.forbidden[among]
+    final[own] = True
+    rises = []
+    for view, draws in _draws(tree, views, among):
+        noise = view.noise[asked] ** 2 / counts
+        rng = np.random.default_rng(1)
+        values = draws[:, at] + np.sqrt(noise) * rng.standard_normal((len(draws), len(at)))
+        covariance = view.covariance(asked, among)
+        with one_thread():
+            gain = np.linalg.solve(covariance[:, at] + np.diag(noise + 1e-12 * view.prior[asked]), covariance)
+            means = view.mean[among] + (values - view.mean[asked]) @ gain
+        chosen = np.where(final, means, -np.inf).argmax(axis=1)
+        rises.append(draws[np.arange(len(draws)), chosen] - draws[:, own])
+    rise = np.concatenate(rises)
+    low, high = np.quantile(rise, [0.05, 0.95])
+    return Outlook(len(plan), float(rise.mean()), float(low), float(high))
+
+
+def exceeding(views: list[View], rows: Rows, threshold: float) -> Floats:
+    """Return the probability that each region's average exceeds a threshold."""
+    from scipy.special import ndtr
+
+    total = np.zeros(len(rows))
+    for view in views:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (view.mean[rows] - threshold) / view.std[rows]
+        total += view.weight * ndtr(np.nan_to_num(z, nan=0.0))
+    return total
+
+
+def _draws(tree: Tree, views: list[View], rows: Rows) -> list[tuple[View, Floats]]:
+    """Return joint draws of the averages of some nodes, as many of each model as its weight asks for.
+
+    Of a leaf that may still be split one smallest region within is drawn, not its average.
+    """
+    ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
+    numbers = np.diff(ends, prepend=0)
+    rng = np.random.default_rng(0)
+    split = tree.leaf[rows] & ~tree.smallest[rows]
+    found = []
+    for view, number in zip(views, numbers.tolist(), strict=True):
+        normal = rng.standard_normal((number, len(rows)))
+        if number == 0:
+            continue
+        covariance = view.covariance(rows, rows)
+        covariance[np.diag_indices(len(rows))] += np.where(split, view.hidden[rows], 0.0)
+        # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
+        covariance[np.diag_indices(len(rows))] += JITTER * float(view.smallest + view.prior.max())
+        with one_thread():
+            found.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
+    return found
