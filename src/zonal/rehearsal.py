@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.instruments import Instrument, Noise
@@ -179,9 +178,10 @@ class Rehearsal:
 
 
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:
-    """Return all who can play on a space: Zonal by two policies, and three ways to do without it.
+    """Return all who can play on a space: Zonal as it is and by two policies, and three ways to do without it.
 
-    UCB measures the smallest regions only; it plays where there are no more of them than it can hold.
+    The first, "Zonal", does what `maximize` does when no policy is given. UCB measures the smallest regions only;
+    it plays where there are no more of them than it can hold.
 
     Parameters
     ----------
@@ -190,7 +190,8 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     **settings
         Of Zonal's studies.
     """
-    given, players = tuple(settings.items()), dict[str, Player]()
+    given = tuple(settings.items())
+    players: dict[str, Player] = {"Zonal": Zonal(given)}
     deepest = space.deepest()
     if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
         players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
@@ -229,6 +230,8 @@ def rehearse(
     progress : bool
         Show a progress bar.
     """
+    from tqdm import tqdm
+
     budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
     if not players:
