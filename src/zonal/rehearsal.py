@@ -319,7 +319,9 @@ def landscape_of(
         if coords or levels:
             raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
         rows = table.texts(sequence)
-        space = _sequences(rows, sequence, 1 if smallest is None else whole_number(smallest, "smallest", 1))
+        fewest = 1 if smallest is None else smallest
+        fewest = int(fewest) if float(fewest).is_integer() else fewest  # a command line says 16.0
+        space = _sequences(rows, sequence, whole_number(fewest, "smallest", 1))
         by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
         return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
     if not coords and not levels:
