@@ -194,8 +194,7 @@ def power(
     noise : float or callable
         Standard deviation of one measurement, or a function of the region.
     kernel : Kernel, optional
-        How f behaves. By default every function has a kernel of its own, drawn from the priors that learning
-        goes by: "I know nothing but how noisy a measurement is, compared with f".
+        How f behaves. By default every function has its own, drawn from the priors that learning goes by.
     signal : float, optional
         Standard deviation of f where no kernel is given; 1 by default.
     given : bool
@@ -209,10 +208,8 @@ def power(
         Functions, at least 2; on each, one campaign of every budget.
     rng : int
         Seed of everything: run k has the same function and noise whatever the budget and the number of runs.
-    jobs : int, optional
-        Processes; as many as there are cores by default. They change no number.
-    progress : bool
-        Show a progress bar.
+    jobs, progress
+        Processes, one a core by default, which change no number; whether to show a progress bar.
     **settings
         What the search is given, as for `maximize`: policy, feedback, max_looks.
 
@@ -224,15 +221,12 @@ def power(
     True
     """
     played, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
-    if not callable(noise):
-        standard_deviation(noise, "noise")
     area = space if isinstance(space, AnySpace) else Box(space)
     source = _source(area, kernel, signal, given, landscape, direction)
     Study(source.space, budget=played[0], direction=source.direction, **settings)  # complains before hours pass
     campaigns = Campaigns(source, played, noise, given, tuple(settings.items()), rng)
     answers = np.array(_all(campaigns, runs, jobs, progress))
-    std = source.std if isinstance(source, Model) else None
-    return Power(source.space, played, answers[:, 1:], answers[:, 0], std)
+    return Power(source.space, played, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
 def _budgets(budgets: Any) -> tuple[int, ...]:
@@ -282,6 +276,10 @@ class Campaigns:
     given: bool
     settings: tuple[tuple[str, Any], ...]
     rng: int
+
+    def __post_init__(self) -> None:
+        if not callable(self.noise):
+            standard_deviation(self.noise, "noise")
 
     def __call__(self, run: int) -> list[float]:
         """Return the regret of a region picked at random, and that of a campaign of each budget."""

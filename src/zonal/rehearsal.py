@@ -319,9 +319,7 @@ def landscape_of(
         if coords or levels:
             raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
         rows = table.texts(sequence)
-        fewest = 1 if smallest is None else smallest
-        fewest = int(fewest) if float(fewest).is_integer() else fewest  # a command line says 16.0
-        space = _sequences(rows, sequence, whole_number(fewest, "smallest", 1))
+        space = _sequences(rows, sequence, 1 if smallest is None else smallest)
         by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
         return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
     if not coords and not levels:
@@ -339,8 +337,9 @@ def landscape_of(
     return from_table(area, values, direction=direction)
 
 
-def _sequences(rows: list[str], column: str, smallest: int) -> Sequences:
+def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     """Return the space of all sequences of a column."""
+    fewest = int(smallest) if float(smallest).is_integer() else smallest  # a command line says 16.0
     seen: dict[str, int] = {}
     for row, text in enumerate(rows):
         if text in seen:
@@ -355,7 +354,7 @@ def _sequences(rows: list[str], column: str, smallest: int) -> Sequences:
             )
         seen[text] = row
     times = Counter("".join(rows))
-    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=smallest)
+    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=whole_number(fewest, "smallest", 1))
     number = space.arity**space.length
     if len(rows) < number:
         rare = min(times, key=lambda symbol: (times[symbol], symbol))

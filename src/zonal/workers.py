@@ -45,7 +45,8 @@ def worker_pool(
                 "is short, use fewer jobs.",
             ) from error
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Waiting keeps the pool alive until its thread has seen that the rest is dropped; else it does it all.
+            pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
