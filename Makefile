@@ -33,7 +33,7 @@ lint: $(READY) ## check style, format, types and the direction of imports
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
 
-applications: $(READY) ## rerun the three applications, 30 runs each, and renew their pages and pictures
+applications: $(READY) ## rerun the applications and the power analysis, and renew their pages and pictures
 	@$(BIN)/python docs/make_applications.py
 
 arena: $(READY) ## compare a search that is given the model with one that learns it, 100 runs each

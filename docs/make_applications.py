@@ -1,4 +1,4 @@
-"""Run the three applications and put what they print and draw into their pages: `make applications`."""
+"""Run applications and power analysis, and put what they print and draw into their pages: `make applications`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 DOCS = Path(__file__).parent
-PAGES = ("radio_telescope", "census", "dna")
+PAGES = ("radio_telescope", "census", "dna", "power")
 
 
 def main() -> None:

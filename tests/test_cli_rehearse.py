@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import zonal as zn
 from zonal.cli import main
 
 CENSUS = Path(__file__).parents[2] / "shared" / "data" / "census_au_sa2.csv"
@@ -124,14 +125,14 @@ def test_a_table_is_rehearsed_from_a_file_to_a_report_and_a_picture(
     top, name = line(report, "best there is")
     assert top == pytest.approx(min(TABLE["value"]) if "--minimize" in words else max(TABLE["value"]), abs=1e-4)
     assert average(name) == pytest.approx(top, abs=1e-4)
-    for player in ("Zonal, UCB", "Zonal, GPOO"):
+    for player in ("Zonal", "Zonal, UCB", "Zonal, GPOO"):
         found, where = line(report, f"{player} found")
         if " points: " not in where and where != "all":
             assert average(where, "--weight" in words) == pytest.approx(found, rel=1e-5), where
         assert found <= top or "--minimize" in words
     assert "regret over 2 runs" in report
     regrets = dict(re.findall(r"^(.+?)  +(\S+)  +\S+  +\d of 2 runs$", report, re.MULTILINE))
-    assert list(regrets) == ["Zonal, UCB", "Zonal, GPOO", "one level", "greedy descent", "random"]
+    assert list(regrets) == ["Zonal", "Zonal, UCB", "Zonal, GPOO", "one level", "greedy descent", "random"]
     assert all(float(regret) >= 0 for regret in regrets.values())
     assert str(out) in report
     assert out.read_bytes().startswith(PNG)
@@ -151,6 +152,17 @@ def test_a_region_is_not_split_below_the_least_weight(tmp_path: Path) -> None:
     (number,) = re.findall(r"(\d+) smallest regions", report)
     assert 6 <= int(number) <= sum(TABLE["weight"]) / 20
     assert re.match(r"\d+ points: x", line(report, "best there is")[1])
+
+
+def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[zn.Study] = []
+    monkeypatch.setattr("zonal.rehearsing.draw", lambda rehearsal, study, out: drawn.append(study))
+    report = rehearsed(written(tmp_path), tmp_path / "a.png", "--coords", "x,y")
+    (study,) = drawn
+    assert study.recommend().region.name == line(report, "Zonal found")[1]
+    assert study.told == 9
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(tmp_path: Path) -> None:

@@ -280,3 +280,41 @@ def test_a_search_on_a_table_finds_its_best_region() -> None:
     study = zn.Study(space, budget=120, noise=0.1)
     result = study.optimize(landscape.simulate(0.1, rng=0))
     assert landscape.regret(result.region) < 0.25 * float(np.ptp(values))
+
+
+# Other feedbacks.
+
+
+@pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(3), zn.Average(10)], ids=str)
+def test_an_instrument_sees_the_pixels_in_which_the_points_of_its_feedback_lie(feedback: Any) -> None:
+    box = zn.Box([(0, 2), (5, 6)], arity=3)
+    values = np.random.default_rng(0).normal(size=(7, 11))
+    truth = from_table(box, values)
+    for node in [(0, 0), (1, 2), (3, 14), (5, 100)]:
+        points = box.cell(node, feedback).points
+        pixels = values[(points[:, 0] / 2 * 7).astype(int), ((points[:, 1] - 5) * 11).astype(int)]
+        seen = truth.simulate(0.0, 0, feedback)(box.cell(node))
+        assert seen == pytest.approx(pixels.mean())
+        assert seen == truth.average(box.cell(node), feedback)
+
+
+def test_symbols_are_always_seen_as_a_whole() -> None:
+    space = zn.Product({"x": (0, 1), "dye": {"red": 1, "green": 3}})
+    truth = from_table(space, [[0.0, 4.0], [1.0, 9.0], [2.0, 8.0]])
+    assert truth.average(space.cell((0, 0)), zn.Average(2)) == pytest.approx((3 + 6.5) / 2)
+    assert truth.average({"dye": "green"}, zn.Average(1)) == 9
+
+
+@every_kind
+def test_the_mean_as_a_feedback_changes_nothing(kind: Kind) -> None:
+    truth = from_table(kind.space, values_for(kind, 1))
+    for cell in (kind.space.cell((0, 0)), kind.space.cell((1, 0))):
+        assert truth.average(cell, zn.Mean()) == truth.average(cell)
+
+
+def test_of_members_some_are_seen() -> None:
+    space, values = zn.Points(np.arange(9.0)), np.arange(9.0) ** 2
+    truth, whole = from_table(space, values), space.cell((0, 0))
+    assert truth.average(whole, zn.Center()) == 16
+    assert truth.average(whole, zn.Average(3)) == pytest.approx(np.mean([1, 16, 49]))
+    assert truth.average(whole, zn.Average(20)) == pytest.approx(truth.average(whole))

@@ -49,6 +49,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         "problems",
         "study",
         "maximize",
+        "power",
         "data",
     ],
 )

@@ -276,9 +276,22 @@ def test_below_a_ragged_tree_there_are_only_its_leaves(name: str) -> None:
 def test_ucb_plays_only_where_it_can_hold_all_smallest_regions(few: Any, many: Any) -> None:
     others = ["Zonal, GPOO", "one level", "greedy descent", "random"]
     assert MOST_LEAVES == 4096
-    assert list(everybody(few)) == ["Zonal, UCB", *others]
-    assert list(everybody(many)) == others
-    assert list(everybody(zn.Box([(0, 1)]))) == others
+    assert list(everybody(few)) == ["Zonal", "Zonal, UCB", *others]
+    assert list(everybody(many)) == ["Zonal", *others]
+    assert list(everybody(zn.Box([(0, 1)]))) == ["Zonal", *others]
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("name", ["line", "mixed", "dna", "heavy points", "hierarchy"])
+def test_the_first_player_does_what_maximize_would_really_do(name: str, direction: Any) -> None:
+    truth = landscape(name, direction)
+    player = everybody(truth.space)["Zonal"]
+    assert player == Zonal()  # nothing is given, the policy least of all
+    instruments = [Counted(truth, 0.3) for _ in range(2)]
+    found = player(truth, instruments[0], 12, np.random.default_rng(5))
+    result = zn.maximize(instruments[1], truth.space, 12, rng=np.random.default_rng(5), direction=direction)
+    assert instruments[0].nodes == instruments[1].nodes
+    assert found.node == result.region.node
 
 
 # Rehearsals.

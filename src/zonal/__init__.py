@@ -18,6 +18,7 @@ from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
+from zonal.power import Power, power
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.refine import PointResult
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
@@ -51,6 +52,7 @@ __all__ = [
     "Recommendation",
     "PointResult",
     "Points",
+    "Power",
     "Product",
     "Random",
     "Region",
@@ -68,6 +70,7 @@ __all__ = [
     "ZonalError",
     "data",
     "maximize",
+    "power",
     "problems",
     "reward_function",
     "simulate",

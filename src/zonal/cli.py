@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -56,6 +57,8 @@ def demo(budget: int, rng: int, out: Path) -> None:
 
 
 _PICTURES = (".png", ".pdf", ".svg")
+_LIST = "NUMBER[,NUMBER...]"
+Command = Callable[..., None]
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -68,18 +71,92 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return names
 
 
+def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    """Return positive numbers from a list with commas."""
+    if value is None:
+        return None
+    try:
+        numbers = tuple(float(part) for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number, nor numbers with commas between.") from None
+    if not all(0 < number < math.inf for number in numbers):
+        raise click.BadParameter(f"{value!r} must be positive and finite.")
+    return numbers
+
+
+def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
+    """Return budgets from an option that may be repeated, or be a list with commas."""
+    try:
+        return tuple(int(part) for value in values for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{','.join(values)!r} must be whole numbers with commas between.") from None
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number.")
+    return value
+
+
+def _positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise click.BadParameter(f"{value} must be positive and finite.")
+    return value
+
+
+def _of_columns(command: Command) -> Command:
+    """Add the options that say what the columns of a table are."""
+    for option in (
+        click.option("--minimize", is_flag=True, help="Look for the lowest average."),
+        click.option("--weight", help="Column of weights, such as persons  [default: 1 each]"),
+        click.option("--sequence", help="Column of sequences: all there are of one length."),
+        click.option(
+            "--levels", callback=_columns, help="Columns of nested areas, the coarsest first, with commas between."
+        ),
+        click.option(
+            "--coords", callback=_columns, help="Columns of coordinates or features, with commas between."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _of_runs(picture: str) -> Callable[[Command], Command]:
+    """Add the options that every simulation has."""
+
+    def add(command: Command) -> Command:
+        for option in (
+            click.option(
+                "--out",
+                default=picture,
+                show_default=True,
+                type=click.Path(dir_okay=False, path_type=Path),
+                help="Where to write the picture (PNG, PDF or SVG, by its ending).",
+            ),
+            click.option(
+                "--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]"
+            ),
+            click.option(
+                "--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything."
+            ),
+            click.option(
+                "--noise",
+                required=True,
+                callback=_finite,
+                type=click.FloatRange(min=0),
+                help="Standard deviation of one measurement.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--value", required=True, help="Column of the values whose average counts.")
-@click.option("--coords", callback=_columns, help="Columns of coordinates or features, with commas between.")
-@click.option(
-    "--levels", callback=_columns, help="Columns of nested areas, the coarsest first, with commas between."
-)
-@click.option("--sequence", help="Column of sequences: all there are of one length.")
-@click.option("--weight", help="Column of weights, such as persons  [default: 1 each]")
-@click.option(
-    "--noise", required=True, type=click.FloatRange(min=0), help="Standard deviation of one measurement."
-)
+@_of_columns
 @click.option("--budget", required=True, type=click.IntRange(min=1), help="Measurements of one campaign.")
 @click.option(
     "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
@@ -89,16 +166,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     type=click.FloatRange(min=0, min_open=True),
     help="Least weight of a region, or sequences of a pool.",
 )
-@click.option("--minimize", is_flag=True, help="Look for the lowest average.")
-@click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything.")
-@click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]")
-@click.option(
-    "--out",
-    default="zonal-rehearsal.png",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the picture (PNG, PDF or SVG, by its ending).",
-)
+@_of_runs("zonal-rehearsal.png")
 def rehearse(table: Path, out: Path, **options: Any) -> None:
     """Play a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
 
@@ -108,11 +176,61 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     """
     from zonal.rehearsing import report
 
+    _tell(report, out, table, **options)
+
+
+@main.command()
+@click.argument("table", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--axis", "axes", multiple=True, metavar="NAME=LOW..HIGH[:UNIT]", help="A continuous axis; repeat it."
+)
+@click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8.")
+@click.option("--value", help="Column of a table's values whose average counts.")
+@_of_columns
+@click.option("--signal", callback=_positive, type=float, help="Standard deviation of f  [default: 1]")
+@click.option("--variance", callback=_positive, type=float, help="Its square, if you prefer.")
+@click.option(
+    "--lengthscale",
+    callback=_numbers,
+    metavar=_LIST,
+    help="Over which f changes, in units of the axes: one, or one an axis  [default: drawn anew each run]",
+)
+@click.option("--given", is_flag=True, help="The search knows all this; by default it learns it.")
+@click.option(
+    "--smallest",
+    callback=_numbers,
+    metavar=_LIST,
+    help="Least useful width: one, or one an axis; of a table the least weight.",
+)
+@click.option(
+    "--budget",
+    "budgets",
+    required=True,
+    multiple=True,
+    callback=_budgets,
+    metavar=_LIST,
+    help="Measurements of a campaign; of one number also an eighth, a quarter and a half are played.",
+)
+@click.option(
+    "--runs", default=50, show_default=True, type=click.IntRange(min=2), help="Campaigns of each budget."
+)
+@_of_runs("zonal-power.png")
+def power(out: Path, **options: Any) -> None:
+    """How much regret does a budget leave? Play whole campaigns before the first measurement.
+
+    On functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a TABLE with the
+    columns that `zonal rehearse` takes.
+    """
+    from zonal.powering import report
+
+    _tell(report, out, **options)
+
+
+def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
+    """Print a report line by line, as it comes."""
     _check_picture(out)
-    if not math.isfinite(options["noise"]):
-        raise click.BadParameter(f"{options['noise']} is not a finite number.", param_hint="--noise")
     try:
-        for line in report(table, out, **options):
+        for line in report(*what, out=out, **options):
             click.echo(line)
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; nothing was written.") from None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, finite_number, random_generator, whole_number
+from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
 from zonal.spaces import (
     Box,
@@ -45,13 +46,16 @@ class Best(NamedTuple):
 class TableInstrument(Instrument):
     """An instrument that measures a landscape. Made by `Landscape.simulate`."""
 
-    def __init__(self, landscape: Landscape, noise: Noise, rng: np.random.Generator) -> None:
+    def __init__(
+        self, landscape: Landscape, noise: Noise, rng: np.random.Generator, feedback: Feedback | None
+    ) -> None:
         super().__init__(noise, rng)
         self._landscape = landscape
+        self._feedback = feedback
 
     def average(self, region: Region) -> float:
-        """Return the true average over `region`."""
-        return self._landscape.average(region)
+        """Return the true average over `region`, as this instrument's feedback sees it."""
+        return self._landscape.average(region, self._feedback)
 
 
 class Landscape:
@@ -64,11 +68,20 @@ class Landscape:
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
 
-    def average(self, region: Any) -> float:
-        """Return the true average over a region, or over what ``space.region`` takes."""
-        return self._averages.of(region if isinstance(region, Region) else self.space.region(region))
+    def average(self, region: Any, feedback: Feedback | None = None) -> float:
+        """Return the true average over a region, or over what ``space.region`` takes.
 
-    def simulate(self, noise: Noise = 0.0, rng: int | np.random.Generator | None = None) -> TableInstrument:
+        With a `feedback` other than the exact mean, the average over the parts in which its points lie.
+        """
+        where = region if isinstance(region, Region) else self.space.region(region)
+        return self._averages.of(where, None if feedback is None or feedback.grid is None else feedback)
+
+    def simulate(
+        self,
+        noise: Noise = 0.0,
+        rng: int | np.random.Generator | None = None,
+        feedback: Feedback | None = None,
+    ) -> TableInstrument:
         """Return an instrument that measures averages with noise.
 
         Parameters
@@ -77,8 +90,10 @@ class Landscape:
             Standard deviation of one measurement, or a function of the region.
         rng : int or Generator, optional
             Where the noise comes from.
+        feedback : Center, Average or Mean, optional
+            What a measurement sees of a region; by default its exact mean.
         """
-        return TableInstrument(self, noise, random_generator(rng))
+        return TableInstrument(self, noise, random_generator(rng), feedback)
 
     def best(self, depth: int | None = None) -> Best:
         """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
@@ -163,10 +178,13 @@ class _Members:
         if weights is not None:
             self._weights = checked_weights(_in_order(space, weights, "weights"), space.size)[space.rows]
 
-    def of(self, region: Region) -> float:
-        """Return the average over a region."""
+    def of(self, region: Region, feedback: Feedback | None = None) -> float:
+        """Return the average over a region, or over those of its members that a feedback looks at."""
         if not isinstance(region, MemberRegion) or region.space != self._space:
             raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+        if feedback is not None:
+            seen, shares = region.seen(feedback)
+            return float(shares @ self._values[seen])
         at = region.positions
         return float(np.average(self._values[at], weights=self._weights[at]))
 
@@ -219,13 +237,18 @@ class _Grid:
         if self._weights is not None and not (self._weights > 0).all():
             raise InvalidInput("weights must be positive", float(self._weights.min()), "Leave none at 0.")
 
-    def of(self, region: Region) -> float:
-        """Return the average over a region."""
+    def of(self, region: Region, feedback: Feedback | None = None) -> float:
+        """Return the average over a region, or over the pixels that a feedback looks at."""
         if not isinstance(region, ProductRegion) or region.space != self._space:
             raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
         overlaps, inside = [], []
         for j, pixels in enumerate(self._values.shape):
-            overlap = self._overlap(j, region.offset[j], region.sizes[j], pixels)
+            offset, size = region.offset[j], region.sizes[j]
+            if feedback is None or isinstance(self._space.axes[j], Category):
+                overlap = self._overlap(j, offset, size, pixels)
+            else:
+                places = offset + size * np.asarray(feedback.grid)
+                overlap = np.mean([self._overlap(j, place, 0.0, pixels) for place in places], axis=0)
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])

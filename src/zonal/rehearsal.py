@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.instruments import Instrument, Noise
@@ -179,9 +178,10 @@ class Rehearsal:
 
 
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:
-    """Return all who can play on a space: Zonal by two policies, and three ways to do without it.
+    """Return all who can play on a space: Zonal as it is and by two policies, and three ways to do without it.
 
-    UCB measures the smallest regions only; it plays where there are no more of them than it can hold.
+    The first, "Zonal", does what `maximize` does when no policy is given. UCB measures the smallest regions only;
+    it plays where there are no more of them than it can hold.
 
     Parameters
     ----------
@@ -190,7 +190,8 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     **settings
         Of Zonal's studies.
     """
-    given, players = tuple(settings.items()), dict[str, Player]()
+    given = tuple(settings.items())
+    players: dict[str, Player] = {"Zonal": Zonal(given)}
     deepest = space.deepest()
     if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
         players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
@@ -229,6 +230,8 @@ def rehearse(
     progress : bool
         Show a progress bar.
     """
+    from tqdm import tqdm
+
     budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
     if not players:
@@ -316,7 +319,7 @@ def landscape_of(
         if coords or levels:
             raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
         rows = table.texts(sequence)
-        space = _sequences(rows, sequence, 1 if smallest is None else whole_number(smallest, "smallest", 1))
+        space = _sequences(rows, sequence, 1 if smallest is None else smallest)
         by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
         return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
     if not coords and not levels:
@@ -334,8 +337,9 @@ def landscape_of(
     return from_table(area, values, direction=direction)
 
 
-def _sequences(rows: list[str], column: str, smallest: int) -> Sequences:
+def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     """Return the space of all sequences of a column."""
+    fewest = int(smallest) if float(smallest).is_integer() else smallest  # a command line says 16.0
     seen: dict[str, int] = {}
     for row, text in enumerate(rows):
         if text in seen:
@@ -350,7 +354,7 @@ def _sequences(rows: list[str], column: str, smallest: int) -> Sequences:
             )
         seen[text] = row
     times = Counter("".join(rows))
-    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=smallest)
+    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=whole_number(fewest, "smallest", 1))
     number = space.arity**space.length
     if len(rows) < number:
         rare = min(times, key=lambda symbol: (times[symbol], symbol))

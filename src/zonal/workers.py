@@ -6,11 +6,13 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
 from typing import Any
 
 from zonal.blas import libraries
+from zonal.errors import InvalidInput
 
 
 @contextmanager
@@ -30,13 +32,21 @@ def worker_pool(
     """
     # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (settle, arguments)) as pool:
-        with _ctrl_c_held():
-            for _ in range(jobs):
-                pool.submit(int)  # anything: each submission starts a worker, up to their number
         try:
+            with _ctrl_c_held():
+                for _ in range(jobs):
+                    pool.submit(int)  # anything: each submission starts a worker, up to their number
             yield pool
+        except BrokenProcessPool as error:
+            raise InvalidInput(
+                "a worker process ended before its work was done",
+                f"jobs={jobs}",
+                "In a script, which every worker reads, call this below `if __name__ == '__main__':`; if memory "
+                "is short, use fewer jobs.",
+            ) from error
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Waiting keeps the pool alive until its thread has seen that the rest is dropped; else it does it all.
+            pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
