@@ -10,7 +10,7 @@ import numpy as np
 import zonal as zn
 
 # What only remembers results that can be computed again: it may change without the study changing.
-MEMORIES = {"_overlay", "_overlaid", "_remembered"}
+MEMORIES = {"_overlay", "_overlaid", "_values", "_kept"}
 
 
 def fingerprint(study: zn.Study) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.kernels import Kernel

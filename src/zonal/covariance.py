@@ -204,7 +204,6 @@ class Tables:
             self._kept[key] = Along1D(part, averages, factor.lengthscale)
         return self._kept[key]
 
-
     def pairs(self, slots: Ints) -> Callable[[Sequence[Along | Match]], Floats]:
         """Return what turns a kernel's factors into averages between all pairs of some footprints."""
         numbers = self.layout.numbers[:, slots]

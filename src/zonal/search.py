@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -95,6 +96,7 @@ class Search:
             self._belief = EmpiricalBelief(self.prior_mean)
         else:
             self._belief = Mixture(self._frame, self._learner.models, self.prior_mean)
+        self._smallest = self._smallest_variances()
         root = space.cell((0, 0), feedback)
         self.regions = [root]
         self.tree = Tree(self.noise_of(root))
@@ -110,7 +112,6 @@ class Search:
         self._children: dict[int, tuple[tuple[Region, ...], list[float], list[bool]]] = {}
         self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
         self._overlaid = 0
-        self._smallest: list[float] = []  # prior variance of a smallest region under each model
         self._refresh()
         self._mark(0, self._is_forbidden(root))
         self._opening: list[int] = []
@@ -216,6 +217,15 @@ class Search:
                 return
             self._expand(able)
 
+    def prepare(self, t: int) -> None:
+        """Grow for round `t` ahead of it, so that what is recommended until then is of the smallest size.
+
+        Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing told is
+        held up by it.
+        """
+        with suppress(Exception):
+            self.grow(t)
+
     def begin(self, row: int) -> None:
         """Note that a measurement of `row` is under way."""
         self._pending.append(row)
@@ -253,7 +263,7 @@ class Search:
 
     def observe(self, region: Region, reward: float, sem: float | None) -> None:
         """Take in a measurement of any region, made outside of the search."""
-        variance = self._variance(self.noise_of(region), sem)
+        variance = self._variance(self.noise_of(region) if sem is None else 0.0, sem)
         row = self.row_of(region)
         slot = self._outside.get(region.key) if row is None else int(self.tree.slot[row])
         if slot is None:
@@ -418,7 +428,7 @@ class Search:
         self.prior_mean = model.mean
         self._belief = Mixture(self._frame, self._learner.models, model.mean)
         self._belief.load(data)
-        self._smallest = []
+        self._smallest = self._smallest_variances()
         if model.noise is not None:
             self.tree.noise[: self.tree.size] = model.noise
             self._children.clear()  # whose noise was that of the old model
@@ -488,8 +498,6 @@ class Search:
         self._seen()  # brings the overlay up to date
         overlay = self._overlay if self._pending and pending else None
         assert overlay is None or isinstance(overlay, MixtureOverlay)
-        if not self._smallest:
-            self._smallest = [self._smallest_variance(member.model) for member in belief.members]
         views = []
         for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
             own = member.belief if overlay is None else overlay.overlays[number]
@@ -507,24 +515,25 @@ class Search:
             )
         return views
 
-    def _smallest_variance(self, model: Model) -> float:
-        """Return the prior variance of a smallest region's average under a model."""
+    def _smallest_variances(self) -> list[float]:
+        """Return the prior variance of a smallest region's average under each model."""
+        if isinstance(self._belief, EmpiricalBelief):
+            return []
         deepest = self._space.deepest()
         depth = self._h_max + 1 if deepest is None else min(self._h_max + 1, deepest)
         count = self._space.count(depth)
         some = {0} if not isinstance(self._space, MemberSpace) else set(range(0, count, max(1, count // 8)))
         cells = [self._space.cell((depth, index), self._feedback) for index in sorted(some)]
-        among = self._frame.covariance(model.kernel).among(self._feedback.footprints(cells))
-        return float(np.max(np.diag(among)))
+        footprints = self._feedback.footprints(cells)
+        kernels = [member.model.kernel for member in self._belief.members]
+        return [float(np.max(np.diag(self._frame.covariance(own).among(footprints)))) for own in kernels]
 
     def _is_forbidden(self, region: Region) -> bool:
         if self._forbidden is None:
             return False
         answer = self._forbidden(region)
         if not isinstance(answer, bool | np.bool_):
-            raise InvalidInput(
-                f"forbidden({region.name}) must be True or False", answer, "Return one of the two."
-            )
+            raise InvalidInput(f"forbidden({region.name}) must be True or False", answer, "Return one of the two.")
         return bool(answer)
 
     def _may_split(self, row: int) -> bool:

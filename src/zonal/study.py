@@ -208,7 +208,8 @@ class Study:
     def models(self) -> tuple[Weighted, ...]:
         """The weighted models that stand for all the measurements allow; one if the model was given."""
         return tuple(
-            Weighted(own.weight, replace(own.model, mean=self._sign * own.model.mean)) for own in self._search.models
+            Weighted(own.weight, replace(own.model, mean=self._sign * own.model.mean))
+            for own in self._search.models
         )
 
     @property
@@ -272,7 +273,7 @@ class Study:
         self._search.tell(row, reward, spread, self.told + 1, last=self.told + 1 == self.budget)
         self._failures.pop(row, None)
         self._book.end(number, Outcome("told", float(value), spread, note))
-        self._search.grow(self._book.begun + 1)
+        self._search.prepare(self._book.begun + 1)
         self._speak()
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:

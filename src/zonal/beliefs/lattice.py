@@ -298,10 +298,12 @@ def _representatives(
     heights = np.stack([found[cell][0] for cell in cells])
     weights = np.exp(heights - heights.max())
     weights /= weights.sum()
-    means = evidence.shift + evidence.scale * np.stack([found[cell][1] for cell in cells])
+    offsets = np.stack([found[cell][1] for cell in cells])
     noises = evidence.noises()
 
-    def model(cell: tuple[int, Any], noise: float, variance: float, mean: float, spread: dict[str, float]) -> Model:
+    def model(
+        cell: tuple[int, Any], noise: float, variance: float, mean: float, spread: dict[str, float]
+    ) -> Model:
         learned = noise if evidence.learns_noise else None
         return Model(kernel_of(cell, variance), learned, mean, spread, total)
 
@@ -309,13 +311,15 @@ def _representatives(
     members = []
     for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
         i, s, v = np.unravel_index(place, weights.shape)
-        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), float(means[i, s, v]), {})
+        mean = evidence.shift + evidence.scale * float(offsets[i, s, v])
+        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), mean, {})
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
     likeliest = sorted(range(len(cells)), key=lambda i: -by_cell[i])[:KEPT]
     (family, steps), noise, variance, spread = middle
-    central = model((family, steps), noise, variance, float(np.sum(weights * means)), spread)
+    mean = evidence.shift + evidence.scale * float(np.sum(weights * offsets))
+    central = model((family, steps), noise, variance, mean, spread)
     return Fit(central, tuple(members), tuple(cells[i] for i in likeliest) if names else ())
 
 

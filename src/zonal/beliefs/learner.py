@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
+from zonal.beliefs.fit import Unknowns, first_guess, fit
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Fit, Weighted, weigh
 from zonal.beliefs.ledger import Data, Ledger
@@ -143,7 +143,9 @@ class Learner:
         if abs(math.log(ratio)) < math.log(BADLY_OFF) + free.spread["noise"]:
             return
         if not given_kernel:
-            self._warn(f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None.")
+            self._warn(
+                f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
+            )
         elif ratio < 1:
             self._warn(
                 f"the given kernel leaves {1 / ratio:.1f} times as much unexplained as one learned from the "

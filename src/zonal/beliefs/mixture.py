@@ -137,7 +137,9 @@ class Mixture:
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         parts = [member.belief.predict(footprints) for member in self.members]
-        means = np.stack([m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)])
+        means = np.stack(
+            [m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)]
+        )
         weights = self.weights
         mean = weights @ means
         return mean, weights @ (np.stack([variance for _, variance in parts]) + (means - mean) ** 2)
@@ -145,7 +147,9 @@ class Mixture:
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         parts = [member.belief.joint(footprints) for member in self.members]
-        means = np.stack([m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)])
+        means = np.stack(
+            [m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)]
+        )
         return self._together(means, [covariance for _, covariance in parts])
 
     def covariance(self, slots: Ints) -> Floats:
