@@ -29,12 +29,12 @@ Ints = NDArray[np.intp]
 Family = Callable[..., Kernel]  # variance, parameters an axis -> kernel: a class, or one of the Matern kernels
 Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times each derivative of the covariance
 
-# Smoothness, when nothing is said of it, with its prior weight: most things measured are smooth, few are jagged.
+# Smoothness, when nothing is said of it, with its prior weight: what is measured is smooth more often than jagged.
 SMOOTHNESS: tuple[tuple[Family, float], ...] = (
-    (RBF, 0.85),
-    (partial(Matern, nu=2.5), 0.10),
-    (partial(Matern, nu=1.5), 0.03),
-    (partial(Matern, nu=0.5), 0.02),
+    (RBF, 0.4),
+    (partial(Matern, nu=2.5), 0.30),
+    (partial(Matern, nu=1.5), 0.15),
+    (partial(Matern, nu=0.5), 0.15),
 )
 
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
