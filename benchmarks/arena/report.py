@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.arena.ours import DEFAULT
 from benchmarks.arena.why import WHY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Summary = dict[str, Any]
 Row = dict[str, Any]
+Ratio = dict[str, float]
 
+VIEWS = {"mean": "mean regret", "typical": "typical run"}
 COLOURS = ("#56B4E9", "#0072B2", "#222222")  # from the smallest budget to the largest
 INTRODUCTION = """# The arena
 
@@ -20,10 +25,13 @@ Made by `make arena` from [arena.json](arena.json); do not edit.
 Everybody measures the same problems through the same noise and settles for one of the smallest cells. Regret is
 how much that cell's true average falls short of the best one, in standard deviations of the averages of all
 smallest cells, and counts as {floor} at least. Problems are new in every run (shifted, reflected or drawn at
-random), and the n-th measurement of a run has the same noise whoever makes it. Means are geometric. **A ratio is
-Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: below 1 Zonal is better**;
-a bold one differs from 1 beyond chance. Seconds are CPU time of a whole search at the largest budget, measuring
-excluded.
+random), and the n-th measurement of a run has the same noise whoever makes it.
+
+There are two views of many runs. **Mean regret** is the mean over runs, and over problems the geometric mean: a
+few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets. A
+ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: **below 1 Zonal
+is better**, and a bold one differs from 1 beyond chance. Seconds are CPU time of a whole search at the largest
+budget, measuring excluded.
 
 Zonal and the people of `zonal rehearse` may measure regions of any size. The other peers cannot be told of a
 region, so they measure smallest cells. Whoever recommends a larger region is brought to the smallest size: to its
@@ -48,7 +56,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def shown(against: dict[str, float] | None) -> str:
+def shown(against: Ratio | None) -> str:
     """Return a ratio with its interval, bold if it excludes 1."""
     if against is None:
         return ""
@@ -56,34 +64,34 @@ def shown(against: dict[str, float] | None) -> str:
     return f"**{text}**" if against["low"] > 1 or against["high"] < 1 else text
 
 
-def _by_contestant(rows: Iterable[Row]) -> dict[str, dict[int, Row]]:
-    found: dict[str, dict[int, Row]] = {}
-    for row in rows:
-        found.setdefault(row["contestant"], {})[row["budget"]] = row
-    return found
-
-
 def _group(summary: Summary, group: str) -> str:
-    """Return the section of a group: all contestants, and its problems one by one at the largest budget."""
+    """Return the section of a group: all contestants in both views, and its problems one by one."""
     own = summary["groups"][group]
     budgets = sorted({row["budget"] for row in own["rows"]})
-    header = ["contestant", "runs", *(f"N = {n}" for n in budgets), *(f"ratio at {n}" for n in budgets), "seconds"]
-    rows = []
-    for name, at in _by_contestant(own["rows"]).items():
-        last = at[max(at)]
-        regrets = [f"{at[n]['regret']:.3f}" if n in at else "" for n in budgets]
-        ratios = [shown(at[n]["against"]) if n in at else "" for n in budgets]
-        rows.append([name, str(last["runs"]), *regrets, *ratios, f"{last['seconds']:.2g}"])
-    text = f"## {own['title']}\n\n" + table(header, rows)
+    parts = [
+        f"## {own['title']}\n",
+        table(["problem", "what it is"], [[name, summary["problems"][name]["about"]] for name in own["problems"]]),
+        *(_contestants(own["rows"], budgets, view) for view in VIEWS),
+    ]
     if len(own["problems"]) > 1:
-        text += f"\nEach problem at N = {budgets[-1]}:\n\n" + _problems(summary, own["problems"], budgets[-1])
-    return (
-        text
-        + "\n"
-        + table(
-            ["problem", "what it is"], [[name, summary["problems"][name]["about"]] for name in own["problems"]]
-        )
-    )
+        parts.append(f"Each problem at N = {budgets[-1]}, typical run:\n")
+        parts.append(_problems(summary, own["problems"], budgets[-1]))
+    return "\n".join(parts)
+
+
+def _contestants(rows: list[Row], budgets: list[int], view: str) -> str:
+    """Return the table of all contestants of a group in one view."""
+    by_name: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        by_name.setdefault(row["contestant"], {})[row["budget"]] = row
+    listed = []
+    for name, at in by_name.items():
+        last = at[max(at)]
+        regrets = [f"{at[n][view]:.3f}" if n in at else "" for n in budgets]
+        ratios = [shown(at[n][f"{view}_ratio"]) if n in at else "" for n in budgets]
+        listed.append([name, str(last["runs"]), *regrets, *ratios, f"{last['seconds']:.2g}"])
+    columns = [*(f"N = {n}" for n in budgets), *(f"ratio at {n}" for n in budgets)]
+    return table([VIEWS[view], "runs", *columns, "seconds"], listed)
 
 
 def _problems(summary: Summary, problems: list[str], budget: int) -> str:
@@ -101,8 +109,8 @@ def _problems(summary: Summary, problems: list[str], budget: int) -> str:
         cells = []
         for problem in problems:
             row = found[problem].get(name)
-            beaten = row is not None and row["against"] is not None and row["against"]["low"] > 1
-            text = "" if row is None else f"{row['regret']:.3f}"
+            beaten = row is not None and _lost(row, "typical")
+            text = "" if row is None else f"{row['typical']:.3f}"
             cells.append(f"**{text}**" if beaten else text)
         rows.append([name, *cells])
     return table(["contestant (bold: better than Zonal beyond chance)", *problems], rows)
@@ -113,47 +121,61 @@ def _half(summary: Summary) -> str:
     rows = []
     for row in summary["half"]:
         regrets = [f"{row['regrets'][problem]:.4f}" for problem in ("f1", "f2", "f3")]
-        rows.append([row["contestant"], str(row["budget"]), str(row["runs"]), *regrets, shown(row["against"])])
+        rows.append([row["contestant"], str(row["budget"]), str(row["runs"]), *regrets, shown(row["ratio"])])
     return (
         "## Half the measurements\n\n"
-        "The paper's functions, shifted: mean of the paper's aggregated regret, f\\* less the true average over "
-        "the region as it was recommended. The ratio is the geometric mean over the three functions of mean regrets, "
-        "over that of the paper's search at N = 80, which is given kernel, noise and c.\n\n"
+        "The paper's functions, shifted: mean of the paper's aggregated regret, f\\* less the true average over\n"
+        "the region as it was recommended. The ratio is the geometric mean over the three functions of mean\n"
+        "regrets, over that of the paper's search at N = 80, which is given kernel, noise and c.\n\n"
         + table(["contestant", "N", "runs", "f1", "f2", "f3", "ratio"], rows)
     )
 
 
-def losses(summary: Summary) -> dict[str, list[Row]]:
-    """Return the rows in which a contestant is better than Zonal's default beyond chance, by group or problem."""
-    found: dict[str, list[Row]] = {}
+def _lost(row: Row, view: str) -> bool:
+    """Tell whether the contestant of a row is better than Zonal's default beyond chance."""
+    against = row[f"{view}_ratio"]
+    return against is not None and against["low"] > 1
+
+
+def losses(summary: Summary) -> dict[str, list[tuple[Row, str]]]:
+    """Return rows and views in which a contestant is better than Zonal's default beyond chance, by place.
+
+    A place is a group, or a problem of a group of several.
+    """
     places = {group: own["rows"] for group, own in summary["groups"].items()}
-    places |= {name: own["rows"] for name, own in summary["problems"].items()}
-    for where, rows in places.items():
-        lost = [row for row in rows if row["against"] is not None and row["against"]["low"] > 1]
-        if lost:
-            found[where] = lost
-    return found
+    for own in summary["groups"].values():
+        if len(own["problems"]) > 1:
+            places |= {name: summary["problems"][name]["rows"] for name in own["problems"]}
+    found = {
+        where: [(row, view) for row in rows for view in VIEWS if _lost(row, view)]
+        for where, rows in places.items()
+    }
+    return {where: lost for where, lost in found.items() if lost}
 
 
 def _losses(summary: Summary) -> str:
     """Return the section on where Zonal loses, from the numbers, with a reason where somebody wrote one."""
-    found, lines = losses(summary), ["## Where Zonal loses\n"]
+    found = losses(summary)
     if not found:
-        return lines[0] + "\nNowhere: no contestant is better beyond chance on any problem at any budget.\n"
-    compared = sum(row["against"] is not None for own in summary["problems"].values() for row in own["rows"])
-    lines.append(
-        f"Whoever is better than the default beyond chance, by group and by problem. Of {compared} comparisons by "
-        f"problem, about {max(1, round(0.025 * compared))} would be so by luck if all were equally good.\n"
-    )
-    for where, rows in found.items():
-        title = summary["groups"].get(where, {}).get("title", where)
-        own = [f"{row['contestant']} at N = {row['budget']} {shown(row['against']).strip('*')}" for row in rows]
-        kind = (
-            "all of it: " if where in summary["groups"] and len(summary["groups"][where]["problems"]) > 1 else ""
-        )
-        reason = WHY.get(where, "No reason known yet.")
-        lines.append(f"- **{title}**, {kind}{'; '.join(own)}. {reason}")
-    return "\n".join(lines) + "\n"
+        return "## Where Zonal loses\n\nNowhere: no contestant is better beyond chance at any budget.\n"
+    compared = sum(row["typical_ratio"] is not None for own in summary["problems"].values() for row in own["rows"])
+    lines = [
+        "## Where Zonal loses\n",
+        f"Whoever is better than the default beyond chance. Of {compared} comparisons by problem, about "
+        f"{max(1, round(0.025 * compared))} would be so by luck in each view if all were equally good.\n",
+    ]
+    for where, lost in found.items():
+        lines.append(f"### {summary['groups'].get(where, {}).get('title', where)}\n\n{reason(where)}\n")
+        rows = [
+            [row["contestant"], str(row["budget"]), VIEWS[view], shown(row[f"{view}_ratio"])] for row, view in lost
+        ]
+        lines.append(table(["better than Zonal", "N", "by", "ratio"], rows))
+    return "\n".join(lines)
+
+
+def reason(where: str) -> str:
+    """Return why Zonal loses on a problem or a group, as far as somebody wrote it down."""
+    return WHY.get(where, "No reason is known yet.")
 
 
 def _who(summary: Summary) -> str:
@@ -170,53 +192,56 @@ def _who(summary: Summary) -> str:
 
 
 def picture(summary: Summary, path: Path) -> None:
-    """Draw the ratio of every contestant to Zonal's default, a panel a group, a colour a budget."""
+    """Draw a typical run of every contestant against Zonal's default, a panel a group, a colour a budget."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     groups = summary["groups"]
-    names = [name for name in summary["contestants"] if name != DEFAULT]
-    height = {name: len(names) - 1 - i for i, name in enumerate(names)}
+    compared = {row["contestant"] for own in groups.values() for row in own["rows"] if row["typical_ratio"]}
+    names = [name for name in summary["contestants"] if name in compared]
     figure, axes = plt.subplots(
-        1, len(groups), figsize=(2.4 + 1.9 * len(groups), 1.6 + 0.29 * len(names)), sharey=True, squeeze=False,
+        1,
+        len(groups),
+        figsize=(2.6 + 2.0 * len(groups), 2.0 + 0.32 * len(names)),
+        sharey=True,
+        squeeze=False,
         layout="constrained",
-    )  # fmt: skip
-    for ax, own in zip(axes[0], groups.values(), strict=True):
-        budgets = sorted({row["budget"] for row in own["rows"]})
-        for row in own["rows"]:
-            if row["against"] is None:
-                continue
-            place = budgets.index(row["budget"])
-            y = height[row["contestant"]] + 0.24 * ((len(budgets) - 1) / 2 - place)
-            colour = COLOURS[len(COLOURS) - len(budgets) + place]
-            low, mid, high = (1 / row["against"][what] for what in ("high", "ratio", "low"))
-            ax.plot([low, high], [y, y], color=colour, lw=1.2, solid_capstyle="butt")
-            ax.plot(mid, y, "o", color=colour, ms=3.2)
-        for n, colour in zip(budgets, COLOURS[len(COLOURS) - len(budgets) :], strict=True):
-            ax.plot([], [], "o-", color=colour, ms=3.2, lw=1.2, label=f"N = {n}")
-        ax.axvline(1, color="#D55E00", lw=1)
-        ax.set(xscale="log", ylim=(-0.7, len(names) - 0.3))
-        low, high = ax.get_xlim()
-        ax.set_xlim(min(low, 0.5), max(high, 2))
-        ax.xaxis.set_major_locator(FixedLocator([0.1, 0.3, 1, 3, 10, 30, 100]))
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        ax.set_yticks(list(height.values()), list(height))
-        ax.tick_params(labelsize=8)
-        ax.grid(axis="y", color="#dddddd", lw=0.5)
-        ax.set_axisbelow(True)
-        ax.set_title(_folded(own["title"]), fontsize=8.5)
-        ax.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.06), frameon=False, handlelength=1.2)
-    figure.suptitle(
-        "regret over that of Zonal's default, with 95 % intervals (right of the line: Zonal is better)",
-        fontsize=9.5,
     )
+    for ax, own in zip(axes[0], groups.values(), strict=True):
+        _panel(ax, own["rows"], names)
+        ax.set_title("\n".join(wrap(own["title"], 24)), fontsize=9)
+    title = "regret over that of Zonal's default, typical run, 95 % intervals; right of the line Zonal is better"
+    figure.suptitle("\n".join(wrap(title, 14 + 22 * len(groups))), fontsize=10)
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
-def _folded(title: str, width: int = 24) -> str:
-    """Return a title on lines that fit above a panel."""
-    import textwrap
+def _panel(ax: Axes, rows: list[Row], names: list[str]) -> None:
+    """Draw the ratios of a group."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    return "\n".join(textwrap.wrap(title, width))
+    budgets = sorted({row["budget"] for row in rows})
+    colours = dict(zip(budgets, COLOURS[-len(budgets) :], strict=True))
+    for n, colour in colours.items():
+        ax.plot([], [], "o-", color=colour, ms=3.5, lw=1.3, label=f"N = {n}")
+    for row in rows:
+        against = row["typical_ratio"]
+        if against is None:
+            continue
+        above = 0.25 * ((len(budgets) - 1) / 2 - budgets.index(row["budget"]))
+        y = len(names) - 1 - names.index(row["contestant"]) + above
+        ax.plot([1 / against["high"], 1 / against["low"]], [y, y], color=colours[row["budget"]], lw=1.3)
+        ax.plot(1 / against["ratio"], y, "o", color=colours[row["budget"]], ms=3.5)
+    ax.axvline(1, color="#D55E00", lw=1)
+    ax.set(xscale="log", ylim=(-0.7, len(names) - 0.3))
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(low, 0.4), max(high, 2.5))
+    ax.xaxis.set_major_locator(
+        FixedLocator([0.01, 0.1, 0.5, 1, 2, 10, 100] if high < 10 else [0.01, 0.1, 1, 10, 100])
+    )
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.set_yticks(range(len(names)), names[::-1])
+    ax.tick_params(labelsize=8)
+    ax.grid(axis="y", color="#dddddd", lw=0.5)
+    ax.set_axisbelow(True)
+    ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.05), frameon=False, handlelength=1.2)

@@ -3,4 +3,4 @@
 The page prints an entry only where the numbers show a loss, and says so where a loss has no entry yet.
 """
 
-WHY: dict[str, str] = {}
+WHY: dict[str, str] = {}  # of a key of `problems.GROUPS` or `problems.CASES`
