@@ -141,12 +141,16 @@ def _optuna(
 
 
 def _by_model(problem: Problem, study: Any, axes: dict[str, Any]) -> Pick:
-    """Return the cell of the highest posterior mean, by the fit that the sampler itself would make next."""
+    """Return the cell of the highest posterior mean, by the fit that the sampler itself would make next.
+
+    It goes on from the sampler's last fit, as the sampler does.
+    """
     import torch
     from optuna._gp import gp, prior, search_space
 
     space = search_space.SearchSpace(axes)
     values = np.array([trial.value for trial in study.trials])
+    last = study.sampler._gprs_cache_list
     model = gp.fit_kernel_params(
         X=space.get_normalized_params(study.trials),
         Y=(values - values.mean()) / max(float(values.std()), 1e-12),
@@ -154,6 +158,7 @@ def _by_model(problem: Problem, study: Any, axes: dict[str, Any]) -> Pick:
         log_prior=prior.default_log_prior,
         minimum_noise=prior.DEFAULT_MINIMUM_NOISE_VAR,
         deterministic_objective=False,
+        gpr_cache=last[0] if last else None,
     )
     every = _every(problem)
     places = np.where(space.is_categorical, every, (every + 0.5) / np.array(problem.shape))
