@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
+PEERS  := .venv/.peers
+ARENA  ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -11,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test lint bench arena reproduction applications clean
 
 help: ## list the targets
-	@echo "usage: make TARGET [PYTHON=python3.12]"
+	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
 	@awk -F ' *## ' '/^[a-z]+:.*## / { sub(/:.*/, "", $$1); printf "  %-12s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## find the best region of the paper's first function, and draw it
@@ -19,7 +21,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
 test arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
-test applications: export MPLBACKEND := Agg
+test arena applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
 	@$(BIN)/python -m pytest -n 2
@@ -36,8 +38,8 @@ reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both
 applications: $(READY) ## rerun the applications and the power analysis, and renew their pages and pictures
 	@$(BIN)/python docs/make_applications.py
 
-arena: $(READY) ## compare a search that is given the model with one that learns it, 100 runs each
-	@$(BIN)/python benchmarks/arena.py
+arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stopped; renew docs/arena.md
+	@$(BIN)/python -m benchmarks.arena $(ARENA)
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
@@ -55,4 +57,9 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --editable '.[dev]'
 	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(PEERS): $(READY)
+	@echo "Installing the arena's peers ..."
+	@$(BIN)/python -m pip install -qq --editable '.[arena]'
 	@touch $@

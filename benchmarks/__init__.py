@@ -1,0 +1,1 @@
+"""Benchmarks: speed, and the arena."""

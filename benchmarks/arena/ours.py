@@ -1,0 +1,138 @@
+"""Zonal's own: the default with nothing given, the same restricted, and every other policy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import zonal as zn
+from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, all_budgets
+from benchmarks.arena.problems import Case, Problem
+from zonal.policies.baselines import MOST_LEAVES
+
+DEFAULT = "Zonal"
+MOST_DRAWN = 1024  # cells
+PAPER = "the paper's GPOO, given kernel, noise and c"
+Settings = Callable[[Problem], dict[str, Any]]  # of a study, besides space, budget, feedback and random numbers
+
+
+def zonal(settings: Settings = lambda problem: {}, scaled: bool = False) -> Play:
+    """Return a contestant that calls `zn.maximize` at each budget, its rewards between 0 and 1 if `scaled`."""
+
+    def play(
+        problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[int, Pick]:
+        (budget,) = budgets
+
+        def measure(region: zn.Region) -> float:
+            return problem.scaled(meter(region)) if scaled else meter(region)
+
+        usual: dict[str, Any] = {"feedback": problem.feedback} if problem.feedback else {}
+        chosen = {"space": problem.space, "budget": budget, "rng": rng} | usual | settings(problem)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", zn.ModelWarning)  # meant for whoever owns the study
+            result = zn.maximize(measure, **chosen)
+            if result.message.startswith("interrupted"):
+                raise KeyboardInterrupt  # half a campaign must not count as one
+            return {budget: Pick(settle(problem, result), result.region)}
+
+    return play
+
+
+def settle(problem: Problem, result: zn.Result) -> tuple[int, ...]:
+    """Return the recommended cell; within a larger region that of the highest posterior mean, or its middle."""
+    cells = problem.within(result.region)
+    if len(cells) == 1:
+        return cells[0]
+    try:
+        means = result.study.predict([problem.cell(cell) for cell in cells]).mean
+    except zn.InvalidInput:  # the empirical belief knows nodes of its tree only
+        return problem.middle(result.region)
+    return cells[int(np.argmax(means))]
+
+
+def gpoo(problem: Problem) -> dict[str, Any]:
+    """Return GPOO with the delta that it takes from the kernel, all the way down."""
+    symbols = isinstance(problem.space, zn.Sequences)
+    delta = zn.SpreadDelta() if symbols else zn.LipschitzDelta()
+    return {"policy": zn.GPOO(delta, h_max=problem.depth)}
+
+
+def given(problem: Problem) -> dict[str, Any]:
+    """Return the paper's GPOO: on a box without a smallest cell, and told what the experiments tell it."""
+    policy = zn.GPOO(zn.GeometricDelta(14, 0.5))
+    return {"space": [(0, 1)], "policy": policy, "kernel": zn.RBF(0.1, 0.05), "noise": 0.1}
+
+
+def countable(case: Case) -> tuple[int, ...]:
+    """Return the budgets of a case with no more smallest cells than a policy over all of them can hold."""
+    return case.budgets if case.cells <= MOST_LEAVES else ()
+
+
+def drawable(case: Case) -> tuple[int, ...]:
+    """Return the budgets of a case with so few smallest cells that drawing them jointly takes no minutes."""
+    return case.budgets if case.cells <= MOST_DRAWN else ()
+
+
+def with_falling_noise(case: Case) -> tuple[int, ...]:
+    """Return the budgets of a case whose noise depends on the region."""
+    return case.budgets if case.group == "noise" else ()
+
+
+def of_paper(case: Case) -> tuple[int, ...]:
+    """Return 80 for the paper's functions."""
+    return (80,) if case.name in ("f1", "f2", "f3") else ()
+
+
+def contestants() -> list[Contestant]:
+    """Return Zonal's contestants, the default first; those whose policy this version has not are left out."""
+
+    def one(name: str, about: str, settings: Settings, budgets: Any = all_budgets) -> Contestant:
+        return Contestant(name, about, zonal(settings), ("zonal",), budgets=budgets)
+
+    listed = [one(DEFAULT, "`zn.maximize` with space, budget and nothing else", lambda problem: {})]
+    few = f"where there are no more than {MOST_LEAVES:,} cells"
+    gradient = getattr(zn, "KnowledgeGradient", None)
+    if gradient is not None:
+        listed.append(
+            one(
+                "Zonal, smallest regions only",
+                "the same policy, `KnowledgeGradient(depths='smallest')`",
+                lambda problem: {"policy": gradient(depths="smallest")},
+            )
+        )
+    return [
+        *listed,
+        one(
+            "Zonal, noise given",
+            "the default, told how the noise falls",
+            lambda problem: {"noise": problem.noise},
+            with_falling_noise,
+        ),
+        one("Zonal, GPOO", "`GPOO`, everything learned", gpoo),
+        one("Zonal, UCB", f"`UCB()`; {few}", lambda problem: {"policy": zn.UCB()}, countable),
+        one(
+            "Zonal, Thompson",
+            f"`Thompson()`; where there are no more than {MOST_DRAWN:,} cells, since it draws all of them jointly",
+            lambda problem: {"policy": zn.Thompson()},
+            drawable,
+        ),
+        one("Zonal, GPTree", "`GPTree()`", lambda problem: {"policy": zn.GPTree()}),
+        Contestant(
+            "Zonal, StoOO",
+            "`StoOO(GeometricDelta(14, 0.5))`, its rewards scaled by the true range",
+            zonal(lambda problem: {"policy": zn.StoOO(zn.GeometricDelta(14, 0.5))}, scaled=True),
+            ("zonal",),
+        ),
+        one("Zonal, UniformGrid", "`UniformGrid()`", lambda problem: {"policy": zn.UniformGrid()}),
+        one(
+            "Zonal, Random",
+            f"`Random()`: a model, no choice; {few}",
+            lambda problem: {"policy": zn.Random()},
+            countable,
+        ),
+        one(PAPER, "as in the paper's experiments: RBF(0.1, 0.05), noise 0.1, delta 14 / 2^h", given, of_paper),
+    ]

@@ -1,0 +1,307 @@
+"""What is played on: cells of one size whose true averages are known, new in every run.
+
+A `Case` is a kind of problem; drawn with a run's number and random numbers it gives a `Problem`. Contestants that
+think in points or indexes see the smallest cells by their part along each axis; Zonal sees the space.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+import zonal as zn
+from zonal import data
+from zonal.instruments import Instrument, Noise
+from zonal.problems import from_table, true_optimum
+from zonal.spaces import Category, Region
+
+Floats = NDArray[np.float64]
+Parts = tuple[int, ...]  # which part of each axis a smallest cell is
+
+GROUPS = {
+    "peers": "The eight peer problems",
+    "draws": "Draws from Gaussian processes",
+    "bbob5": "BBOB in five dimensions",
+    "sky": "The hydrogen sky (HI4PI)",
+    "dna": "DNA (TFBind8)",
+    "noise": "Noise that falls with the size of a region",
+}
+BBOB = {"sphere": 1, "step-ellipsoid": 7, "Schaffers": 17, "Gallagher 101": 21, "Rastrigin": 3}
+LENGTHSCALES = {1: 0.1, 2: 0.2, 4: 0.4}  # of draws, in widths of the space
+CELLS = {1: 256, 2: 32, 4: 8, 5: 8}  # along each axis
+FEATURES = 2048  # waves of a draw
+WINDOW = (
+    4.5  # half the width of what is seen of BBOB's [-5, 5]: optima lie in [-4, 4], and none is lost by a shift
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One problem of one run.
+
+    Attributes
+    ----------
+    space : Box or Sequences
+        With smallest cells.
+    averages : array
+        The true averages of all smallest cells, one dimension an axis.
+    instrument : callable
+        Random numbers to an instrument that measures averages over regions with noise.
+    noise : float or callable
+        Its standard deviation, for those who are told.
+    feedback : Feedback, optional
+        What a measurement sees, where it is not the exact mean.
+    optimum : float, optional
+        The highest value of the function itself, where it is known.
+    """
+
+    space: Any
+    averages: Floats
+    instrument: Callable[[np.random.Generator], Instrument]
+    noise: Noise
+    feedback: zn.Average | None = None
+    optimum: float | None = None
+    direction: Literal["maximize"] = "maximize"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Smallest cells along each axis."""
+        return self.averages.shape
+
+    @cached_property
+    def depth(self) -> int:
+        """The depth of the smallest cells."""
+        return int(self.space.deepest())
+
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation of the averages of all smallest cells."""
+        return float(self.averages.std())
+
+    def cell(self, parts: Parts) -> Region:
+        """Return a smallest cell by its part along each axis."""
+        left, index, scale = list(parts), 0, 1
+        for level in reversed(range(self.depth)):  # the last split wrote the last digit
+            axis, children = self.space.axis_at(level), self.space.children_at(level)
+            left[axis], digit = divmod(left[axis], children)
+            index += digit * scale
+            scale *= children
+        found: Region = self.space.cell((self.depth, index))
+        return found
+
+    def at(self, point: Any) -> Parts:
+        """Return the smallest cell that contains a point of the unit cube."""
+        return tuple(min(int(x * n), n - 1) for x, n in zip(point, self.shape, strict=True))
+
+    def sides(self, region: Region) -> list[list[int]]:
+        """Return the parts of each axis that a region touches; a region smaller than a cell touches one."""
+        sides = []
+        for j, n in enumerate(self.shape):
+            axis = self.space.axes[j]
+            if isinstance(axis, Category):
+                sides.append([int(s) for s in axis.members(int(region.offset[j]))])  # type: ignore[attr-defined]
+                continue
+            low, high = (region.bounds[j] - axis.low) / (axis.high - axis.low) * n
+            first = min(math.floor(low + 1e-9), n - 1)
+            sides.append(list(range(first, max(first + 1, math.ceil(high - 1e-9)))))
+        return sides
+
+    def within(self, region: Region) -> list[Parts]:
+        """Return the smallest cells of a region."""
+        return list(itertools.product(*self.sides(region)))
+
+    def middle(self, region: Region) -> Parts:
+        """Return the smallest cell in the middle of a region."""
+        return tuple(side[len(side) // 2] for side in self.sides(region))
+
+    def regret(self, parts: Parts) -> float:
+        """Return by how much a smallest cell falls short of the best one."""
+        return float(self.averages.max() - self.averages[parts])
+
+    def scaled(self, value: float) -> float:
+        """Return a value such that true averages lie between 0 and 1."""
+        low, high = float(self.averages.min()), float(self.averages.max())
+        return (value - low) / (high - low)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of problem.
+
+    Attributes
+    ----------
+    name, group, about : str
+        What it is called, where it belongs, and one line for the page.
+    budgets : tuple of int
+        Measurements.
+    shape : tuple of int
+        Smallest cells along each axis.
+    draw : callable
+        Number of the run and random numbers to a problem.
+    symbols : bool
+        Whether axes are symbols without an order.
+    revision : int
+        Raised when the case changes, so that older results do not count.
+    """
+
+    name: str
+    group: str
+    about: str
+    budgets: tuple[int, ...]
+    shape: tuple[int, ...]
+    draw: Callable[[int, np.random.Generator], Problem]
+    symbols: bool = False
+    revision: int = 1
+
+    @property
+    def cells(self) -> int:
+        """The number of smallest cells."""
+        return math.prod(self.shape)
+
+
+def _tabled(space: Any, averages: Floats, noise: Noise) -> Problem:
+    """Return the problem of a table of the averages of all smallest cells."""
+    landscape = from_table(space, averages)
+    return Problem(space, averages, lambda rng: landscape.simulate(noise, rng), noise)
+
+
+def paper(name: str) -> Case:
+    """Return one of the paper's functions, shifted, seen through averages of ten points."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        f = zn.reward_function(name, "authors", float(rng.uniform(-0.04, 0.04)))  # type: ignore[arg-type]
+        feedback, cells = zn.Average(10), CELLS[1]
+        space = zn.Box([(0, 1)], smallest=1 / cells)
+        exact = zn.simulate(f, feedback)
+        averages = np.array([exact.average(space.cell((space.deepest() or 0, k))) for k in range(cells)])
+
+        def instrument(noises: np.random.Generator) -> Instrument:
+            return zn.simulate(f, feedback, 0.1, noises)
+
+        return Problem(space, averages, instrument, 0.1, feedback, true_optimum(f)[1])
+
+    about = f"the paper's {name}, moved by up to 0.04; 256 cells, averages of 10 points, noise 0.1"
+    return Case(name, "peers", about, (20, 40, 80), (CELLS[1],), draw)
+
+
+def bbob(name: str, d: int) -> Case:
+    """Return a BBOB function, negated; each run sees a new instance, reflected, through a window at random."""
+    cells = CELLS[d]
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        import ioh
+
+        f = ioh.get_problem(BBOB[name], run + 1, d, ioh.ProblemClass.BBOB)
+        shift = rng.uniform(WINDOW - 5, 5 - WINDOW, d)
+        sign = rng.choice([-1.0, 1.0], d)
+        corners = np.stack(np.meshgrid(*[np.arange(cells)] * d, indexing="ij"), axis=-1).reshape(-1, d)
+        total = np.zeros(len(corners))
+        for inside in _design(d):
+            total -= np.array(f(sign * WINDOW * (2 * (corners + inside) / cells - 1) + shift))
+        averages = (total / len(_design(d))).reshape((cells,) * d)
+        space = zn.Box([(-WINDOW, WINDOW)] * d, smallest=2 * WINDOW / cells)
+        return _tabled(space, averages, 0.1 * float(averages.std()))
+
+    seen = "4 x 4 points" if d == 2 else "8 points"
+    about = f"BBOB F{BBOB[name]}, {cells}^{d} cells, averages of {seen} a cell, noise 0.1 std of the averages"
+    budgets, group = ((20, 40, 80), "peers") if d == 2 else ((40, 80), "bbob5")
+    return Case(f"{name} {d}-D", group, about, budgets, (cells,) * d, draw)
+
+
+def _design(d: int) -> Floats:
+    """Return where a cell is looked at: 4 x 4 points in the plane, else 8 points of a Sobol sequence.
+
+    In five dimensions even 2 points an axis would be 32 for each of 32,768 cells. What matters is that one table
+    is the truth for everybody; the points only decide how much of a function's finest ripples it keeps.
+    """
+    if d > 2:
+        return np.asarray(qmc.Sobol(d, rng=0).random(8), dtype=float)
+    places = (np.arange(4) + 0.5) / 4
+    return np.stack(np.meshgrid(*[places] * d, indexing="ij"), axis=-1).reshape(-1, d)
+
+
+def averages_of_draw(d: int, nu: float, rng: np.random.Generator) -> Floats:
+    """Return exact cell averages of a sum of random waves whose covariance is a Matern kernel's (nu = inf: RBF's).
+
+    Random Fourier features: the mean of a wave over a box is the wave at its centre times a sinc an axis.
+    """
+    cells, w = CELLS[d], rng.standard_normal((FEATURES, d)) / LENGTHSCALES[d]
+    if math.isfinite(nu):
+        w *= np.sqrt(2 * nu / rng.chisquare(2 * nu, FEATURES))[:, None]
+    centers = (np.arange(cells) + 0.5) / cells
+    waves = np.exp(1j * rng.uniform(0, 2 * np.pi, FEATURES))[None, :] * math.sqrt(2 / FEATURES)
+    for j in range(d - 1):
+        waves = (waves[:, None, :] * _along(centers, w[:, j], 1 / cells)).reshape(-1, FEATURES)
+    return np.asarray((waves @ _along(centers, w[:, -1], 1 / cells).T).real.reshape((cells,) * d))
+
+
+def _along(centers: Floats, w: Floats, width: float) -> NDArray[np.complex128]:
+    """Return the averages of exp(i w x) over intervals of one width, shape (centres, waves)."""
+    return np.asarray(np.exp(1j * centers[:, None] * w) * np.sinc(w * width / (2 * np.pi)))
+
+
+def gaussian(d: int, smooth: bool, falling: bool = False) -> Case:
+    """Return draws of a Gaussian process: RBF if smooth, else Matern 1/2; noise may fall with the size."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        averages = averages_of_draw(d, math.inf if smooth else 0.5, rng)
+        space = zn.Box([(0, 1)] * d, smallest=1 / CELLS[d])
+        std = float(averages.std())
+        return _tabled(space, averages, zn.PerWeight(std / math.sqrt(averages.size)) if falling else 0.3 * std)
+
+    kind, kernel = ("smooth", "RBF") if smooth else ("rough", "Matern 1/2")
+    noise = "1 std of the averages for a smallest cell, 1 / sqrt(size) of it for larger ones"
+    about = f"{kernel}, lengthscale {LENGTHSCALES[d]}, {CELLS[d]}^{d} cells, noise "
+    about += noise if falling else "0.3 std of the averages"
+    name, group = (f"{kind} draw, falling noise", "noise") if falling else (f"{kind} draw {d}-D", "draws")
+    return Case(name, group, about, (40, 80) if d == 4 else (20, 40, 80), (CELLS[d],) * d, draw)
+
+
+def sky() -> Case:
+    """Return the hydrogen sky as a box, turned by a random longitude."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        values = np.roll(data.sky(), int(rng.integers(256)), axis=1).T
+        space = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, smallest=[360 / 64, 2 / 64], units={"l": "deg"})
+        landscape = from_table(space, values)
+        averages = values.reshape(64, 4, 64, 2).mean(axis=(1, 3))
+        return Problem(space, averages, lambda rng: landscape.simulate(2.0, rng), 2.0)
+
+    about = "column density of hydrogen, 64 x 64 patches, turned by a random longitude, noise 2 (0.10 std)"
+    return Case("HI4PI", "sky", about, (80, 205), (64, 64), draw)
+
+
+def dna() -> Case:
+    """Return the pools of 16 of TFBind8, their letters renamed at random."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        letters = rng.permutation(4)
+        values = data.tfbind8().e_score.reshape((4,) * 8)[np.ix_(*[letters] * 8)]
+        space = zn.Sequences("ACGT", 8, smallest=16)
+        landscape = from_table(space, values)
+        return Problem(space, values.mean(axis=(6, 7)), lambda rng: landscape.simulate(0.05, rng), 0.05)
+
+    about = "binding scores of 4,096 pools of 16 sequences, letters renamed at random, noise 0.05 (0.41 std)"
+    return Case("TFBind8", "dna", about, (80, 205), (4,) * 6, draw, symbols=True)
+
+
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in [
+        *(paper(name) for name in ("f1", "f2", "f3")),
+        *(bbob(name, 2) for name in BBOB),
+        *(gaussian(d, smooth) for d in LENGTHSCALES for smooth in (True, False)),
+        *(bbob(name, 5) for name in BBOB),
+        sky(),
+        dna(),
+        *(gaussian(1, smooth, falling=True) for smooth in (True, False)),
+    ]
+}

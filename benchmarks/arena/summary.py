@@ -1,0 +1,167 @@
+"""From lines to the numbers of the page: geometric means of regret, paired ratios, intervals, times.
+
+A ratio is Zonal's default over a contestant in the same runs; below 1 Zonal is better. There are two: of the means
+over runs, which a few bad runs decide, and of a typical run, from the differences of log regrets. Regrets are in
+standard deviations of the averages of all smallest cells, and at least `FLOOR`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.arena.ours import DEFAULT, PAPER
+from benchmarks.arena.play import Line, Place
+from benchmarks.arena.problems import CASES, GROUPS
+from benchmarks.arena.roster import ROSTER
+
+Floats = NDArray[np.float64]
+Runs = dict[int, float]  # number of the run to a value
+Ratio = dict[str, float]  # ratio, low, high
+
+FLOOR = 0.01
+DRAWS = 4000  # of the bootstrap
+PAPERS_FUNCTIONS = ("f1", "f2", "f3")
+
+
+def typical_ratio(ours: Mapping[str, Runs], theirs: Mapping[str, Runs]) -> Ratio | None:
+    """Return the geometric mean over problems and runs of the ratio of regrets, and its 95 % interval.
+
+    Parameters
+    ----------
+    ours, theirs : mapping of problem to runs
+        Normalised regrets. None is returned if they do not share at least two runs of each problem.
+    """
+    return _bootstrap(ours, theirs, lambda pairs: np.log(np.maximum(pairs, FLOOR)).mean(axis=-2))
+
+
+def ratio_of_means(ours: Mapping[str, Runs], theirs: Mapping[str, Runs], floor: float = FLOOR) -> Ratio | None:
+    """Return the geometric mean over problems of the ratio of mean regrets, and its 95 % interval."""
+    return _bootstrap(ours, theirs, lambda pairs: np.log(np.maximum(pairs.mean(axis=-2), floor)))
+
+
+def _bootstrap(
+    ours: Mapping[str, Runs], theirs: Mapping[str, Runs], logs: Callable[[Floats], Floats]
+) -> Ratio | None:
+    """Return a ratio and its interval, runs paired and drawn anew within each problem.
+
+    `logs` turns values of shape (..., runs, 2) into the logarithms of two means, shape (..., 2).
+    """
+    rng, centres, drawn = np.random.default_rng(0), [], []
+    for problem, own in ours.items():
+        shared = sorted(own.keys() & theirs.get(problem, {}).keys())
+        if len(shared) < 2:
+            return None
+        pairs = np.array([[own[run], theirs[problem][run]] for run in shared])
+        picked = logs(pairs[rng.integers(len(pairs), size=(DRAWS, len(pairs)))])
+        drawn.append(picked[:, 0] - picked[:, 1])
+        centres.append(-float(np.diff(logs(pairs))[0]))
+    if not centres:
+        return None
+    low, high = np.exp(np.percentile(np.mean(drawn, axis=0), [2.5, 97.5]))
+    return {"ratio": float(np.exp(np.mean(centres))), "low": float(low), "high": float(high)}
+
+
+def summarise(lines: Mapping[Place, Line], seed: int) -> dict[str, Any]:
+    """Return all numbers of the page as plain values.
+
+    Parameters
+    ----------
+    lines : mapping of place to line
+        As `play.valid` returns them.
+    seed : int
+        Of the runs that count.
+    """
+    own = [line for line in lines.values() if line["seed"] == seed]
+    played = {line["problem"] for line in own}
+    groups = {}
+    for group, title in GROUPS.items():
+        names = [name for name, case in CASES.items() if case.group == group and name in played]
+        if names:
+            groups[group] = {
+                "title": title,
+                "problems": names,
+                "rows": _rows(own, names),
+            }
+    versions = sorted({part for line in own for part in line["key"].split(", ") if " r" not in part})
+    return {
+        "seed": seed,
+        "floor": FLOOR,
+        "zonal": sorted({line["zonal"] for line in own if ROSTER[line["contestant"]].ours}),
+        "commits": sorted({str(line["commit"]) for line in own if line["contestant"] == DEFAULT}),
+        "versions": versions,
+        "groups": groups,
+        "problems": {
+            name: {"about": case.about, "budgets": list(case.budgets), "rows": _rows(own, [name])}
+            for name, case in CASES.items()
+            if name in played
+        },
+        "contestants": {
+            one.name: {"about": one.about, "ours": one.ours}
+            for one in ROSTER.values()
+            if any(line["contestant"] == one.name for line in own)
+        },
+        "half": _half(own),
+    }
+
+
+def _rows(lines: Iterable[Line], problems: list[str]) -> list[dict[str, Any]]:
+    """Return a row for every budget and every contestant that played all problems at it."""
+    regrets: dict[tuple[int, str], dict[str, Runs]] = {}
+    seconds: dict[tuple[int, str], list[float]] = {}
+    for line in lines:
+        if line["problem"] in problems:
+            at = line["budget"], line["contestant"]
+            regrets.setdefault(at, {}).setdefault(line["problem"], {})[line["run"]] = line["normalised"]
+            seconds.setdefault(at, []).append(line["seconds"])
+    rows = []
+    for budget in sorted({budget for budget, _ in regrets}):
+        for name in ROSTER:
+            found = regrets.get((budget, name), {})
+            if set(found) != set(problems):
+                continue
+            values = [np.array(list(runs.values())) for runs in found.values()]
+            ours = regrets.get((budget, DEFAULT), {})
+            rows.append(
+                {
+                    "budget": budget,
+                    "contestant": name,
+                    "runs": min(len(runs) for runs in found.values()),
+                    "mean": _geometric([max(float(own.mean()), FLOOR) for own in values]),
+                    "typical": _geometric([_geometric(np.maximum(own, FLOOR)) for own in values]),
+                    "seconds": float(np.mean(seconds[budget, name])),
+                    "mean_ratio": None if name == DEFAULT else ratio_of_means(ours, found),
+                    "typical_ratio": None if name == DEFAULT else typical_ratio(ours, found),
+                }
+            )
+    return rows
+
+
+def _geometric(values: Iterable[float]) -> float:
+    return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def _half(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """Return the default at fewer measurements against the paper's GPOO at 80, by aggregated regret."""
+    regrets: dict[tuple[str, int], dict[str, Runs]] = {}
+    for line in lines:
+        if line["problem"] in PAPERS_FUNCTIONS and "aggregated" in line:
+            at = line["contestant"], line["budget"]
+            regrets.setdefault(at, {}).setdefault(line["problem"], {})[line["run"]] = line["aggregated"]
+    rows = []
+    for name, budget in ((DEFAULT, 20), (DEFAULT, 40), (DEFAULT, 80), (PAPER, 80)):
+        found, paper = regrets.get((name, budget), {}), regrets.get((PAPER, 80), {})
+        if set(found) == set(PAPERS_FUNCTIONS) == set(paper):
+            rows.append(
+                {
+                    "contestant": name,
+                    "budget": budget,
+                    "runs": min(len(runs) for runs in found.values()),
+                    "regrets": {problem: float(np.mean(list(found[problem].values()))) for problem in found},
+                    "ratio": ratio_of_means(found, paper, floor=0.0) if name == DEFAULT else None,
+                }
+            )
+    return rows

@@ -1,0 +1,200 @@
+"""Contestants with a model of f over the smallest cells: BoTorch, and Optuna's two samplers.
+
+None of them can be told that a measurement was an average over a larger region, so they measure smallest cells.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.arena.contestants import Contestant, Meter, Pick, Readings
+from benchmarks.arena.problems import Parts, Problem
+from zonal.spaces import Sequences
+
+FIRST = 8  # Sobol cells before BoTorch has a model
+CHUNK = 4096  # cells whose acquisition is computed in a round; it would take minutes for 32,768
+
+
+def _every(problem: Problem) -> NDArray[np.intp]:
+    """Return the parts of all smallest cells, shape (cells, d)."""
+    return np.stack(np.unravel_index(np.arange(problem.averages.size), problem.shape), axis=1)
+
+
+def _parts(row: Any) -> Parts:
+    return tuple(int(part) for part in row)
+
+
+def botorch(problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator) -> dict[int, Pick]:
+    """Play qLogNoisyExpectedImprovement over all cells, noise learned; settle for the highest posterior mean."""
+    import torch
+    from botorch.acquisition import qLogNoisyExpectedImprovement
+    from scipy.stats import qmc
+
+    torch.set_num_threads(1)
+    torch.manual_seed(int(rng.integers(2**31)))
+    readings, every = Readings(problem, meter), _every(problem)
+    symbols = isinstance(problem.space, Sequences)
+    places = torch.tensor(every if symbols else (every + 0.5) / np.array(problem.shape), dtype=torch.double)
+    flat, picks = list[int](), dict[int, Pick]()
+    first = [problem.at(point) for point in qmc.Sobol(len(problem.shape), rng=rng).random(FIRST)]
+
+    def score(function: Callable[[Any], Any], some: Any) -> Any:
+        with torch.no_grad():  # each cell a batch of its own: nobody needs the covariance of all cells
+            return torch.cat([function(part.unsqueeze(1)) for part in some.split(CHUNK)])
+
+    def promising(model: Any) -> Any:
+        if len(places) <= CHUNK:
+            return torch.arange(len(places))
+        likely = score(partial(_mean, model), places).topk(CHUNK // 2).indices
+        return torch.cat([likely, torch.randperm(len(places))[: CHUNK // 2]])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the optimiser and of scaling; we judge by the outcome
+        for n in range(max(budgets) + 1):
+            model = _fitted(places[flat], readings.values, symbols) if n >= FIRST else None
+            if n in budgets:
+                picks[n] = Pick(_parts(every[int(score(partial(_mean, model), places).argmax())]))
+            if n == max(budgets):
+                break
+            if n < FIRST:
+                chosen = int(np.ravel_multi_index(first[n], problem.shape))
+            else:
+                among = promising(model)
+                gain = qLogNoisyExpectedImprovement(model, places[flat], prune_baseline=True)
+                chosen = int(among[score(gain, places[among]).argmax()])
+            readings.measure(_parts(every[chosen]))
+            flat.append(chosen)
+    return picks
+
+
+def _mean(model: Any, places: Any) -> Any:
+    return model.posterior(places).mean[:, 0, 0]
+
+
+def _fitted(places: Any, values: list[float], symbols: bool) -> Any:
+    """Return BoTorch's default model of the readings, for symbols its model of categories."""
+    import torch
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import MixedSingleTaskGP, SingleTaskGP
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    rewards = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
+    if symbols:
+        model = MixedSingleTaskGP(places, rewards, cat_dims=list(range(places.shape[1])))
+    else:
+        model = SingleTaskGP(places, rewards)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+def optuna_gp(
+    problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+) -> dict[int, Pick]:
+    """Play Optuna's GPSampler; settle for the highest posterior mean of its own model, fitted anew."""
+    import optuna
+    import torch
+
+    torch.set_num_threads(1)
+    return _optuna(
+        problem, meter, budgets, optuna.samplers.GPSampler(seed=int(rng.integers(2**31))), by_model=True
+    )
+
+
+def optuna_tpe(
+    problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+) -> dict[int, Pick]:
+    """Play Optuna's TPESampler; it has no model of f, so settle for the best mean reading."""
+    import optuna
+
+    return _optuna(
+        problem, meter, budgets, optuna.samplers.TPESampler(seed=int(rng.integers(2**31))), by_model=False
+    )
+
+
+def _optuna(
+    problem: Problem, meter: Meter, budgets: tuple[int, ...], sampler: Any, by_model: bool
+) -> dict[int, Pick]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    symbols = isinstance(problem.space, Sequences)
+    axes = {
+        f"x{j}": optuna.distributions.CategoricalDistribution(list(range(n)))
+        if symbols
+        else optuna.distributions.IntDistribution(0, n - 1)
+        for j, n in enumerate(problem.shape)
+    }
+    study = optuna.create_study(sampler=sampler, direction="maximize")
+    readings, picks = Readings(problem, meter), dict[int, Pick]()
+    for n in range(1, max(budgets) + 1):
+        trial = study.ask(axes)
+        study.tell(trial, readings.measure(tuple(int(trial.params[name]) for name in axes)))
+        if n in budgets:
+            picks[n] = _by_model(problem, study, axes) if by_model else readings.best(n)
+    return picks
+
+
+def _by_model(problem: Problem, study: Any, axes: dict[str, Any]) -> Pick:
+    """Return the cell of the highest posterior mean, by the fit that the sampler itself would make next.
+
+    It goes on from the sampler's last fit, as the sampler does.
+    """
+    import torch
+    from optuna._gp import gp, prior, search_space
+
+    space = search_space.SearchSpace(axes)
+    values = np.array([trial.value for trial in study.trials])
+    last = study.sampler._gprs_cache_list
+    model = gp.fit_kernel_params(
+        X=space.get_normalized_params(study.trials),
+        Y=(values - values.mean()) / max(float(values.std()), 1e-12),
+        is_categorical=space.is_categorical,
+        log_prior=prior.default_log_prior,
+        minimum_noise=prior.DEFAULT_MINIMUM_NOISE_VAR,
+        deterministic_objective=False,
+        gpr_cache=last[0] if last else None,
+    )
+    every = _every(problem)
+    places = np.where(space.is_categorical, every, (every + 0.5) / np.array(problem.shape))
+    with torch.no_grad():
+        mean, _ = model.posterior(torch.tensor(places, dtype=torch.double))
+    return Pick(_parts(every[int(mean.argmax())]))
+
+
+def contestants() -> list[Contestant]:
+    """Return the contestants with a model of their own."""
+    return [
+        Contestant(
+            "BoTorch",
+            "`qLogNoisyExpectedImprovement` over all cells (of more than 4,096 the 2,048 of the highest posterior "
+            "mean and as many at random), 8 Sobol cells first, noise learned; posterior mean over all cells",
+            botorch,
+            ("botorch", "torch"),
+            ("botorch.acquisition", "botorch.fit", "botorch.models"),
+            anytime=True,
+            costly=True,
+        ),
+        Contestant(
+            "Optuna GP",
+            "`GPSampler`; posterior mean of its own model",
+            optuna_gp,
+            ("optuna", "torch"),
+            ("optuna._gp.gp", "optuna._gp.optim_mixed"),
+            anytime=True,
+            costly=True,
+        ),
+        Contestant(
+            "Optuna TPE",
+            "`TPESampler`; the best mean reading",
+            optuna_tpe,
+            ("optuna",),
+            ("optuna.samplers",),
+            anytime=True,
+        ),
+    ]

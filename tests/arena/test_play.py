@@ -1,0 +1,111 @@
+"""Runs of the arena: kept as they finish, resumed, and forgotten when what they depend on has changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.arena import play as module
+from benchmarks.arena.__main__ import main
+from benchmarks.arena.contestants import Pick
+from benchmarks.arena.ours import DEFAULT, PAPER
+from benchmarks.arena.play import Task, attempt, play, play_all, read, tasks_for, valid
+from benchmarks.arena.problems import CASES
+from benchmarks.arena.roster import ROSTER
+
+TASKS = [Task("f1", "random", (20, 40), run, 0) for run in range(3)]
+
+
+def test_a_line_says_everything_about_a_run() -> None:
+    lines = play(Task("f1", PAPER, (80,), 0, 0))
+    (line,) = lines
+    assert {"problem", "contestant", "budget", "run", "seed", "zonal", "commit", "key", "seconds"} <= set(line)
+    assert line["spent"] == 80
+    assert 0 <= line["regret"] < 1
+    assert line["aggregated"] > line["regret"] - 0.1
+    again = play(Task("f1", PAPER, (80,), 0, 0))[0]
+    assert {**again, "seconds": 0} == {**line, "seconds": 0}
+
+
+def test_a_second_call_plays_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, played = tmp_path / "runs.jsonl", list[Task]()
+
+    def noted(task: Task) -> object:
+        played.append(task)
+        return attempt(task)
+
+    monkeypatch.setattr(module, "attempt", noted)
+    assert play_all(TASKS[:2], path, 1) == []
+    with path.open("a") as file:
+        file.write('{"torn')
+    assert play_all(TASKS, path, 1) == []
+    assert played == TASKS
+    assert len(read(path)) == 6
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(task: Task) -> object:
+        if task.run == 1:
+            raise KeyboardInterrupt
+        return attempt(task)
+
+    monkeypatch.setattr(module, "attempt", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        play_all(TASKS, tmp_path / "runs.jsonl", 1)
+    assert [line["run"] for line in read(tmp_path / "runs.jsonl")] == [0, 0]
+
+
+def test_a_changed_contestant_is_played_again_unless_stale_results_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs.jsonl"
+    play_all(TASKS, path, 1)
+    monkeypatch.setitem(ROSTER, "random", replace(ROSTER["random"], revision=99))
+    assert valid(read(path)) == {}
+    assert len(valid(read(path), stale=True)) == 6
+    play_all(TASKS[:1], path, 1, stale=True)
+    assert len(read(path)) == 6
+    play_all(TASKS[:1], path, 1)
+    assert len(valid(read(path))) == 2
+
+
+def test_who_fails_is_named_and_costs_nobody_elses_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> dict[int, Pick]:
+        raise ValueError("out of order")
+
+    monkeypatch.setitem(ROSTER, "one level", replace(ROSTER["one level"], play=broken))
+    failures = play_all([Task("f1", "one level", (20,), 0, 0), *TASKS], tmp_path / "runs.jsonl", 1)
+    assert len(failures) == 1
+    assert "one level on f1" in failures[0]
+    assert "out of order" in failures[0]
+    assert len(read(tmp_path / "runs.jsonl")) == 6
+
+
+def test_tasks_go_run_by_run_and_costly_contestants_have_fewer() -> None:
+    who = [ROSTER[DEFAULT], ROSTER["BoTorch"]]
+    tasks = tasks_for([CASES["f1"]], who, runs=3, costly_runs=1, seed=5)
+    assert [task.run for task in tasks] == sorted(task.run for task in tasks)
+    assert [task.budgets for task in tasks if task.contestant == "BoTorch"] == [(20, 40, 80)]
+    assert [task.budgets for task in tasks if task.contestant == DEFAULT] == [(20,), (40,), (80,)] * 3
+    assert {task.seed for task in tasks} == {5}
+
+
+def test_the_command_plays_and_makes_the_page(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    options = ["--problem", "f1", "--contestant", "random", "--contestant", DEFAULT, "--runs", "2", "--jobs", "1"]
+    places = ["--results", str(tmp_path / "runs.jsonl"), "--docs", str(tmp_path)]
+    done = CliRunner().invoke(main, [*options, *places])
+    assert done.exit_code == 0, done.output
+    summary = json.loads((tmp_path / "arena.json").read_text())
+    assert set(summary["contestants"]) == {DEFAULT, "random"}
+    assert "| random | 2 |" in (tmp_path / "arena.md").read_text()
+    assert (tmp_path / "images" / "arena.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "arena.md").unlink()
+    (tmp_path / "runs.jsonl").unlink()
+    done = CliRunner().invoke(main, ["--report-only", *places])  # from the summary that was kept
+    assert done.exit_code == 0, done.output
+    assert "| random | 2 |" in (tmp_path / "arena.md").read_text()

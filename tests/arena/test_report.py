@@ -1,0 +1,128 @@
+"""The arena's numbers and page, on results made up so that the right answer is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.arena import report
+from benchmarks.arena.ours import DEFAULT, PAPER
+from benchmarks.arena.play import Line, Place, place
+from benchmarks.arena.problems import CASES, GROUPS
+from benchmarks.arena.roster import ROSTER
+from benchmarks.arena.summary import FLOOR, ratio_of_means, summarise, typical_ratio
+from benchmarks.arena.why import WHY
+
+RUNS = 6
+
+
+def made_up(factors: dict[str, float], groups: Iterable[str] = GROUPS) -> dict[Place, Line]:
+    """Return results in which everyone's regret is a factor, 2 if none is given, with little noise."""
+    rng, lines = np.random.default_rng(0), {}
+    for case in (case for case in CASES.values() if case.group in groups):
+        for run in range(RUNS):
+            for one in ROSTER.values():
+                for budget in one.budgets(case):
+                    regret = factors.get(one.name, 2.0) * 0.1 * float(np.exp(rng.normal(0, 0.2)))
+                    line: dict[str, Any] = {
+                        "problem": case.name,
+                        "contestant": one.name,
+                        "budget": budget,
+                        "run": run,
+                        "seed": 0,
+                        "zonal": "0.1.0",
+                        "commit": "abc",
+                        "key": "package 1.0, contestant r1",
+                        "normalised": regret,
+                        "aggregated": regret,
+                        "seconds": 0.5,
+                    }
+                    lines[place(line)] = line
+    return lines
+
+
+@pytest.fixture(scope="module")
+def summary() -> dict[str, Any]:
+    return summarise(made_up({DEFAULT: 1.0, "BoTorch": 0.5, PAPER: 2.0}), seed=0)
+
+
+def row(rows: list[dict[str, Any]], name: str, budget: int) -> dict[str, Any]:
+    return next(one for one in rows if one["contestant"] == name and one["budget"] == budget)
+
+
+def test_ratios_are_found_again_with_intervals_around_them(summary: dict[str, Any]) -> None:
+    for group in GROUPS:
+        rows = summary["groups"][group]["rows"]
+        for name, expected in (("random", 0.5), ("BoTorch", 2.0)):
+            for view in ("mean_ratio", "typical_ratio"):
+                found = row(rows, name, rows[-1]["budget"])[view]
+                assert found["low"] < found["ratio"] < found["high"]
+                assert abs(math.log(found["ratio"] / expected)) < 0.25
+    ours = row(summary["groups"]["peers"]["rows"], DEFAULT, 80)
+    assert ours["typical_ratio"] is None
+    assert abs(ours["typical"] - 0.1) < 0.01
+    assert (ours["runs"], ours["seconds"]) == (RUNS, 0.5)
+
+
+def test_only_who_played_all_problems_of_a_group_stands_in_its_table(summary: dict[str, Any]) -> None:
+    assert PAPER not in {one["contestant"] for one in summary["groups"]["peers"]["rows"]}
+    assert PAPER in {one["contestant"] for one in summary["problems"]["f1"]["rows"]}
+
+
+def test_runs_are_paired_and_regrets_have_a_floor() -> None:
+    ours = {"p": {0: 0.1, 1: 0.4, 2: 0.2}}
+    theirs = {"p": {0: 0.2, 1: 0.8, 2: 0.4, 3: 99.0}}
+    for ratio in (typical_ratio, ratio_of_means):
+        found = ratio(ours, theirs)
+        assert found is not None
+        assert all(math.isclose(value, 0.5) for value in found.values())
+    found = typical_ratio({"p": {0: 0.0, 1: 0.0}}, {"p": {0: FLOOR, 1: FLOOR / 2}})
+    assert found == {"ratio": 1.0, "low": 1.0, "high": 1.0}
+    assert typical_ratio(ours, {"p": {0: 0.2}}) is None
+    assert typical_ratio({}, theirs) is None
+
+
+def test_half_the_measurements_compares_mean_regrets_with_the_papers_search(summary: dict[str, Any]) -> None:
+    assert [(one["contestant"], one["budget"]) for one in summary["half"]] == [
+        (DEFAULT, 20),
+        (DEFAULT, 40),
+        (DEFAULT, 80),
+        (PAPER, 80),
+    ]
+    assert abs(summary["half"][0]["ratio"]["ratio"] - 0.5) < 0.08
+    assert summary["half"][-1]["ratio"] is None
+
+
+def test_the_page_names_who_is_better_with_the_reason_that_somebody_wrote(
+    summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WHY, "dna", "Because of the letters.")
+    page = report.page(summary)
+    lost = page.split("## Where Zonal loses")[1].split("## Who takes part")[0]
+    dna = lost.split(f"### {GROUPS['dna']}")[1].split("###")[0]
+    assert "Because of the letters." in dna
+    assert "| BoTorch | 205 |" in dna
+    assert "| random" not in lost
+    assert "No reason is known yet." in lost.split("### f1")[1].split("###")[0]
+    for title in GROUPS.values():
+        assert f"## {title}" in page
+    assert "## Half the measurements" in page
+
+
+def test_the_page_says_so_where_nobody_is_better() -> None:
+    page = report.page(summarise(made_up({DEFAULT: 0.5}, ["dna"]), seed=0))
+    assert "Nowhere" in page.split("## Where Zonal loses")[1]
+
+
+def test_another_seed_does_not_count() -> None:
+    assert summarise(made_up({}, ["dna"]), seed=1)["groups"] == {}
+
+
+def test_the_picture_is_drawn(summary: dict[str, Any], tmp_path: Path) -> None:
+    report.picture(summary, tmp_path / "arena.png")
+    assert (tmp_path / "arena.png").stat().st_size > 20_000
