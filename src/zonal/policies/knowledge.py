@@ -26,7 +26,8 @@ OPTIMISM = 2.0  # standard deviations that count as promise
 CANDIDATES, QUESTIONS = 96, 192  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 TIE = 1e-6  # of a gain: less is rounding
-GUARD = 4  # rounds between two of the guard's
+STANDS_OUT = 1.0  # standard deviations of the noise
+SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
 LOOKS = 2  # of a smallest region before the guard lets go of it
 
 
@@ -90,12 +91,22 @@ class KnowledgeRules:
 
     def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
-        turn = t - 1 - self.setting.opening
-        if self.setting.learned and turn >= 0 and turn % GUARD == 0:
+        members = views()
+        if self._guards(tree, t, members):
             row = self._follow(tree)
             if row is not None:
                 return row
-        return self._largest_gain(tree, views())
+        return self._largest_gain(tree, members)
+
+    def _guards(self, tree: Tree, t: int, views: list[View]) -> bool:
+        """Tell whether round `t` is the guard's: seldom once a region stands out of the noise, else often."""
+        turn = t - 1 - self.setting.opening
+        if not self.setting.learned or turn < 0:
+            return False
+        row = self.recommend(tree)
+        noise = sum(view.weight * float(view.noise[row]) for view in views)
+        stands_out = tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise
+        return turn % (SELDOM if stands_out else OFTEN) == 0
 
     def _followed(self, tree: Tree) -> int | None:
         """Return the node of the highest mean reward with something new within, None if there is none."""
@@ -107,7 +118,11 @@ class KnowledgeRules:
         open_ |= tree.leaf & ~tree.smallest[nodes]
         open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < LOOKS)
         rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
-        return best(tree, rows, tree.reward[rows], self.setting.tie) if len(rows) else None
+        if len(rows) == 0:
+            return None
+        error = tree.noise[rows] / np.sqrt(tree.count[rows])
+        value = tree.reward[rows] - (error - error.min())  # what is less sure has to be better
+        return best(tree, rows, value, self.setting.tie)
 
     def _follow(self, tree: Tree) -> int | None:
         """Return the guard's choice: within the followed node the child of the highest mean, or itself again."""
