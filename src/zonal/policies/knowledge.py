@@ -20,10 +20,11 @@ from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
-TOP = 64  # leaves that promise most: they are opened until all of them are smallest regions
-MOST_A_ROUND, MOST_NODES = 256, 4000
+MOST_NODES = 6000  # of a tree: smaller ones are grown whole
+TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
+MOST_A_ROUND = 512  # nodes
 OPTIMISM = 2.0  # standard deviations that count as promise
-CANDIDATES, QUESTIONS = 96, 192  # regions that may become the best, and nodes that may be measured
+CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 TIE = 1e-6  # of a gain: less is rounding
 STANDS_OUT = 1.0  # standard deviations of the noise
@@ -68,16 +69,18 @@ class KnowledgeRules:
     setting: Setting
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return the leaves to open: those that promise most, until they are smallest regions."""
+        """Return the leaves to open: all in a small space, else those that promise most, until they are smallest."""
+        leaves = tree.leaf.nonzero()[0]
+        able = ~tree.smallest[leaves]
+        if not able.any():
+            return NONE
+        if sum(self.setting.counts) <= MOST_NODES:
+            return leaves[able]
         left = max(self.setting.budget - t, 0) + 1
         room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
         if tree.size - grown < MOST_NODES // 2:
             room = MOST_A_ROUND
         if grown >= room:
-            return NONE
-        leaves = tree.leaf.nonzero()[0]
-        able = ~tree.smallest[leaves]
-        if not able.any():
             return NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
