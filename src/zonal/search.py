@@ -50,6 +50,10 @@ class Search:
         The region of each row.
     prior_mean : float
         As given or learned.
+    learned : bool
+        Whether the kernel is learned.
+    opening_size : int
+        Cells of the opening sweep.
     """
 
     def __init__(
@@ -86,10 +90,10 @@ class Search:
         self._learner = Learner(unknowns, self._frame) if not policy.empirical else None
         self.prior_mean = (unknowns.mean or 0.0) if self._learner is None else self._learner.model.mean
         self._given = unknowns.given
-        learned = self._learner is not None and unknowns.given is None
-        sweep = learned or policy.inner
+        self.learned = self._learner is not None and unknowns.given is None
+        sweep = self.learned or policy.inner
         level = min(opening_level(self._counts, budget), h_max + 1) if sweep else 0
-        self._opening_size = self._counts[level] if level else 0
+        self.opening_size = self._counts[level] if level else 0
         self._bind()
         self._belief: Mixture | EmpiricalBelief
         if self._learner is None:
@@ -449,8 +453,8 @@ class Search:
                 variation=Variation(reach, None if kernel is None else self._frame.slopes(kernel), spread),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
-                learned=self._learner is not None and self._given is None,
-                opening=self._opening_size,
+                learned=self.learned,
+                opening=self.opening_size,
             )
         )
 

@@ -57,6 +57,7 @@ from zonal.trials import (
 log = logging.getLogger("zonal")
 
 CLEAR = 2.0  # standard deviations
+JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
 TRIED = 200  # points on which a kernel is tried out
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 AnySpace = Box | Product | Sequences | MemberSpace
@@ -406,6 +407,11 @@ class Study:
             if chance[at] >= wanted
         ]
 
+    @property
+    def least_to_judge(self) -> int:
+        """Measurements before which no tolerance ends a search: while a model is learned, the sweep and some more."""
+        return self._search.opening_size + JUDGE if self._search.learned else 1
+
     def refit(self) -> bool:
         """Learn the model anew from all measurements, if anything is learned and any came in since the last fit.
 
@@ -493,7 +499,8 @@ class Study:
         progress : bool
             Show a progress bar.
         tolerance : float, optional
-            In value units: stop early once the gap of the recommended region is no larger, twice in a row.
+            In value units: stop early once the gap of the recommended region is no larger, twice in a row; while a
+            model is learned not before the opening sweep and ten more.
 
         Returns
         -------
@@ -619,7 +626,7 @@ class Study:
 
 
 class _Enough:
-    """Tells whether a study's answer has been good enough twice in a row."""
+    """Tells whether a study's answer has been good enough twice in a row, once there is enough to judge by."""
 
     def __init__(self, study: Study, tolerance: float) -> None:
         self._study = study
@@ -627,6 +634,8 @@ class _Enough:
         self._before = False
 
     def __call__(self) -> bool:
+        if self._study.told < self._study.least_to_judge:
+            return False
         before, self._before = self._before, self._study.recommend().gap <= self._tolerance
         return before and self._before
 
