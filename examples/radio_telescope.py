@@ -63,7 +63,7 @@ def main(runs: int, out: str) -> None:
             print(f"{name}: {budget} pointings for {space.count(space.deepest())} patches, {runs} runs")
             print(f"brightest patch: {best.average:.1f} at {best.region.name}\n{rehearsal.table()}\n")
             rng = np.random.default_rng(0)
-            shown = "Zonal, GPOO" if name == "box" else "Zonal, UCB"
+            shown = next(iter(players))
             study = players[shown].study(landscape, landscape.simulate(NOISE, rng), budget, rng)
             plot_map(study, sky, data.sky().T) if name == "box" else draw_pixels(study, landscape, sky)
             sky.set_title(f"{shown} by {name}: pointings (rings) and the patch found (star)")
