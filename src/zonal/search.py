@@ -440,16 +440,18 @@ class Search:
         kernel = self._given if self.model is None else self.model.kernel
         reach = np.array([space.reach(depth, self._feedback.reach) for depth in range(h_max + 2)])
         spread = partial(spread_by_depth, space, kernel, self._feedback, self._frame, h_max)
+        slopes = None if kernel is None else self._frame.slopes(kernel)
+        learned = self._learner is not None and self._given is None
         self._rules = self._policy.bind(
             Setting(
                 counts=self._counts,
                 base=space.base,
                 budget=self._budget,
                 h_max=h_max,
-                variation=Variation(reach, None if kernel is None else self._frame.slopes(kernel), spread),
+                variation=Variation(reach, slopes, spread, learned),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
-                learned=self._learner is not None and self._given is None,
+                learned=learned,
                 opening=self._opening_size,
             )
         )
