@@ -99,10 +99,10 @@ class Study:
     >>> study = zn.Study([(0, 1)], budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     >>> trial = study.ask()
     >>> trial.region.name
-    'x 0..1'
+    'x 0..0.5'
     >>> study.tell(trial, 0.7)
-    >>> study.recommend().node
-    (0, 0)
+    >>> float(study.recommend().region.widths[0])  # the smallest size: 256 of them to an axis
+    0.00390625
     """
 
     def __init__(
