@@ -41,7 +41,11 @@ def log_gains(means: Floats, slopes: Floats) -> Floats:
     slopes : array, shape (r, n)
         By how much each candidate's mean moves with Z.
     """
-    return np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes))
+    tied = means >= means.max(axis=1, keepdims=True)
+    apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
+    with np.errstate(divide="ignore"):
+        at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders of equal means break at Z = 0, on neither side
+    return np.logaddexp(at_zero, np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes)))
 
 
 def _one_side(means: Floats, slopes: Floats) -> Floats:
