@@ -59,7 +59,18 @@ def test_an_example_prints_the_regret_of_every_player_and_draws_a_picture(
     out = tmp_path / "picture.png"
     script = ROOT / "examples" / f"{name}.py"
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", str(script), "--runs", "1", "--share", "0.002", "--out", str(out)],
+        [
+            sys.executable,
+            "-W",
+            "error::RuntimeWarning",
+            str(script),
+            "--runs",
+            "1",
+            "--share",
+            "0.002",
+            "--out",
+            str(out),
+        ],
         capture_output=True,
         text=True,
         timeout=300,
