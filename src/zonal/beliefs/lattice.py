@@ -234,7 +234,7 @@ class Explorer:
             best = max(self.height.values())
             promising = [
                 cell
-                for cell, height in sorted(self.height.items(), key=lambda item: -item[1])
+                for cell, height in sorted(self.height.items(), key=lambda item: (-round(item[1], 6), item[0]))
                 if height > best + math.log(LIKELY) and cell not in expanded
             ][:3]
             if not promising:
@@ -329,7 +329,8 @@ def _representatives(
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
-    likeliest = sorted(range(len(cells)), key=lambda i: -by_cell[i])[:KEPT]
+    # Where axes are alike cells are tied, and rounding must not decide between them.
+    likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
     (family, steps), noise, variance, spread = middle
     mean = evidence.shift + evidence.scale * float(np.sum(weights * offsets))
     central = model((family, steps), noise, variance, mean, spread)
