@@ -313,7 +313,15 @@ def default_walk(d: int, budget: int, given: bool) -> list[Step]:
     return steps
 
 
-DEFAULTS = [(1, 40, True), (1, 40, False), (2, 24, True), (2, 24, False), (3, 12, False)]
+DEFAULTS = [
+    (1, 40, True),
+    (1, 30, False),
+    (2, 50, True),
+    (2, 20, False),
+    (3, 40, True),
+    (3, 12, False),
+    (6, 12, True),
+]
 
 
 def architectures() -> set[str]:

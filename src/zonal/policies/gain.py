@@ -81,7 +81,7 @@ def _one_side(means: Floats, slopes: Floats) -> Floats:
     return total
 
 
-def log_pairs(means: Floats, slopes: Floats) -> Floats:
+def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
     """Return a lower bound of each question's gain, in logarithms: of the best single pair with the leader.
 
     Cheap, for ranking: ``f(-z) >= phi(z) / (3 + z^2)``.
@@ -92,8 +92,10 @@ def log_pairs(means: Floats, slopes: Floats) -> Floats:
         Posterior means of the candidates.
     slopes : array, shape (r, n)
         By how much each candidate's mean moves, a row a question.
+    tie : float
+        Means closer than this are equal: the first of them leads.
     """
-    leader = int(means.argmax())
+    leader = int((means >= means.max() - tie).argmax())
     apart = np.abs(slopes - slopes[:, leader, None])
     np.maximum(apart, 1e-300, out=apart)
     with np.errstate(over="ignore"):
