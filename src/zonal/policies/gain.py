@@ -45,7 +45,8 @@ def log_gains(means: Floats, slopes: Floats) -> Floats:
     apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
     with np.errstate(divide="ignore"):
         at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders of equal means break at Z = 0, on neither side
-    return np.logaddexp(at_zero, np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes)))
+    sides = np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes))
+    return np.asarray(np.logaddexp(at_zero, sides))
 
 
 def _one_side(means: Floats, slopes: Floats) -> Floats:
