@@ -31,10 +31,10 @@ Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times 
 
 # Smoothness, when nothing is said of it, with its prior weight: what is measured is smooth more often than jagged.
 SMOOTHNESS: tuple[tuple[Family, float], ...] = (
-    (RBF, 0.4),
-    (partial(Matern, nu=2.5), 0.30),
-    (partial(Matern, nu=1.5), 0.15),
-    (partial(Matern, nu=0.5), 0.15),
+    (RBF, 0.7),
+    (partial(Matern, nu=2.5), 0.20),
+    (partial(Matern, nu=1.5), 0.05),
+    (partial(Matern, nu=0.5), 0.05),
 )
 
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning

@@ -20,13 +20,15 @@ from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
-TOP = 64  # leaves that promise most: they are opened until all of them are smallest regions
-MOST_A_ROUND, MOST_NODES = 256, 4000
+MOST_NODES = 6000  # of a tree: smaller ones are grown whole
+TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
+MOST_A_ROUND = 512  # nodes
 OPTIMISM = 2.0  # standard deviations that count as promise
-CANDIDATES, QUESTIONS = 96, 192  # regions that may become the best, and nodes that may be measured
+CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 TIE = 1e-6  # of a gain: less is rounding
-GUARD = 4  # rounds between two of the guard's
+STANDS_OUT = 1.0  # standard deviations of the noise
+SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
 LOOKS = 2  # of a smallest region before the guard lets go of it
 
 
@@ -67,16 +69,18 @@ class KnowledgeRules:
     setting: Setting
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return the leaves to open: those that promise most, until they are smallest regions."""
+        """Return the leaves to open: all in a small space, else those that promise most, until they are smallest."""
+        leaves = tree.leaf.nonzero()[0]
+        able = ~tree.smallest[leaves]
+        if not able.any():
+            return NONE
+        if sum(self.setting.counts) <= MOST_NODES:
+            return leaves[able]
         left = max(self.setting.budget - t, 0) + 1
         room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
         if tree.size - grown < MOST_NODES // 2:
             room = MOST_A_ROUND
         if grown >= room:
-            return NONE
-        leaves = tree.leaf.nonzero()[0]
-        able = ~tree.smallest[leaves]
-        if not able.any():
             return NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
@@ -90,12 +94,22 @@ class KnowledgeRules:
 
     def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
-        turn = t - 1 - self.setting.opening
-        if self.setting.learned and turn >= 0 and turn % GUARD == 0:
+        members = views()
+        if self._guards(tree, t, members):
             row = self._follow(tree)
             if row is not None:
                 return row
-        return self._largest_gain(tree, views())
+        return self._largest_gain(tree, members)
+
+    def _guards(self, tree: Tree, t: int, views: list[View]) -> bool:
+        """Tell whether round `t` is the guard's: seldom once a region stands out of the noise, else often."""
+        turn = t - 1 - self.setting.opening
+        if not self.setting.learned or turn < 0:
+            return False
+        row = self.recommend(tree)
+        noise = sum(view.weight * float(view.noise[row]) for view in views)
+        stands_out = tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise
+        return turn % (SELDOM if stands_out else OFTEN) == 0
 
     def _followed(self, tree: Tree) -> int | None:
         """Return the node of the highest mean reward with something new within, None if there is none."""
@@ -107,7 +121,11 @@ class KnowledgeRules:
         open_ |= tree.leaf & ~tree.smallest[nodes]
         open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < LOOKS)
         rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
-        return best(tree, rows, tree.reward[rows], self.setting.tie) if len(rows) else None
+        if len(rows) == 0:
+            return None
+        error = tree.noise[rows] / np.sqrt(tree.count[rows])
+        value = tree.reward[rows] - (error - error.min())  # what is less sure has to be better
+        return best(tree, rows, value, self.setting.tie)
 
     def _follow(self, tree: Tree) -> int | None:
         """Return the guard's choice: within the followed node the child of the highest mean, or itself again."""
