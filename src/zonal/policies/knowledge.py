@@ -80,8 +80,9 @@ class KnowledgeRules:
         room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
         if tree.size - grown < MOST_NODES // 2:
             room = MOST_A_ROUND
+        leader = self._leader(tree, leaves)
         if grown >= room:
-            return NONE
+            return leader if grown < MOST_A_ROUND + 2 * TOP * self.setting.base else NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
         top = leaves[_highest(promise, TOP, self.setting.tie)]
@@ -90,7 +91,15 @@ class KnowledgeRules:
             followed = self._followed(tree)
             if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
                 wanted = np.append(wanted, followed)
-        return wanted
+        return np.append(wanted, leader)
+
+    def _leader(self, tree: Tree, leaves: Rows) -> Rows:
+        """Return the leaf of the highest mean if it is to be opened: what is recommended is of the smallest size."""
+        rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
+        if len(rows) == 0:
+            return NONE
+        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
+        return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
     def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
