@@ -1,4 +1,4 @@
-"""The default policy on every kind of space, at small budgets, in batches, with regions that may not be asked for."""
+"""The default policy on every kind of space, at small budgets, in batches, and where not all may be asked for."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
     result = study.optimize(lambda region: heights.setdefault(region.key, float(rng.normal())))
     assert study.told == budget
     assert np.isfinite([result.mean, result.std, result.gap]).all()
-    assert not study.space.may_split(result.region) or study.recommend().node not in smallest_nodes(study)
+    assert study.recommend().node in smallest_nodes(study)
     assert Counter(trial.node for trial in study.trials).most_common(1)[0][1] <= max(3, budget - 2)
 
 
@@ -124,15 +124,15 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
 @given_or_learned
 @pytest.mark.parametrize("told", [0, 1, 4, 17])
 @pytest.mark.parametrize("d", [1, 2])
-def test_a_batch_is_of_different_regions_and_never_the_whole_space(
+def test_a_batch_looks_at_different_regions_and_never_at_the_whole_space(
     d: int, told: int, model: dict[str, Any]
 ) -> None:
     study = zn.Study([(0, 1)] * d, budget=60, **model)
     tell(study, told)
     batch = study.ask(12)
-    assert len({trial.node for trial in batch}) == 12
-    assert (0, 0) not in {trial.node for trial in batch}
-    assert len({(trial.region.center.tobytes()) for trial in batch}) == 12
+    looks = Counter(trial.node for trial in batch)
+    assert len(looks) == 12 if told == 0 else max(looks.values()) <= 2  # later a second look may pay
+    assert (0, 0) not in looks
     for trial in reversed(batch):
         study.tell(trial, wave(trial.region))
     assert study.told == told + 12
@@ -177,23 +177,6 @@ def test_what_was_given_up_is_never_asked_for_again_and_its_parts_may_be(model: 
     assert study.told == 59
 
 
-def test_a_region_that_fails_again_and_again_ends_nothing() -> None:
-    def measure(region: zn.Region) -> float:
-        if region.center[0] > 0.5:
-            raise OSError("cloudy")
-        return wave(region)
-
-    study = zn.Study([(0, 1)], budget=20, **GIVEN)
-    for _ in range(400):
-        try:
-            study.optimize(measure)
-            break
-        except OSError:
-            continue
-    assert study.told == 20
-    assert all(trial.region.center[0] <= 0.5 for trial in study.trials if trial.state == "told")
-
-
 def middle(region: zn.Region) -> bool:
     low, high = region.bounds[0]
     return bool(low < 0.6 and high > 0.4)
@@ -204,9 +187,8 @@ def test_what_is_forbidden_is_neither_asked_for_nor_recommended_and_its_parts_ar
     model: dict[str, Any],
 ) -> None:
     study = zn.Study([(0, 1)], budget=30, forbidden=middle, **model)
-    top = lambda region: -abs(float(region.center[0]) - 0.5)  # noqa: E731: the best there is is forbidden
     for _ in range(30):
-        (trial,) = tell(study, 1, top)
+        (trial,) = tell(study, 1, lambda region: -abs(float(region.center[0]) - 0.5))  # the best is forbidden
         assert not middle(trial.region)
         assert not middle(study.recommend().region)
     tree = study.tree
@@ -256,7 +238,8 @@ def test_where_coarse_regions_are_measured_better_they_are_measured() -> None:
     f = zn.problems.draw(zn.RBF(1.0, 0.2), 0, 1, 3)
     budget, rng = 40, np.random.default_rng(0)
     sizes = {}
-    for name, noise in {"the same": 0.5, "by size": zn.PerWeight(0.05)}.items():
+    noises: dict[str, Any] = {"the same": 0.5, "by size": zn.PerWeight(0.05)}
+    for name, noise in noises.items():
         study = zn.Study([(0, 1)], budget=budget, kernel=zn.RBF(1.0, 0.2), noise=noise)
         exact = zn.simulate(f, zn.Mean(), 0.0)
         for _ in range(budget):
