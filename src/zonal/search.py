@@ -171,10 +171,9 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        if self._opening and self._learner is not None and self._learner.total < len(self._opening):
-            for row in self._opening:
-                if self.tree.askable[row] and self.tree.looks[row] == 0 and self._is_news(row):
-                    return row
+        first = self._next_of_opening()
+        if first is not None:
+            return first
         for _ in range(MOST_REFINED):
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
@@ -189,6 +188,17 @@ class Search:
             self._expand([row])
             self.tree.expanded[row] = True
         return self._chosen(self._seen(), t)
+
+    @property
+    def opened(self) -> bool:
+        """Whether the opening sweep is over."""
+        return self._next_of_opening() is None
+
+    def _next_of_opening(self) -> int | None:
+        if self._learner is None or self._learner.total >= len(self._opening):
+            return None
+        able = (row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0)
+        return next((row for row in able if self._is_news(row)), None)
 
     def _is_news(self, row: int) -> bool:
         """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already."""

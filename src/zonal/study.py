@@ -330,6 +330,7 @@ class Study:
         seen = self._region(region)
         reward, spread = self._reward(value, sem)
         self._search.observe(seen, reward, spread)
+        self._search.prepare(self._book.begun + 1)
         self._speak()
 
     @overload
@@ -493,7 +494,8 @@ class Study:
         progress : bool
             Show a progress bar.
         tolerance : float, optional
-            In value units: stop early once the gap of the recommended region is no larger, twice in a row.
+            In value units: stop early once the gap of the recommended region is no larger, twice in a row
+            after the opening sweep.
 
         Returns
         -------
@@ -527,6 +529,10 @@ class Study:
             message=message,
             study=self,
         )
+
+    def _good_enough(self, tolerance: float) -> bool:
+        """Tell whether the recommended region is known to be good enough; not while the opening sweep goes on."""
+        return self._search.opened and self.recommend().gap <= tolerance
 
     def refine(
         self,
@@ -627,7 +633,7 @@ class _Enough:
         self._before = False
 
     def __call__(self) -> bool:
-        before, self._before = self._before, self._study.recommend().gap <= self._tolerance
+        before, self._before = self._before, self._study._good_enough(self._tolerance)
         return before and self._before
 
 
