@@ -43,13 +43,13 @@ def best_way_down(landscape: Landscape) -> zn.Region:
     return region
 
 
-def main(table: Path, runs: int, out: str) -> None:
+def main(table: Path, runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each tree."""
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 8), width_ratios=[1.5, 1], layout="constrained")
         for (country, regrets), (name, landscape) in zip(axes, landscapes(table).items(), strict=True):
             space, best, greedy = landscape.space, landscape.best(), best_way_down(landscape)
-            budget = round(0.05 * space.size)
+            budget = round(share * space.size)
             players = everybody(space, value_name="mean age", value_unit="years")
             if name == "bisection":
                 del players["Zonal, UCB"]  # it asks for smallest areas only, which are the same in both trees
@@ -71,5 +71,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--out", default="census.png")
     main(**vars(parser.parse_args()))

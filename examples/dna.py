@@ -32,12 +32,12 @@ def motifs(study: zn.Study, landscape: Landscape, number: int = 8) -> str:
     return "\n".join(lines)
 
 
-def main(runs: int, out: str) -> None:
+def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, draw a tree of prefixes, and list the best motifs."""
     space = zn.Sequences("ACGT", 8, smallest=16)
     landscape = from_table(space, data.tfbind8().e_score)
     best, pools = landscape.best(), space.count(space.deepest())
-    budget = round(0.05 * pools)
+    budget = round(share * pools)
     players = everybody(space, value_name="binding score")
     rehearsal = rehearse(landscape, budget, NOISE, runs, players)
     print(f"{budget} measurements for {pools} pools of 16, {runs} runs")
@@ -61,5 +61,6 @@ def main(runs: int, out: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--out", default="dna.png")
     main(**vars(parser.parse_args()))

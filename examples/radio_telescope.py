@@ -49,7 +49,7 @@ def draw_pixels(study: zn.Study, landscape: Landscape, ax: plt.Axes) -> None:
     ax.figure.colorbar(shown, ax=ax, pad=0.01, fraction=0.04, label="column density [1e20 / cm$^2$]")
 
 
-def main(runs: int, out: str) -> None:
+def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each tree."""
     with column_width():
         figure, axes = plt.subplots(2, 2, figsize=(11, 7.4), width_ratios=[1.7, 1], layout="constrained")
@@ -57,7 +57,7 @@ def main(runs: int, out: str) -> None:
             axes, [("box", box()), ("HEALPix", healpix_tree())], strict=True
         ):
             space, best = landscape.space, landscape.best()
-            budget = round(0.05 * space.count(space.deepest()))
+            budget = round(share * space.count(space.deepest()))
             players = everybody(space, value_name="column density", value_unit="1e20 / cm$^2$")
             rehearsal = rehearse(landscape, budget, NOISE, runs, players)
             print(f"{name}: {budget} pointings for {space.count(space.deepest())} patches, {runs} runs")
@@ -74,5 +74,6 @@ def main(runs: int, out: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--out", default="radio_telescope.png")
     main(**vars(parser.parse_args()))

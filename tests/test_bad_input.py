@@ -335,7 +335,7 @@ def test_a_lipschitz_delta_needs_functions_with_a_derivative(kernel: Kernel) -> 
         "one without, such as Matern with nu=0.5",
         problem="a kernel whose functions have a derivative",
     ):
-        make_study(kernel=kernel, policy=None)
+        make_study(kernel=kernel, policy=zn.GPOO())
     study = make_study(kernel=kernel, policy=zn.GPOO(delta=zn.LipschitzDelta(3.0)))
     study.tell(study.ask(), 0.5)
 

@@ -182,7 +182,7 @@ def test_the_census_is_rehearsed(tmp_path: Path) -> None:
     out = tmp_path / "census.png"
     levels = "state_name,sa4_name,sa3_name,sa2_name"
     words = ["--value", "mean_age", "--levels", levels, "--coords", "lon,lat", "--weight", "persons"]
-    numbers = ["--noise", 0.5, "--budget", 20, "--runs", 1, "--jobs", 1, "--out", out]
+    numbers = ["--noise", 0.5, "--budget", 6, "--runs", 1, "--jobs", 1, "--out", out]
     with CENSUS.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     code, report = run(CENSUS, *words, *numbers)

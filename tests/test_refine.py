@@ -90,7 +90,7 @@ def test_values_and_points_that_make_no_sense_are_refused() -> None:
 
 
 def test_an_exact_mean_is_refined_over_a_grid_or_given_candidates() -> None:
-    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=0.1)
+    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=0.1, policy=zn.GPOO())
     study.tell(study.ask(), 1.0)
     found = study.refine(lambda x: float(x[0]), budget=60)
     assert found.x == pytest.approx([0.95])
@@ -98,7 +98,7 @@ def test_an_exact_mean_is_refined_over_a_grid_or_given_candidates() -> None:
 
 
 def test_noise_that_depends_on_the_region_must_be_told_for_points() -> None:
-    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=zn.PerWeight(0.1))
+    study = zn.Study([(0, 1)], budget=5, kernel=zn.RBF(1, 0.2), noise=zn.PerWeight(0.1), policy=zn.GPOO())
     study.tell(study.ask(), 1.0)
     with pytest.raises(zn.InvalidInput, match="noise="):
         study.refine(lambda x: 0.0, 10)

@@ -206,7 +206,7 @@ def test_progress_counts_what_is_left(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_an_error_in_a_measurement_hands_over_the_study() -> None:
     def measure(region: zn.Region) -> float:
-        if region.node == (1, 1):
+        if 0.5 < region.center[0] < 0.8:
             raise OSError("cloudy")
         return wave(region)
 
@@ -590,25 +590,21 @@ def press_at_line(k: int, twice: bool, run: Callable[[], zn.Result]) -> tuple[zn
         sys.setprofile(None)
 
 
-def play_every_line() -> None:
-    """Press Ctrl-C at every line of a search, once and twice, and compare with a search left alone."""
-    settings: dict[str, Any] = {
-        "kernel": zn.RBF(0.1, 0.2),
-        "noise": 0.1,
-        "feedback": zn.Center(),
-        "policy": POLICY,
-    }
-    alone = zn.Study([(0, 1)], budget=2, **settings)
+def play_every_line(every: int = 1, budget: int = 2, **settings: Any) -> None:
+    """Press Ctrl-C at lines of a search, once and twice, and compare with a search left alone."""
+    alone = zn.Study([(0, 1)], budget=budget, **settings)
     _, lines = press_at_line(0, False, lambda: alone.optimize(wave))
     torn, escaped, returned = [], 0, 0
-    for k in range(1, lines + 1):
-        for twice in (False, True):
-            study = zn.Study([(0, 1)], budget=2, **settings)
+    for k in range(1, lines + 1, every):
+        for twice in (False, True) if k // every % 3 == 0 else (False,):
+            study = zn.Study([(0, 1)], budget=budget, **settings)
             result, _ = press_at_line(k, twice, lambda study=study: study.optimize(wave))  # type: ignore[misc]
             returned += result is not None
             escaped += result is None
             try:
                 assert_consistent(study)
+                # Only before the first round and after the last does an interrupt come through.
+                assert result is not None or not study.trials or study.told == budget
                 if study.remaining:
                     assert result is None or (not result.success and "interrupted" in result.message)
                     study.optimize(wave)
@@ -618,6 +614,14 @@ def play_every_line() -> None:
             except Exception as error:
                 torn.append((k, twice, f"{type(error).__name__}: {error}"[:200]))
     print(json.dumps({"lines": lines, "torn": torn, "escaped": escaped, "returned": returned}), flush=True)
+
+
+def play_every_line_of_gpoo() -> None:
+    play_every_line(kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
+
+
+def play_some_lines_of_the_default() -> None:
+    play_every_line(every=1999, budget=3)
 
 
 def play_hammer() -> None:
@@ -655,7 +659,8 @@ SCENES: dict[str, Callable[[], None]] = {
     "processes": play_processes,
     "own handler": play_own_handler,
     "while choosing": play_while_choosing,
-    "every line": play_every_line,
+    "every line": play_every_line_of_gpoo,
+    "some lines of the default": play_some_lines_of_the_default,
     "hammer": play_hammer,
 }
 
@@ -753,12 +758,13 @@ def test_ctrl_c_while_a_region_is_chosen_does_not_wait_for_its_measurement() -> 
     assert told["calls"] == 2
 
 
-def test_ctrl_c_at_any_line_tears_nothing_apart() -> None:
-    with scene("every line") as process:
+@pytest.mark.parametrize("name", ["every line", "some lines of the default"])
+def test_ctrl_c_at_any_line_tears_nothing_apart(name: str) -> None:
+    with scene(name) as process:
         told = outcome(process)
     assert told["lines"] > 100
     assert told["torn"] == []
-    assert told["returned"] > 5 * told["escaped"]  # all but the first lines, and the last that make up the result
+    assert told["returned"] > told["escaped"]
 
 
 def test_ctrl_c_again_and_again_tears_nothing_apart() -> None:

@@ -172,14 +172,27 @@ def test_a_tree_of_the_root_alone_has_a_lipschitz_delta_too() -> None:
     assert all(math.isfinite(x) and x > 0 for x in value)
 
 
-def test_the_default_policy_is_gpoo_with_a_lipschitz_delta() -> None:
+def test_the_default_delta_of_gpoo_is_a_lipschitz_delta() -> None:
     walks = []
-    for policy in (None, zn.GPOO(), zn.GPOO(delta=zn.LipschitzDelta(), theta=0.1, h_max=10)):
+    for policy in (zn.GPOO(), zn.GPOO(delta=zn.LipschitzDelta(), theta=0.1, h_max=10)):
         study = zn.Study([(0, 1)], budget=30, kernel=zn.RBF(0.1, 0.2), noise=0.1, policy=policy)
         study.optimize(lambda region: math.sin(7 * region.center[0]))
         walks.append([trial.node for trial in study.trials])
-    assert walks[0] == walks[1] == walks[2]
+    assert walks[0] == walks[1]
     assert len(set(walks[0])) > 3
+
+
+def test_a_learned_kernel_without_a_derivative_gets_a_delta_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=256)) / 16  # Brownian: no derivative anywhere
+    study = zn.Study([(0, 1)], budget=40, policy=zn.GPOO(h_max=6))
+    study.optimize(lambda region: float(walk[int(256 * region.center[0])]))
+    assert isinstance(study.model.kernel, zn.Matern)
+    assert study.model.kernel.nu == 0.5
+    assert study.told == 40
+    delta = study.bands().variation
+    assert np.isfinite(delta).all()
+    assert (delta > 0).all()
 
 
 # A delta that grows.

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -300,6 +301,29 @@ def walk(problem: Problem) -> list[Step]:
     return steps
 
 
+def default_walk(d: int, budget: int, given: bool) -> list[Step]:
+    """Return the walk of the default policy on a box mirrored at 0, with exact rewards."""
+    model: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.4), "noise": 0.1} if given else {}
+    study = zn.Study(zn.Box([(-1.0, 1.0)] * d), budget=budget, feedback=zn.Average(2), **model)
+    steps: list[Step] = []
+    for _ in range(budget):
+        trial = study.ask()
+        study.tell(trial, float(ridge(trial.region.points).mean()))
+        steps.append((trial.node, study.recommend().node))
+    return steps
+
+
+DEFAULTS = [
+    (1, 40, True),
+    (1, 30, False),
+    (2, 50, True),
+    (2, 20, False),
+    (3, 40, True),
+    (3, 12, False),
+    (6, 12, True),
+]
+
+
 def architectures() -> set[str]:
     """Return the processors that the loaded BLAS libraries are running for."""
     return {str(library.get("architecture", "unknown")) for library in threadpoolctl.threadpool_info()}
@@ -341,8 +365,11 @@ def test_another_blas_kernel_walks_the_same_way(core: str) -> None:
     for problem, steps in zip(SYMMETRIC, found["walks"], strict=True):
         expected = walk(problem)
         assert [(tuple(node), tuple(best)) for node, best in steps] == expected
+    for setting, steps in zip(DEFAULTS, found["defaults"], strict=True):
+        assert [(tuple(node), tuple(best)) for node, best in steps] == default_walk(*setting), setting
 
 
 if __name__ == "__main__":
     walks = [walk(problem) for problem in SYMMETRIC]
-    print(json.dumps({"architectures": sorted(architectures()), "walks": walks}))
+    defaults = [default_walk(*setting) for setting in DEFAULTS]
+    print(json.dumps({"architectures": sorted(architectures()), "walks": walks, "defaults": defaults}))

@@ -83,7 +83,7 @@ class Intervals:
         wide_a, wide_b = (np.broadcast_to(w, shape).ravel() for w in (widths[:, None], other_widths))
         unit = 0.5 * np.minimum(wide_a, wide_b)
         rounding = 4 * np.finfo(float).eps * float(max(others.max(), centers.max()))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             lag = np.rint(gap / unit)
             fits = (np.abs(gap - lag * unit) <= rounding) & (lag < LARGEST_LAG)  # no points: their unit is 0
         numbers = [self._classes.get(w, self._number) for w in (widths, other_widths)]

@@ -175,10 +175,9 @@ class Search:
 
     def choose(self, t: int) -> int:
         """Return the row to measure in round `t`, given what is known and what is under way."""
-        if self._opening and self._learner is not None and self._learner.total < len(self._opening):
-            for row in self._opening:
-                if self.tree.askable[row] and self.tree.looks[row] == 0 and self._is_news(row):
-                    return row
+        first = self._next_of_opening()
+        if first is not None:
+            return first
         for _ in range(MOST_REFINED):
             while not np.count_nonzero(self.tree.askable):
                 self._split_by_force(t)
@@ -193,6 +192,17 @@ class Search:
             self._expand([row])
             self.tree.expanded[row] = True
         return self._chosen(self._seen(), t)
+
+    @property
+    def opened(self) -> bool:
+        """Whether the opening sweep is over."""
+        return self._next_of_opening() is None
+
+    def _next_of_opening(self) -> int | None:
+        if self._learner is None or self._learner.total >= len(self._opening):
+            return None
+        able = (row for row in self._opening if self.tree.askable[row] and self.tree.looks[row] == 0)
+        return next((row for row in able if self._is_news(row)), None)
 
     def _is_news(self, row: int) -> bool:
         """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already."""
@@ -444,13 +454,14 @@ class Search:
         kernel = self._given if self.model is None else self.model.kernel
         reach = np.array([space.reach(depth, self._feedback.reach) for depth in range(h_max + 2)])
         spread = partial(spread_by_depth, space, kernel, self._feedback, self._frame, h_max)
+        slopes = None if kernel is None else self._frame.slopes(kernel)
         self._rules = self._policy.bind(
             Setting(
                 counts=self._counts,
                 base=space.base,
                 budget=self._budget,
                 h_max=h_max,
-                variation=Variation(reach, None if kernel is None else self._frame.slopes(kernel), spread),
+                variation=Variation(reach, slopes, spread, self.learned),
                 tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
                 rng=self._rng,
                 learned=self.learned,

@@ -100,10 +100,10 @@ class Study:
     >>> study = zn.Study([(0, 1)], budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     >>> trial = study.ask()
     >>> trial.region.name
-    'x 0..1'
+    'x 0..0.5'
     >>> study.tell(trial, 0.7)
-    >>> study.recommend().node
-    (0, 0)
+    >>> float(study.recommend().region.widths[0])  # the smallest size: 256 of them to an axis
+    0.00390625
     """
 
     def __init__(
@@ -331,6 +331,7 @@ class Study:
         seen = self._region(region)
         reward, spread = self._reward(value, sem)
         self._search.observe(seen, reward, spread)
+        self._search.prepare(self._book.begun + 1)
         self._speak()
 
     @overload
@@ -406,11 +407,6 @@ class Study:
             for at in np.argsort(-chance, kind="stable")
             if chance[at] >= wanted
         ]
-
-    @property
-    def least_to_judge(self) -> int:
-        """Measurements before which no tolerance ends a search: while a model is learned, the sweep and some more."""
-        return self._search.opening_size + JUDGE if self._search.learned else 1
 
     def refit(self) -> bool:
         """Learn the model anew from all measurements, if anything is learned and any came in since the last fit.
@@ -535,6 +531,12 @@ class Study:
             study=self,
         )
 
+    def _good_enough(self, tolerance: float) -> bool:
+        """Tell whether the recommended region is known to be good enough; a learned model has to see some more."""
+        if not self._search.opened or (self._search.learned and self.told < self._search.opening_size + JUDGE):
+            return False
+        return self.recommend().gap <= tolerance
+
     def refine(
         self,
         measure_point: MeasurePoint,
@@ -634,9 +636,7 @@ class _Enough:
         self._before = False
 
     def __call__(self) -> bool:
-        if self._study.told < self._study.least_to_judge:
-            return False
-        before, self._before = self._before, self._study.recommend().gap <= self._tolerance
+        before, self._before = self._before, self._study._good_enough(self._tolerance)
         return before and self._before
 
 

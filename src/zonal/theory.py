@@ -96,7 +96,8 @@ class LipschitzDelta:
     ----------
     L : float or sequence of float, optional
         The Lipschitz constant of f in the L1 metric, or one an axis, in value units per axis unit. Left out,
-        it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic).
+        it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic); where a learned kernel's
+        functions have no derivative, `SpreadDelta` stands in.
     """
 
     L: float | Sequence[float] | None = None
@@ -119,6 +120,8 @@ class LipschitzDelta:
         reach, slopes = variation.reach, variation.slopes
         d = reach.shape[1]
         if self.L is None:
+            if slopes is None and variation.learned:  # nobody chose that kernel, and the next fit may change it
+                return SpreadDelta().bind(variation, h_max, theta)
             if slopes is None:
                 raise InvalidInput(
                     "LipschitzDelta needs a kernel whose functions have a derivative",
@@ -171,11 +174,14 @@ class Variation:
     spread : callable
         Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
         smallest regions in a cell, both of shape (h_max + 2,).
+    learned : bool
+        Whether the kernel behind all this was learned.
     """
 
     reach: NDArray[np.float64]
     slopes: NDArray[np.float64] | None
     spread: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    learned: bool = False
 
 
 def _positive(delta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,15 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "Random": lambda: zn.Random(4),
     "UCB": lambda: zn.UCB(4),
     "Thompson": lambda: zn.Thompson(4),
+    "KnowledgeGradient": lambda: zn.KnowledgeGradient(),
+    "KnowledgeGradient, smallest": lambda: zn.KnowledgeGradient(depths="smallest"),
 }
 every_policy = pytest.mark.parametrize("name", POLICIES)
+# Knowledge gradients recommend what the posterior mean says, measured or not: see the laws at the end.
+every_policy_that_recommends_what_was_measured = pytest.mark.parametrize(
+    "name", [name for name in POLICIES if not name.startswith("KnowledgeGradient")]
+)
+every_knowledge_gradient = pytest.mark.parametrize("depths", ["any", "smallest"])
 
 
 def wave(x: np.ndarray) -> np.ndarray:
@@ -80,7 +88,7 @@ def test_the_budget_is_spent_exactly_and_then_nothing_is_asked(name: str, budget
     assert len(study.ask(2)) == 2
 
 
-@every_policy
+@every_policy_that_recommends_what_was_measured
 def test_negative_rewards_never_lead_to_a_region_nothing_is_known_about(name: str) -> None:
     study = zn.Study(
         [(0, 1)],
@@ -171,3 +179,82 @@ def test_thompson_samples_where_it_is_promising_and_differs_between_seeds() -> N
         walks.append([trial.node for trial in study.trials])
         assert abs(float(study.recommend().region.center[0]) - 0.23) < 0.1
     assert walks[0] != walks[1]
+
+
+# Knowledge gradients that learn their models: the same laws, with nothing given.
+
+Told = Callable[[zn.Region], float]
+
+
+def learn(measure: Told, budget: int = 24, *, depths: str = "any", **settings: Any) -> zn.Study:
+    policy = zn.KnowledgeGradient(depths=depths)  # type: ignore[arg-type]
+    study = zn.Study([(0, 1)], budget=budget, feedback=zn.Average(4), policy=policy, **settings)
+    study.optimize(measure)
+    return study
+
+
+def waves(factor: float = 1.0, offset: float = 0.0, noise: float = 0.1) -> Told:
+    measure = zn.simulate(wave, zn.Average(4), noise=noise, rng=1)
+    return lambda region: factor * measure(region) + offset
+
+
+def constant(value: float) -> Told:
+    return lambda region: value
+
+
+def walk(study: zn.Study) -> list[tuple[int, int]]:
+    return [trial.node for trial in study.trials] + [study.recommend().node]
+
+
+@every_knowledge_gradient
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 1000.0), (1e-4, 0.0), (1e5, -3e6), (1.0, -50.0)])
+def test_whatever_the_unit_and_the_zero_of_the_rewards_the_walk_is_the_same(
+    depths: str, factor: float, offset: float
+) -> None:
+    here, there = learn(waves(), depths=depths), learn(waves(factor, offset), depths=depths)
+    assert walk(here) == walk(there)
+    expected = factor * here.recommend().mean + offset
+    assert there.recommend().mean == pytest.approx(expected, rel=1e-6, abs=1e-5 * factor)
+    assert there.recommend().std == pytest.approx(factor * here.recommend().std, rel=1e-4)
+    assert there.recommend().gap == pytest.approx(factor * here.recommend().gap, rel=1e-3, abs=1e-5 * factor)
+
+
+@every_knowledge_gradient
+def test_minimising_is_maximising_the_opposite(depths: str) -> None:
+    up, down = learn(waves(), depths=depths), learn(waves(-1.0), depths=depths, direction="minimize")
+    assert walk(up) == walk(down)
+    one, other = up.recommend(), down.recommend()
+    assert (one.mean, one.std) == pytest.approx((-other.mean, other.std))
+    assert (one.gap, one.probability_best) == pytest.approx((other.gap, other.probability_best))
+    np.testing.assert_allclose(up.tree.reward, -down.tree.reward)
+
+
+@every_knowledge_gradient
+@pytest.mark.parametrize("kernel", [None, zn.RBF(0.5, 0.15)], ids=["learned", "given"])
+def test_studies_of_the_same_rewards_are_the_same(depths: str, kernel: Any) -> None:
+    one, other = (learn(waves(), depths=depths, kernel=kernel, rng=seed) for seed in (0, 1))
+    assert walk(one) == walk(other)  # no random number decides anything
+    np.testing.assert_array_equal(one.tree.mean, other.tree.mean)
+
+
+@every_knowledge_gradient
+@pytest.mark.parametrize("given", [{}, {"kernel": zn.RBF(0.5, 0.15), "noise": 0.1}], ids=["learned", "given"])
+def test_where_all_rewards_are_equal_rounding_decides_nothing(depths: str, given: dict[str, Any]) -> None:
+    # Whole levels are tied, and rewards of 0.3 round where rewards of 0 do not.
+    walks = []
+    for value in (0.0, 0.1 + 0.2):
+        mean = {"mean": value} if given else {}
+        walks.append(walk(learn(constant(value), 16, depths=depths, **given, **mean)))
+    assert walks[0] == walks[1]
+
+
+def test_a_prior_mean_that_is_learned_leads_to_nothing_that_is_unknown() -> None:
+    # With a prior mean of 0 and rewards about -50 whatever was not measured would look best.
+    measure = waves(offset=-50.0)
+    study = zn.Study([(0, 1)], budget=30, feedback=zn.Average(4))
+    for told in range(30):
+        if told:
+            assert study.recommend().mean < -45
+        trial = study.ask()
+        study.tell(trial, measure(trial.region))
+    assert float(study.recommend().region.center[0]) == pytest.approx(0.23, abs=0.1)

@@ -551,5 +551,8 @@ def test_more_nodes_than_64_bits_can_number_are_refused() -> None:
         with pytest.raises(zn.InvalidInput, match="more than 4096"):
             study_of(long, policy=zn.UCB(level))
     # Left to themselves, policies go as deep as can be numbered.
-    for free in (None, zn.StoOO(zn.GeometricDelta(1, 0.5))):
+    for free in (zn.GPOO(), zn.StoOO(zn.GeometricDelta(1, 0.5))):
         assert study_of(long, kernel=zn.Categorical(1, 0.5), policy=free).ask().node == (0, 0)
+    study = study_of(long, kernel=zn.Categorical(1, 0.5), policy=None)
+    study.tell(study.ask(), 0.5)
+    assert study.recommend().node[0] > 1

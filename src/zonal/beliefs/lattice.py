@@ -44,6 +44,7 @@ STEP = 0.35  # of the logarithm of a lengthscale
 STEP_OF_ODDS = 0.5
 RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # noise over the std of f
 VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in those of the rewards
+NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in stds of the rewards, where some are known
 FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # where only one of the two is unknown
 LIKELY = 0.05  # of the best cell's weight: neighbours of a cell with more are tried
 MOST_TRIED = 48  # cells a fit
@@ -80,7 +81,7 @@ class Fit:
 class Evidence:
     """Log posterior of every noise and variance, for one family and set of lengthscales at a time."""
 
-    def __init__(self, data: Data, unknowns: Unknowns, noise: float | None) -> None:
+    def __init__(self, data: Data, unknowns: Unknowns) -> None:
         weights = np.maximum(data.count, 1.0)
         self.shift = unknowns.mean if unknowns.mean is not None else float(np.average(data.mean, weights=weights))
         residual = data.mean - self.shift
@@ -91,18 +92,20 @@ class Evidence:
         self.learns_noise = unknowns.noise
         self.given = unknowns.given is not None
         self._extra, self._scatter = data.extra, data.scatter / self.scale**2
-        known = data.variance / self.scale**2
-        if unknowns.noise:
-            # Rewards told with an error of their own count as so many with the noise learned last.
-            usual = (NOISE_PRIOR[0] if noise is None else noise / self.scale) ** 2
-            counts = np.where(data.count > 0, data.count, usual / np.maximum(known, 1e-8 * usual))
-            self._roots = np.sqrt(counts)
+        known = np.maximum(data.variance / self.scale**2, 1e-10)
+        open_ = data.count > 0
+        # Where all noise is to be learned it is a ratio to v; where some is known, one of a few numbers.
+        self._by_ratio = unknowns.noise and bool(open_.all())
+        self._open = int(np.count_nonzero(open_)) if unknowns.noise else 0
+        if self._by_ratio:
+            self._roots = np.sqrt(data.count)[None]
             self.tau = FINE**2 if self.given else RATIOS**2
         else:
-            self._roots = 1 / np.sqrt(np.maximum(known, 1e-10))
-            self.tau = np.ones(1)
+            self.tau = NOISES**2 if unknowns.noise else np.ones(1)
+            some = self.tau[:, None] if self._open else self.tau[:1, None]  # else nothing depends on it
+            self._roots = 1 / np.sqrt(np.where(open_, some / np.maximum(data.count, 1), known))
         self.v = np.ones(1) if self.given else VARIANCES if unknowns.noise else FINE
-        self._y, self._one = self._roots * residual / self.scale, self._roots
+        self._residual = residual / self.scale
 
     def __call__(self, correlations: Floats) -> tuple[Floats, Floats]:
         """Return log posteriors and best prior means, shapes (cells, noises, variances).
@@ -112,23 +115,30 @@ class Evidence:
         correlations : array, shape (cells, D, D)
             Of the lines; covariances in squared value units if the kernel is given.
         """
+        parts = [self._likelihood(correlations, roots) for roots in self._roots]
+        heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        heights = heights + self._prior()
+        return heights, np.broadcast_to(means, heights.shape)
+
+    def _likelihood(self, correlations: Floats, roots: Floats) -> tuple[Floats, Floats]:
+        """Return log likelihoods, and best prior means, of rows scaled by `roots`."""
         unit = self.scale**2 if self.given else 1.0
-        scaled = correlations * (self._roots[:, None] * self._roots / unit)
+        scaled = correlations * (roots[:, None] * roots / unit)
         values, vectors = np.linalg.eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
-        y, one = (self._y @ vectors)[:, None, :], (self._one @ vectors)[:, None, :]
-        # Rows are of noise variance v tau where the noise is learned, else of 1; either way one of v and tau is
+        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots))
+        # Rows are of noise variance v tau where all noise is learned, else of 1; either way one of v and tau is
         # a factor of all, so that sums over the rows are made for the other one only.
-        factor = self.v if self.learns_noise else np.ones(1)
-        total = values + self.tau[:, None] if self.learns_noise else self.v[:, None] * values + 1.0
+        factor = self.v if self._by_ratio else np.ones(1)
+        total = values + self.tau[:, None] if self._by_ratio else self.v[:, None] * values + 1.0
         inverse = 1 / total
 
         def summed(numbers: Floats) -> Floats:
             by_other: Floats = np.sum(numbers * inverse, axis=-1)
-            return by_other[:, :, None] / factor if self.learns_noise else by_other[:, None, :]
+            return by_other[:, :, None] / factor if self._by_ratio else by_other[:, None, :]
 
         logs = np.sum(np.log(total), axis=-1)
-        log_det = logs[:, :, None] + values.shape[-1] * np.log(factor) if self.learns_noise else logs[:, None, :]
+        log_det = logs[:, :, None] + values.shape[-1] * np.log(factor) if self._by_ratio else logs[:, None, :]
         log_likelihood = -0.5 * summed(y * y) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
         if self.learns_mean:
@@ -136,23 +146,27 @@ class Evidence:
             cross = summed(y * one)
             mean = cross / ones
             log_likelihood += 0.5 * cross * mean - 0.5 * np.log(ones * MEAN_PRIOR**2)
-        return log_likelihood + self._prior(), mean
+        return log_likelihood, mean
 
     def _prior(self) -> Floats:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
-        v, tau = self.v, self.tau[:, None]
+        v = self.v
         log_prior = np.zeros((len(self.tau), len(v)))
         if self.learns_noise:
-            s2 = tau * v
+            s2 = self._noise_variances()
             log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
-            log_prior -= 0.5 * (self._extra * np.log(s2) + self._scatter / s2)
+            scaled_by_noise = 0 if self._by_ratio else self._open  # lines whose rows were divided by it
+            log_prior -= 0.5 * ((self._extra + scaled_by_noise) * np.log(s2) + self._scatter / s2)
         if not self.given:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each place of the grid, in value units."""
-        return np.asarray(self.scale * np.sqrt(self.tau[:, None] * self.v))
+        return np.asarray(self.scale * np.sqrt(self._noise_variances()))
+
+    def _noise_variances(self) -> Floats:
+        return np.asarray(self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v))))
 
 
 class Explorer:
@@ -220,7 +234,7 @@ class Explorer:
             best = max(self.height.values())
             promising = [
                 cell
-                for cell, height in sorted(self.height.items(), key=lambda item: -item[1])
+                for cell, height in sorted(self.height.items(), key=lambda item: (-round(item[1], 6), item[0]))
                 if height > best + math.log(LIKELY) and cell not in expanded
             ][:3]
             if not promising:
@@ -260,8 +274,7 @@ def weigh(
     number : int
         How many models may stand for all.
     """
-    noise = None if previous is None else previous.model.noise
-    evidence = Evidence(data, unknowns, noise)
+    evidence = Evidence(data, unknowns)
     with one_thread():
         if unknowns.given is not None:
             assert covariance is not None
@@ -316,7 +329,8 @@ def _representatives(
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
-    likeliest = sorted(range(len(cells)), key=lambda i: -by_cell[i])[:KEPT]
+    # Where axes are alike cells are tied, and rounding must not decide between them.
+    likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
     (family, steps), noise, variance, spread = middle
     mean = evidence.shift + evidence.scale * float(np.sum(weights * offsets))
     central = model((family, steps), noise, variance, mean, spread)

@@ -56,6 +56,7 @@ class Learner:
         self.total = 0
         self._frame = frame
         self._fit: Fit | None = None
+        self._learned_from = 0  # rewards, a first guess included
         self._next = 1
         self._next_check = FIRST_CHECK
         self._warned = False
@@ -73,7 +74,7 @@ class Learner:
     @property
     def stale(self) -> bool:
         """Whether rewards came in since the last fit."""
-        return self.learns and self.ledger.total > self.model.measurements
+        return self.learns and self.ledger.total > self._learned_from
 
     def note(self, slot: int, reward: float, variance: float | None) -> None:
         """Take note of a reward; `variance` is None if its noise is to be learned."""
@@ -101,6 +102,7 @@ class Learner:
             self._fit = weigh(data, self._frame, self.unknowns, correlate, covariance, self._fit, total, number)
             self.model = self._fit.model
         growth = GROWTH * (1 + self._frame.costly)
+        self._learned_from = total
         self._next = total + (1 if total < EVERY else max(1, int(growth * total)))
         return data
 

@@ -41,7 +41,12 @@ def log_gains(means: Floats, slopes: Floats) -> Floats:
     slopes : array, shape (r, n)
         By how much each candidate's mean moves with Z.
     """
-    return np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes))
+    tied = means >= means.max(axis=1, keepdims=True)
+    apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
+    with np.errstate(divide="ignore"):
+        at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders of equal means break at Z = 0, on neither side
+    sides = np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes))
+    return np.asarray(np.logaddexp(at_zero, sides))
 
 
 def _one_side(means: Floats, slopes: Floats) -> Floats:
@@ -77,7 +82,7 @@ def _one_side(means: Floats, slopes: Floats) -> Floats:
     return total
 
 
-def log_pairs(means: Floats, slopes: Floats) -> Floats:
+def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
     """Return a lower bound of each question's gain, in logarithms: of the best single pair with the leader.
 
     Cheap, for ranking: ``f(-z) >= phi(z) / (3 + z^2)``.
@@ -88,8 +93,10 @@ def log_pairs(means: Floats, slopes: Floats) -> Floats:
         Posterior means of the candidates.
     slopes : array, shape (r, n)
         By how much each candidate's mean moves, a row a question.
+    tie : float
+        Means closer than this are equal: the first of them leads.
     """
-    leader = int(means.argmax())
+    leader = int((means >= means.max() - tie).argmax())
     apart = np.abs(slopes - slopes[:, leader, None])
     np.maximum(apart, 1e-300, out=apart)
     with np.errstate(over="ignore"):

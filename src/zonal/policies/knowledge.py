@@ -80,17 +80,26 @@ class KnowledgeRules:
         room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
         if tree.size - grown < MOST_NODES // 2:
             room = MOST_A_ROUND
+        leader = self._leader(tree, leaves)
         if grown >= room:
-            return NONE
+            return leader if grown < MOST_A_ROUND + 2 * TOP * self.setting.base else NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
-        top = leaves[_highest(promise, TOP)]
+        top = leaves[_highest(promise, TOP, self.setting.tie)]
         wanted = top[~tree.smallest[top]]
         if self.setting.learned:
             followed = self._followed(tree)
             if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
                 wanted = np.append(wanted, followed)
-        return wanted
+        return np.append(wanted, leader)
+
+    def _leader(self, tree: Tree, leaves: Rows) -> Rows:
+        """Return the leaf of the highest mean if it is to be opened: what is recommended is of the smallest size."""
+        rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
+        if len(rows) == 0:
+            return NONE
+        rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
+        return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
     def choose(self, tree: Tree, t: int, views: Views) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
@@ -143,8 +152,9 @@ class KnowledgeRules:
         if len(final) == 0:
             final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
         upper = tree.mean + 2.5 * tree.std
-        candidates = final[_highest(upper[final], CANDIDATES)]
-        leaders = [int(final[int(view.mean[final].argmax())]) for view in views]
+        tie = self.setting.tie
+        candidates = final[_highest(upper[final], CANDIDATES, tie)]
+        leaders = [best(tree, final, view.mean[final], tie) for view in views]
         candidates = np.union1d(candidates, leaders)
         questions = self._questions(tree)
         means, slopes = [], []
@@ -154,8 +164,8 @@ class KnowledgeRules:
             mean, slope = view.mean[candidates], view.covariance(questions, candidates) / spread[:, None]
             means.append(mean)
             slopes.append(slope)
-            pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope))
-        finalists = _highest(pairs, FINALISTS)
+            pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope, tie))
+        finalists = _highest(pairs, FINALISTS, TIE)
         lines = np.concatenate([slope[finalists] for slope in slopes])
         heights = np.repeat(np.stack(means), len(finalists), axis=0)
         by_view = log_gains(heights, lines).reshape(len(views), -1)
@@ -175,7 +185,7 @@ class KnowledgeRules:
         for depth in range(int(tree.depth[nodes].max()), 0, -1):
             level = (tree.depth[nodes] == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
-        return rows[_highest(upper[rows], QUESTIONS)]
+        return rows[_highest(upper[rows], QUESTIONS, self.setting.tie)]
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Measure what was chosen."""
@@ -202,13 +212,12 @@ class KnowledgeRules:
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
 
 
-def _highest(values: Floats, number: int) -> NDArray[np.intp]:
+def _highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
     """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
     if len(values) <= number:
         return np.arange(len(values))
     last = np.partition(values, -number)[-number]
-    slack = 1e-9 * abs(float(values.max()) - float(last))
-    sure = (values > last + slack).nonzero()[0]
-    tied = (np.abs(values - last) <= slack).nonzero()[0]
+    sure = (values > last + tie).nonzero()[0]
+    tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
     some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
     return np.sort(np.concatenate([sure, some]))
