@@ -1,7 +1,7 @@
 """How sure, and is more worth it? Read off joint draws from the posterior, under all models by their weights.
 
-Everything here holds under the models; none of it is a certificate. It reads columns and views and changes nothing,
-and it draws the same random numbers each time, so that the same state gives the same answer.
+Everything here holds under the models; none of it is a certificate. It reads columns and views and changes
+nothing, and it draws the same random numbers each time, so that the same state gives the same answer.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 Whoever needs an average of a kernel asks here; learning asks for the same averages at other lengthscales.
 
 Kernels and regions are products over axes, so the covariance of two averages is the product over axes of
-one-dimensional averages. The layout knows the distinct intervals of each axis and which pairs of them are alike; a
-kernel is one average for each kind of pair. Grids of s^d points therefore cost d averages of s x s values, once for
-each kind, and the covariances of several models share all but those. On an axis of symbols the average over two sets is
-``rho + (1 - rho) p . q``, with p and q the frequencies of the symbols within them: all completions of a prefix
-cost no more than the prefix.
+one-dimensional averages. The layout knows the distinct intervals of each axis and which pairs of them are alike;
+a kernel is one average for each kind of pair. Grids of s^d points therefore cost d averages of s x s values,
+once for each kind, and the covariances of several models share all but those. On an axis of symbols the average
+over two sets is ``rho + (1 - rho) p . q``, with p and q the frequencies of the symbols within them: all
+completions of a prefix cost no more than the prefix.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which footprints there are, whatever the kernel: entered once, numbered, and shared by the covariances of all models.
+"""Which footprints there are, whatever the kernel: entered once, and shared by the covariances of all models.
 
-On a continuous axis the average of a stationary kernel over two intervals depends on their widths and the distance of
-their centres alone: a *case*. A tree meets few of them: a fifth of all pairs in a short search, far fewer in a long
-one. The layout keeps the case of every pair of intervals; a kernel then is one number a case. This room knows
-geometry; it must not know kernels.
+On a continuous axis the average of a stationary kernel over two intervals depends on their widths and the
+distance of their centres alone: a *case*. A tree meets few of them: a fifth of all pairs in a short search, far
+fewer in a long one. The layout keeps the case of every pair of intervals; a kernel then is one number a case.
+This room knows geometry; it must not know kernels.
 """
 
 from __future__ import annotations

@@ -131,6 +131,11 @@ class Search:
         return None if self._learner is None else self._learner.model
 
     @property
+    def depth(self) -> int:
+        """The depth of the smallest regions that this search knows."""
+        return self._h_max + 1
+
+    @property
     def models(self) -> tuple[Weighted, ...]:
         """The weighted models in use; none on an empirical belief."""
         if not isinstance(self._belief, Mixture):
@@ -234,8 +239,8 @@ class Search:
     def prepare(self, t: int) -> None:
         """Grow for round `t` ahead of it, so that what is recommended until then is of the smallest size.
 
-        Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing told is
-        held up by it.
+        Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing
+        told is held up by it.
         """
         with suppress(Exception):
             self.grow(t)

@@ -40,7 +40,7 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import ENOUGH, Callback, Measure, drive
 from zonal.search import Noise, Search
-from zonal.spaces import Box, MemberSpace, Product, Region, Sequences, with_feedback
+from zonal.spaces import Box, Interval, MemberSpace, Product, Region, Sequences, with_feedback
 from zonal.tree import TreeTable
 from zonal.trials import (
     Bands,
@@ -169,6 +169,7 @@ class Study:
             rng=self.rng,
             forbidden=forbidden,
         )
+        self._policy = policy
         self._book = TrialBook()
         self._failures: dict[int, int] = {}  # give-ups in a row, by row
 
@@ -364,8 +365,8 @@ class Study:
     def outlook(self, n: int) -> Outlook:
         """Return by how much `n` more measurements are expected to improve the recommended region's true average.
 
-        Measurements are planned at once and played on draws from the posterior. A search that learns on the way does
-        at least as well, so for many measurements this is a cautious figure; it holds under the model.
+        Measurements are planned at once and played on draws from the posterior. A search that learns on the way
+        does at least as well, so for many measurements this is a cautious figure; it holds under the model.
 
         Parameters
         ----------
@@ -518,6 +519,7 @@ class Study:
             message = f"{why}; {message}" if why else f"the budget is spent: {message}"
         if not self.stands_out():
             message += "; no region stands out"
+        message += self._smallest_note()
         return Result(
             region=found.region,
             x=found.region.center,
@@ -530,6 +532,16 @@ class Study:
             message=message,
             study=self,
         )
+
+    def _smallest_note(self) -> str:
+        """Return what the policy took for the smallest size, where the space names none."""
+        if not isinstance(self._policy, KnowledgeGradient) or self.space.deepest() is not None:
+            return ""
+        depth = self._search.depth
+        lines = [j for j, axis in enumerate(self.space.axes) if isinstance(axis, Interval)]
+        parts = {self.space.arity ** self.space.splits(j, depth) for j in lines}
+        shown = " or ".join(str(number) for number in sorted(parts))
+        return f"; the space names no smallest region, so {shown} parts of an axis were taken"
 
     def _good_enough(self, tolerance: float) -> bool:
         """Tell whether the recommended region is known to be good enough; a learned model has to see some more."""

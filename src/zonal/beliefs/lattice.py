@@ -1,11 +1,11 @@
-"""Which models do the measurements allow? A posterior over models on a lattice, and a few of them that stand for it.
+"""Which models do the measurements allow? A posterior over models on a lattice, and a few that stand for it.
 
-One number is never enough: a narrow peak may be noise, and with few measurements every parameter is a guess. Models
-differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and variance, each on a
-grid of logarithms. For one family and one set of lengthscales all noises and variances cost one eigendecomposition:
-with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every v and tau is a sum over the
-eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the best outwards, as far as there is
-weight, starting from where the last fit ended.
+One number is never enough: a narrow peak may be noise, and with few measurements every parameter is a guess.
+Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and variance,
+each on a grid of logarithms. For one family and one set of lengthscales all noises and variances cost one
+eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every v
+and tau is a sum over the eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the
+best outwards, as far as there is weight, starting from where the last fit ended.
 
 This room knows covariances, rewards and kernels; it must not know regions, trees or policies.
 """

@@ -1,8 +1,8 @@
 """When to learn the model, and when not to trust it.
 
 The first guess serves one and two measurements; then models are weighed again after every measurement up to
-`EVERY`, and whenever the measurements have grown by an eighth (by a fourth where that is costly). In between, their
-weights follow every reward. Whoever gave the model is warned, once, if it does not fit.
+`EVERY`, and whenever the measurements have grown by an eighth (by a fourth where that is costly). In between,
+their weights follow every reward. Whoever gave the model is warned, once, if it does not fit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A belief under several models at once: what is not known of the model is part of what is not known.
 
-Each model has its own exact posterior over the same footprints. Mean and variance are those of the weighted mixture;
-whoever needs more looks at the members. A new reward moves every weight by how well its model foresaw it. With one
-model this is that model's belief.
+Each model has its own exact posterior over the same footprints. Mean and variance are those of the weighted
+mixture; whoever needs more looks at the members. A new reward moves every weight by how well its model foresaw
+it. With one model this is that model's belief.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The knowledge gradient of correlated candidates: how much the best posterior mean is expected to rise.
 
 A measurement of node j moves the posterior means of the candidates along straight lines, ``m_i + b_ji Z`` with Z
-standard normal and ``b_ji = Cov(j, i) / sqrt(std_j^2 + noise_j^2)``. The gain is ``E max_i (m_i + b_ji Z) - max_i m_i``
-(Frazier, Powell and Dayanik 2009): on the upper envelope of the lines, with breakpoints c_k between slopes b_k and
-b_{k+1}, it is the sum of ``(b_{k+1} - b_k) f(-|c_k|)``, ``f(z) = z Phi(z) + phi(z)``. All in logarithms: far from a
-decision gains are smaller than the smallest number.
+standard normal and ``b_ji = Cov(j, i) / sqrt(std_j^2 + noise_j^2)``. The gain is ``E max_i (m_i + b_ji Z) -
+max_i m_i`` (Frazier, Powell and Dayanik 2009): on the upper envelope of the lines, with breakpoints c_k between
+slopes b_k and b_{k+1}, it is the sum of ``(b_{k+1} - b_k) f(-|c_k|)``, ``f(z) = z Phi(z) + phi(z)``. All in
+logarithms: far from a decision gains are smaller than the smallest number.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The default: measure, at any depth, where the best smallest region's mean is expected to rise most.
 
-Before each round the tree is opened where it promises most. Then one of two rules chooses: the knowledge gradient, the
-expected rise of the highest posterior mean, averaged over all models that the measurements allow; or, every few rounds
-while the kernel is learned, the guard, which follows the highest raw means down the tree and trusts no model. The guard
-is there for fits that call a narrow peak noise. Recommended is the smallest region of the highest posterior mean.
+Before each round the tree is opened where it promises most. Then one of two rules chooses: the knowledge
+gradient, the expected rise of the highest posterior mean, averaged over all models that the measurements allow;
+or, every few rounds while the kernel is learned, the guard, which follows the highest raw means down the tree
+and trusts no model. The guard is there for fits that call a narrow peak noise. Recommended is the smallest
+region of the highest posterior mean.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class KnowledgeRules:
     setting: Setting
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return the leaves to open: all in a small space, else those that promise most, until they are smallest."""
+        """Return the leaves to open: all of a small space, else those that promise most."""
         leaves = tree.leaf.nonzero()[0]
         able = ~tree.smallest[leaves]
         if not able.any():
@@ -94,7 +95,7 @@ class KnowledgeRules:
         return np.append(wanted, leader)
 
     def _leader(self, tree: Tree, leaves: Rows) -> Rows:
-        """Return the leaf of the highest mean if it is to be opened: what is recommended is of the smallest size."""
+        """Return the leaf of the highest mean if it is not smallest: what is recommended has to be."""
         rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
         if len(rows) == 0:
             return NONE
