@@ -92,7 +92,7 @@ def test_an_experiment_prints_its_table_and_writes_pictures_and_tables(tmp_path:
 
 
 def numbers(folder: Path, *words: str) -> object:
-    base = ["paper", "regret", "--runs", "3", "--budget", "10", "--preset", "paper", "--out", str(folder)]
+    base = ["paper", "regret", "--runs", "2", "--budget", "10", "--preset", "paper", "--out", str(folder)]
     assert run(*base, *words)[0] == 0
     return json.loads((folder / "regret.json").read_text())["rows"]
 
@@ -121,7 +121,7 @@ def test_a_torn_last_line_is_computed_again(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from zonal.cli import main; main()"]
-    words = ["paper", "regret", "--runs", "6", "--budget", "60", "--preset", "paper", "--jobs", "2"]
+    words = ["paper", "regret", "--runs", "2", "--budget", "30", "--preset", "paper", "--jobs", "2"]
     out = ["--out", str(tmp_path)]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(

@@ -307,7 +307,9 @@ def test_nobody_is_handed_a_million_million_points() -> None:
 
 
 def test_a_trials_region_knows_its_points() -> None:
-    study = zn.Study([(0, 1)], budget=1, kernel=zn.RBF(1, 0.1), noise=0.1, feedback=zn.Average(4))
+    study = zn.Study(
+        [(0, 1)], budget=1, kernel=zn.RBF(1, 0.1), noise=0.1, feedback=zn.Average(4), policy=zn.GPOO()
+    )
     np.testing.assert_allclose(study.ask().region.points[:, 0], [0.125, 0.375, 0.625, 0.875])
 
 

@@ -86,7 +86,7 @@ def test_a_study_of_thirty_rounds_finds_a_motif() -> None:
 
 
 def test_a_study_that_learns_everything_works_too() -> None:
-    study = zn.Study(SPACE, budget=30, rng=0)
+    study = zn.Study(SPACE, budget=16, rng=0)
     rng = np.random.default_rng(0)
     result = study.optimize(lambda region: float(region.name.startswith("A")) + 0.01 * float(rng.normal()))
     assert result.success
