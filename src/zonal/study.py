@@ -74,8 +74,8 @@ class Study:
     budget : int
         How many measurements may be made.
     kernel : Kernel, kernel class, callable or None
-        How values of f at two points go together. A class has its parameters learned; None is Matern 5/2 (for
-        symbols `Categorical`), learned. On `Points` and `Hierarchy` also any positive semi-definite function of
+        How values of f at two points go together. A class has its parameters learned; None learns the smoothness
+        too (for symbols `Categorical`). On `Points` and `Hierarchy` also any positive semi-definite function of
         features, (n, d) and (m, d) to (n, m).
     noise : float, callable or None
         Standard deviation of one measurement, or a function of the region (see `PerWeight`); None to learn it.
@@ -84,13 +84,16 @@ class Study:
     feedback : Center, Average or Mean
         What a measurement sees of a region; by default its exact mean.
     policy : Policy, optional
-        Which region to measure next; by default `GPOO`, with `LipschitzDelta` on a box, else `SpreadDelta`.
+        Which region to measure next; by default `KnowledgeGradient`.
     rng : int or Generator, optional
         For policies that draw random numbers; GPOO draws none.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
     max_looks : int, optional
         The most measurements of one region.
+    forbidden : callable, optional
+        A function of a region: where it returns True the region is neither measured nor recommended, and its
+        children are tried.
     value_name, value_unit : str
         What is measured, for tables and pictures.
 

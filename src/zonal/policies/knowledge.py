@@ -86,8 +86,10 @@ class KnowledgeRules:
             return leader if grown < MOST_A_ROUND + 2 * TOP * self.setting.base else NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
-        top = leaves[_highest(promise, TOP, self.setting.tie)]
-        wanted = top[~tree.smallest[top]]
+        top = _highest(promise, TOP, self.setting.tie)
+        top = top[able[top]]
+        few = max(1, (room - grown) // self.setting.base)
+        wanted = leaves[top[_highest(promise[top], few, self.setting.tie)]]
         if self.setting.learned:
             followed = self._followed(tree)
             if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
@@ -176,9 +178,9 @@ class KnowledgeRules:
     def _questions(self, tree: Tree) -> Rows:
         """Return the askable nodes with the most promising regions within."""
         nodes = slice(0, tree.size)
-        rows = (tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))).nonzero()[0]
-        if len(rows) == 0:
-            rows = tree.askable[nodes].nonzero()[0]
+        wanted = tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))
+        idle = wanted & (tree.looks[nodes] == tree.count[nodes])  # a batch is of different regions
+        rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
         if len(rows) <= QUESTIONS:
             return rows
         upper = tree.mean[nodes] + OPTIMISM * tree.std[nodes]
