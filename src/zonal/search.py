@@ -471,6 +471,7 @@ class Search:
                 rng=self._rng,
                 learned=self.learned,
                 opening=self.opening_size,
+                room=self._frame.room,
             )
         )
 

@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 EXACT = 4096  # members of a space, up to which nothing is left out
-WHOLE = 2048  # members that stand for a larger space
-FEW = 32  # members that stand for a small region of it
+WHOLE = 1024  # members that stand for a larger space
+FEW = 16  # members that stand for a small region of it
 BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
 DENSE = 8  # footprints, up to which their rows of A are multiplied densely
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
@@ -112,6 +112,11 @@ class SubsetLayout:
         self._ends[size + 1 : self.size + 1] = ends
         self._averaging = None
 
+    def sizes(self, numbers: Ints | list[int]) -> int:
+        """Return how many members some footprints have together."""
+        at = np.asarray(numbers, dtype=np.intp)
+        return int(np.sum(self._ends[at + 1] - self._ends[at]))
+
     def averaging(self) -> csr_array:
         """Return A: a row a footprint, a column a member met."""
         if self._averaging is None:
@@ -178,7 +183,20 @@ class SubsetCovariance:
         )
         if len(some) < len(others):
             return np.ascontiguousarray(self.between(others, some).T)
+        fresh = [number for number in others.tolist() if number not in self._kept]
+        sizes = self._layout.sizes
+        if fresh and sizes(some) * sizes(others) < self._layout.columns * sizes(fresh):
+            return self._apart(some, others)
         return np.asarray(self._layout.averaging()[some] @ self._embed(others.tolist()).T)
+
+    def _apart(self, some: Ints, others: Ints) -> Floats:
+        """Return covariances between footprints whose own members are few, keeping nothing."""
+        rows, averaging = _sparse([self._layout.row(int(number)) for number in some])
+        columns, own = _sparse([self._layout.row(int(number)) for number in others])
+        cross = np.zeros((len(some), len(others)))
+        for part, block in self._blocks(rows, columns):
+            cross += averaging[:, part] @ (own @ block).T
+        return cross
 
     def outside(self, some: Ints, footprints: Subsets) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""

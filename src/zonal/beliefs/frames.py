@@ -22,7 +22,7 @@ from zonal.interval_means import Profile, Stretch
 from zonal.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
 from zonal.layout import ProductLayout, frequencies
 from zonal.spaces import Category, Interval, MemberSpace
-from zonal.subset_covariance import BLOCK, Representatives, SubsetCovariance, SubsetLayout
+from zonal.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -37,6 +37,7 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=0.5), 0.05),
 )
 
+MODELS, ROOM = 8, 6000  # models, and nodes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
 
 
@@ -53,6 +54,8 @@ class Frame(Protocol):
     sides: Floats
     symbols: tuple[bool, ...]
     costly: bool  # whether every model has to look at members
+    models: int  # that stand for all a search can afford
+    room: int  # nodes that a search can afford to track
 
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
@@ -126,6 +129,8 @@ class ProductFrame:
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.costly = False
+        self.models = MODELS
+        self.room = ROOM
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
@@ -248,6 +253,8 @@ class SubsetFrame:
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
         self.costly = True
+        self.models = MODELS // 2 if space.size <= EXACT else MODELS // 4
+        self.room = ROOM if space.size <= EXACT else ROOM // 6  # each region brings members of its own
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""

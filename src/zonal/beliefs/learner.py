@@ -23,8 +23,7 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
-GROWTH = 0.125  # of the measurements between two fits from then on; twice as much where models are costly
-MODELS, COSTLY_MODELS = 8, 4  # that stand for all: on spaces of axes, and of members
+GROWTH = 0.125  # of the measurements between two fits from then on; where models are costly twice that, always
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
@@ -98,12 +97,12 @@ class Learner:
             given = self.unknowns.given
             covariance = None if given is None else self._frame.covariance(given).among(footprints)
             correlate = self._frame.correlate(data.slots, footprints)
-            number = COSTLY_MODELS if self._frame.costly else MODELS
-            self._fit = weigh(data, self._frame, self.unknowns, correlate, covariance, self._fit, total, number)
+            frame, unknowns = self._frame, self.unknowns
+            self._fit = weigh(data, frame, unknowns, correlate, covariance, self._fit, total, frame.models)
             self.model = self._fit.model
-        growth = GROWTH * (1 + self._frame.costly)
         self._learned_from = total
-        self._next = total + (1 if total < EVERY else max(1, int(growth * total)))
+        growth = 2 * GROWTH if self._frame.costly else GROWTH if total >= EVERY else 0.0
+        self._next = total + max(1, int(growth * total))
         return data
 
     def check(self, residuals: Floats, repeats: int, chi2: float) -> None:

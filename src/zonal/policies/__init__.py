@@ -82,6 +82,8 @@ class Setting:
         Whether the kernel is learned.
     opening : int
         Measurements of the opening sweep.
+    room : int
+        Nodes that the belief can afford to track.
     """
 
     counts: tuple[int, ...]
@@ -93,6 +95,7 @@ class Setting:
     rng: np.random.Generator
     learned: bool
     opening: int
+    room: int
 
 
 class Shape(Protocol):

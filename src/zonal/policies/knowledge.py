@@ -21,9 +21,8 @@ from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
-MOST_NODES = 6000  # of a tree: smaller ones are grown whole
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
-MOST_A_ROUND = 512  # nodes
+TIMES = 12  # so many rounds fill the room of a tree
 OPTIMISM = 2.0  # standard deviations that count as promise
 CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
@@ -75,15 +74,16 @@ class KnowledgeRules:
         able = ~tree.smallest[leaves]
         if not able.any():
             return NONE
-        if sum(self.setting.counts) <= MOST_NODES:
+        if sum(self.setting.counts) <= self.setting.room:
             return leaves[able]
+        most, before = self.setting.room // TIMES, tree.size - grown
         left = max(self.setting.budget - t, 0) + 1
-        room = min(MOST_A_ROUND, max((MOST_NODES - tree.size + grown) // left, 2 * self.setting.base))
-        if tree.size - grown < MOST_NODES // 2:
-            room = MOST_A_ROUND
+        room = min(most, max((self.setting.room - before) // left, 2 * self.setting.base))
+        if before < self.setting.room // 2:
+            room = most
         leader = self._leader(tree, leaves)
         if grown >= room:
-            return leader if grown < MOST_A_ROUND + 2 * TOP * self.setting.base else NONE
+            return leader if grown < most + 2 * TOP * self.setting.base else NONE
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
         top = _highest(promise, TOP, self.setting.tie)
