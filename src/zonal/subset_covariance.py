@@ -30,7 +30,7 @@ Ints = NDArray[np.intp]
 
 EXACT = 4096  # members of a space, up to which nothing is left out
 WHOLE = 1024  # members that stand for a larger space
-FEW = 16  # members that stand for a small region of it
+FEW = 32  # members that stand for a small region of it
 BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
 DENSE = 8  # footprints, up to which their rows of A are multiplied densely
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together

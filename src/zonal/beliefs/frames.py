@@ -37,7 +37,7 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=0.5), 0.05),
 )
 
-MODELS, ROOM = 8, 6000  # models, and nodes
+GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
 
 
@@ -54,6 +54,7 @@ class Frame(Protocol):
     sides: Floats
     symbols: tuple[bool, ...]
     costly: bool  # whether every model has to look at members
+    growth: float  # of the measurements between two fits
     models: int  # that stand for all a search can afford
     room: int  # nodes that a search can afford to track
 
@@ -129,7 +130,7 @@ class ProductFrame:
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.costly = False
-        self.models = MODELS
+        self.growth, self.models = GROWTH, MODELS
         self.room = ROOM
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
@@ -253,8 +254,9 @@ class SubsetFrame:
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
         self.costly = True
-        self.models = MODELS // 2 if space.size <= EXACT else MODELS // 4
-        self.room = ROOM if space.size <= EXACT else ROOM // 6  # each region brings members of its own
+        large = space.size > EXACT
+        self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
+        self.room = ROOM // 12 if large else ROOM  # each region brings members of its own
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""

@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
-GROWTH = 0.125  # of the measurements between two fits from then on; where models are costly twice that, always
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 FIRST_CHECK = 12  # measurements
@@ -90,18 +89,18 @@ class Learner:
 
     def learn(self, footprints: AnyFootprints) -> Data:
         """Learn from all rewards and return them; `footprints` are those of the ledger's lines."""
-        data, total = self.ledger.data(), self.ledger.total
+        data, total, frame = self.ledger.data(), self.ledger.total, self._frame
         if total < ENOUGH:
             self.model = first_guess(self.unknowns, self._frame, data.mean.tolist())
         else:
             given = self.unknowns.given
             covariance = None if given is None else self._frame.covariance(given).among(footprints)
             correlate = self._frame.correlate(data.slots, footprints)
-            frame, unknowns = self._frame, self.unknowns
+            unknowns = self.unknowns
             self._fit = weigh(data, frame, unknowns, correlate, covariance, self._fit, total, frame.models)
             self.model = self._fit.model
         self._learned_from = total
-        growth = 2 * GROWTH if self._frame.costly else GROWTH if total >= EVERY else 0.0
+        growth = frame.growth if frame.costly or total >= EVERY else 0.0
         self._next = total + max(1, int(growth * total))
         return data
 
