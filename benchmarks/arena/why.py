@@ -5,9 +5,9 @@ The page prints an entry only where the numbers show a loss, and says so where a
 
 WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
     "dna": (
-        "The best pools differ by less than the noise, and a product kernel knows nothing of motifs that are shifted "
-        "or read backwards, so the default stays long with the first good family it meets; TPE resamples the letters "
-        "of all good pools and meets others. A kernel of shifted motifs is still to be tried."
+        "The best pools differ by less than the noise, and a product kernel knows nothing of motifs that are "
+        "shifted or read backwards, so the default stays long with the first good family it meets; TPE resamples "
+        "the letters of all good pools and meets others. A kernel of shifted motifs is still to be tried."
     ),
     "noise": (
         "The default is told nothing of how the noise falls with the size and learns one noise for all sizes, "
