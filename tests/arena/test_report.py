@@ -102,6 +102,7 @@ def test_the_page_names_who_is_better_with_the_reason_that_somebody_wrote(
     summary: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(WHY, "dna", "Because of the letters.")
+    monkeypatch.delitem(WHY, "f1", raising=False)
     page = report.page(summary)
     lost = page.split("## Where Zonal loses")[1].split("## Who takes part")[0]
     dna = lost.split(f"### {GROUPS['dna']}")[1].split("###")[0]

@@ -104,6 +104,17 @@ class Model:
     measurements: int
 
 
+def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
+    """Return shift (the prior mean, if it is given) and scale that standardise rewards."""
+    weights = np.maximum(data.count, 1.0)
+    shift = mean if mean is not None else float(np.average(data.mean, weights=weights))
+    within = data.scatter / weights.sum()
+    scale = math.sqrt(float(np.average((data.mean - shift) ** 2, weights=weights)) + within)
+    if not scale > 1e-12 * abs(shift):  # nothing but rounding varies
+        scale = max(abs(shift), 1.0)
+    return shift, scale
+
+
 class Posterior:
     """The negative logarithm of the posterior of the parameters, with gradient, in standardised rewards.
 
@@ -115,12 +126,8 @@ class Posterior:
         self, data: Data, footprints: AnyFootprints, frame: Frame, unknowns: Unknowns, given: Floats | None
     ) -> None:
         self._data, self._unknowns = data, unknowns
-        weights = np.maximum(data.count, 1.0)
-        self.shift = unknowns.mean if unknowns.mean is not None else float(np.average(data.mean, weights=weights))
+        self.shift, self.scale = standard_units(data, unknowns.mean)
         residual = data.mean - self.shift
-        self.scale = math.sqrt(float(np.average(residual**2, weights=weights)) + data.scatter / weights.sum())
-        if not self.scale > 1e-12 * abs(self.shift):  # nothing but rounding varies
-            self.scale = max(abs(self.shift), 1.0)
         self._y = residual / self.scale
         self._scatter = data.scatter / self.scale**2
         self._given = None if given is None else given / self.scale**2

@@ -29,6 +29,7 @@ from zonal.beliefs.fit import (
     VARIANCE_PRIOR,
     Model,
     Unknowns,
+    standard_units,
 )
 from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
@@ -82,12 +83,8 @@ class Evidence:
     """Log posterior of every noise and variance, for one family and set of lengthscales at a time."""
 
     def __init__(self, data: Data, unknowns: Unknowns) -> None:
-        weights = np.maximum(data.count, 1.0)
-        self.shift = unknowns.mean if unknowns.mean is not None else float(np.average(data.mean, weights=weights))
+        self.shift, self.scale = standard_units(data, unknowns.mean)
         residual = data.mean - self.shift
-        self.scale = math.sqrt(float(np.average(residual**2, weights=weights)) + data.scatter / weights.sum())
-        if not self.scale > 1e-12 * abs(self.shift):  # nothing but rounding varies
-            self.scale = max(abs(self.shift), 1.0)
         self.learns_mean = unknowns.mean is None
         self.learns_noise = unknowns.noise
         self.given = unknowns.given is not None
