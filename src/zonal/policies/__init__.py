@@ -1,7 +1,7 @@
-"""Policies answer three questions: which node next, split it or not, which node to recommend.
+"""Policies answer a few questions: what to open, which node next, split it or not, which node to recommend.
 
 A policy reads the columns of the tree and knows a few numbers about the problem (`Setting`); one that needs more
-asks for the joint covariance of nodes. It never sees a kernel or a region.
+asks for views: the nodes under each model, with their covariances. It never sees a kernel or a region.
 """
 
 from __future__ import annotations
