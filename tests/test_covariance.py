@@ -255,17 +255,17 @@ def test_thousands_of_lengthscales_cost_no_more_than_the_rounding_of_positions(n
 @pytest.mark.parametrize("space", LATTICES[:4], ids=lambda space: f"{space.bounds} by {space.arity}")
 def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: pytest.MonkeyPatch) -> None:
     computed = 0
-    original = Averages.__call__
+    original = Averages.of
 
-    def counting(self: Averages, gap: Array, wide_a: Array, wide_b: Array) -> Array:
+    def counting(self: Averages, geometry: Array, scale: float) -> Array:
         nonlocal computed
-        computed += np.broadcast(gap, wide_a, wide_b).size
-        return original(self, gap, wide_a, wide_b)
+        computed += geometry.shape[1]
+        return original(self, geometry, scale)
 
-    monkeypatch.setattr(Averages, "__call__", counting)
+    monkeypatch.setattr(Averages, "of", counting)
     monkeypatch.setattr("zonal.covariance.CHEAP", 0)
     kernel, _ = kernel_of("rbf", space)
-    covariance = ProductCovariance(kernel, zn.Mean(), zn.Box([(0, 1)]).axes)
+    covariance = ProductCovariance(kernel, zn.Mean(), space.axes)
     row = [space.cell((3, index)) for index in range(space.arity**3)]
     covariance.add(zn.Mean().footprints(row))
     assert computed == len(row)  # one a distance, not one a pair

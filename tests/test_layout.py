@@ -15,7 +15,7 @@ import zonal as zn
 from zonal.covariance import ProductCovariance, Tables
 from zonal.feedback import Footprints
 from zonal.kernels import Kernel
-from zonal.layout import Dictionary, Intervals, ProductLayout
+from zonal.layout import MOST_WIDTHS, Intervals, Lattice, ProductLayout
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
@@ -40,7 +40,7 @@ def footprints(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Fo
 
 def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Intervals:
     seen = footprints(bounds, arity, nodes)
-    intervals = Intervals()
+    intervals = Intervals(bounds[1] - bounds[0])
     for k in range(0, len(nodes), 7):  # in batches, as a tree grows
         intervals.add(seen.centers[k : k + 7, 0], seen.widths[k : k + 7, 0])
     return intervals
@@ -82,9 +82,11 @@ def test_a_case_has_the_widths_and_the_distance_of_its_pairs(bounds: tuple[float
     np.testing.assert_array_equal(case, case.T)
     centers, widths = seen.centers[:, 0], seen.widths[:, 0]
     rounding = 8 * np.finfo(float).eps * np.abs(bounds).max()
-    np.testing.assert_allclose(intervals.gap[case], np.abs(centers[:, None] - centers), rtol=0, atol=rounding)
+    np.testing.assert_allclose(
+        intervals.geometry[0, case], np.abs(centers[:, None] - centers), rtol=0, atol=rounding
+    )
     pair = np.sort([np.broadcast_to(widths, case.shape), np.broadcast_to(widths[:, None], case.shape)], axis=0)
-    np.testing.assert_allclose(np.sort([intervals.wide_a[case], intervals.wide_b[case]], axis=0), pair, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(intervals.geometry[1:, case], axis=0), pair, rtol=1e-12)
 
 
 @settings(deadline=None)
@@ -110,7 +112,7 @@ def test_intervals_off_the_lattice_are_averaged_like_any_other(
 
 
 def test_pairs_off_the_lattice_are_told_apart_unless_they_are_entered() -> None:
-    intervals = Intervals()
+    intervals = Intervals(1.0)
     intervals.add(np.array([0.5, 0.25, 0.75]), np.array([1.0, 0.5, 0.5]))
     before = intervals.cases
     case = intervals.pairs(np.array([0.125, 0.3001, 0.5]), np.array([0.25, 0.01, 0.0]))
@@ -123,7 +125,7 @@ def test_pairs_off_the_lattice_are_told_apart_unless_they_are_entered() -> None:
 
 
 def test_an_interval_met_twice_keeps_its_number() -> None:
-    intervals = Intervals()
+    intervals = Intervals(1.0)
     first = intervals.add(np.array([0.5, 0.25]), np.array([1.0, 0.5]))
     again = intervals.add(np.array([0.25, 0.75, 0.25, 0.75]), np.array([0.5, 0.5, 0.5, 0.5]))
     assert (first, again, intervals.size) == ([0, 1], [1, 2, 1, 2], 3)
@@ -157,20 +159,32 @@ def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.feedb
         np.testing.assert_allclose(one.variances(0), other.variances(0), rtol=1e-13)
 
 
-@given(batches=st.lists(st.lists(st.integers(-5, 40), max_size=8), max_size=8))
-def test_the_dictionary_is_a_dictionary(batches: list[list[int]]) -> None:
-    ours, plain = Dictionary(np.int64), dict[int, int]()
-    for batch in batches:
-        keys = np.array(batch, dtype=np.int64)
-        asked: list[int] = []
+@each_axis
+def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) -> None:
+    # The table of lags has its limits; what is beyond them is a case of its own, not another's.
+    nodes = [(depth, index) for depth in (20, 39, 44) for index in (0, 1, 2, 2**depth // 3, 2**depth - 1)]
+    seen, intervals = footprints(bounds, 2, nodes), entered(bounds, 2, nodes)
+    case = intervals.case[: len(nodes), : len(nodes)]
+    centers, widths = seen.centers[:, 0], seen.widths[:, 0]
+    rounding = 8 * np.finfo(float).eps * (bounds[1] - bounds[0])
+    np.testing.assert_allclose(
+        intervals.geometry[0, case], np.abs(centers[:, None] - centers), rtol=0, atol=rounding
+    )
+    wide = np.maximum.outer(widths, widths)
+    np.testing.assert_allclose(intervals.geometry[1:, case].max(axis=0), wide, rtol=1e-12)
+    assert case[0, 1] == case[1, 2]  # near ones are still alike
+    assert case[5, 6] == case[6, 7]
 
-        def compute(
-            at: NDArray[np.intp], keys: NDArray[np.int64] = keys, asked: list[int] = asked
-        ) -> NDArray[np.int64]:
-            asked += keys[at].tolist()
-            return 3 * keys[at] + 1
 
-        assert ours.get(keys, compute).tolist() == [3 * key + 1 for key in batch]
-        assert sorted(asked) == sorted(set(batch) - set(plain))  # each new key once
-        plain.update({key: 3 * key + 1 for key in batch})
-        assert ours.size == len(plain)
+def test_more_widths_than_the_lattice_numbers_are_cases_of_their_own() -> None:
+    lattice = Lattice(1.0)
+    widths = [1 / (k + 1) for k in range(MOST_WIDTHS + 5)]
+    kinds = [lattice.cell(width / 2, width)[0] for width in widths]
+    assert kinds == [*range(1, MOST_WIDTHS), *[0] * 6]
+    intervals = Intervals(1.0)
+    numbers = intervals.add(np.array([width / 2 for width in widths]), np.array(widths))
+    case = intervals.case[: len(numbers), : len(numbers)]
+    assert case.min() >= 0
+    np.testing.assert_allclose(
+        intervals.geometry[1:, case].max(axis=0), np.maximum.outer(widths, widths), rtol=1e-12
+    )

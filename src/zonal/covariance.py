@@ -32,6 +32,7 @@ BLOCK = 1 << 20  # kernel values in memory at once
 CHEAP = 1 << 16  # kernel values, up to which computing anew is faster than remembering
 EXACT_COST = 1000  # what an exact mean costs, in kernel values
 GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
+FEW = 256  # cases that are computed whether they are asked for or not
 MOST_KEPT = 256  # factors of kernels whose averages are kept
 
 
@@ -56,32 +57,34 @@ class Averages:
         ours, theirs = np.repeat(points, len(points)), np.tile(points, len(points))
         # Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs)
         self._pairs = np.stack([np.ones(ours.size), ours, -theirs])
-        self._weight = variance / ours.size
-        self._ones = np.ones(ours.size)
+        self._weights = np.full(ours.size, variance / ours.size)
         self.cost = EXACT_COST if grid is None else ours.size
 
-    def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+    def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats, scale: float = 1.0) -> Floats:
         """Return averages for distances of the centres and pairs of widths, which broadcast together."""
-        if self._exact:
-            return self._variance * mean_over_intervals(self._profile, gap, wide_a, wide_b)
         geometry = np.empty((3, *gap.shape))
         geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
-        geometry = geometry.reshape(3, -1).T
-        step = max(1, BLOCK // gap.size)
-        if step >= self._pairs.shape[1]:
-            return (self._weight * self._sum(geometry, self._pairs)).reshape(gap.shape)
-        total = np.zeros(gap.size)
-        for start in range(0, self._pairs.shape[1], step):
-            total += self._sum(geometry, self._pairs[:, start : start + step])
-        return self._weight * total.reshape(gap.shape)
+        return self.of(geometry.reshape(3, -1), scale).reshape(gap.shape)
 
-    def _sum(self, geometry: Floats, pairs: Floats) -> Floats:
+    def of(self, geometry: Floats, scale: float) -> Floats:
+        """Return averages for distances of centres and pairs of widths, shape (3, n), in units of 1 / scale."""
+        if self._exact:
+            return self._variance * mean_over_intervals(self._profile, *(scale * geometry))
+        pairs, places = scale * self._pairs, geometry.T
+        step = max(1, BLOCK // len(places))
+        total = self._sum(places, pairs[:, :step], self._weights[:step])
+        for start in range(step, len(self._weights), step):
+            total += self._sum(places, pairs[:, start : start + step], self._weights[start : start + step])
+        return total
+
+    def _sum(self, places: Floats, pairs: Floats, weights: Floats) -> Floats:
         """Add up the kernel over some of the pairs of points."""
-        with one_thread(geometry.size * pairs.shape[1] // GEMM_SHARES_LATER):
-            values = self._profile.value(geometry @ pairs)
+        with one_thread(places.size * pairs.shape[1] // GEMM_SHARES_LATER):
+            values = self._profile.value(places @ pairs)
         if values.size < SHARED_FROM:
-            return np.asarray(values @ self._ones[: values.shape[1]])
-        return np.asarray(np.add.reduce(values, 1))  # BLAS would hand a sum of this size to several threads
+            return np.asarray(values @ weights)
+        values *= weights  # BLAS would hand a product of this size to several threads
+        return np.asarray(np.add.reduce(values, 1))
 
 
 class Along1D:
@@ -92,6 +95,7 @@ class Along1D:
         self._averages = averages
         self._scale = 1 / lengthscale
         self._values = np.zeros(0)
+        self._known = 0
 
     def between(self, some: Any, others: Any) -> Floats:
         """Return averages between entered intervals, by number."""
@@ -99,7 +103,7 @@ class Along1D:
 
     def own(self, some: Any) -> Floats:
         """Return the average of each entered interval with itself, by number."""
-        return self.of(self._intervals.case[some, some])
+        return self.of(self._intervals.own.take(some))
 
     def cross(self, centers: Floats, widths: Floats) -> Floats:
         """Return averages between the given intervals and all that are entered."""
@@ -124,21 +128,31 @@ class Along1D:
         return self._compute(centers[:, None] - centers, widths[:, None], widths)
 
     def _compute(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        return self._averages(gap * self._scale, wide_a * self._scale, wide_b * self._scale)
+        return self._averages(gap, wide_a, wide_b, self._scale)
 
     def of(self, case: Cases) -> Floats:
         """Return the averages of some cases, computing those that are new."""
-        intervals = self._intervals
-        if len(self._values) < intervals.cases:
-            fresh = np.full(max(intervals.cases, 2 * len(self._values)) - len(self._values), np.nan)
-            self._values = np.concatenate([self._values, fresh])
+        cases = self._intervals.cases
+        if self._known < cases:
+            self._compute_ahead(cases)
         mean = self._values.take(case)
-        unknown = np.isnan(mean)
-        if unknown.any():
-            new = np.unique(case[unknown])
-            self._values[new] = self._compute(intervals.gap[new], intervals.wide_a[new], intervals.wide_b[new])
-            mean = self._values.take(case)
+        if self._known < cases:
+            missing = np.isnan(mean)
+            if missing.any():
+                new = np.unique(case[missing])
+                self._values[new] = self._averages.of(self._intervals.geometry[:, new], self._scale)
+                mean = self._values.take(case)
         return mean
+
+    def _compute_ahead(self, cases: int) -> None:
+        """Make room for all cases, and compute those that are new if they are few: all will be asked for soon."""
+        if cases > len(self._values):
+            more = max(cases, 2 * len(self._values)) - len(self._values)
+            self._values = np.concatenate([self._values, np.full(more, np.nan)])
+        if cases - self._known <= FEW:
+            new = slice(self._known, cases)
+            self._values[new] = self._averages.of(self._intervals.geometry[:, new], self._scale)
+            self._known = cases
 
 
 class OfSymbols:

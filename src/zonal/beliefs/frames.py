@@ -194,14 +194,14 @@ class Pairs:
             cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True
         )
         self._where = where.reshape(gap.shape)
-        self._case = (gap.ravel()[first], wide.ravel()[first], narrow.ravel()[first])
+        self._case = np.stack([part.ravel()[first] for part in (gap, wide, narrow)])
         self._value = Averages(profile, 1.0, grid)
         self._slope = Averages(Stretch(profile), 1.0, grid)
 
     def __call__(self, parameter: float) -> tuple[Floats, Floats]:
         """Return all averages and their derivatives by the logarithm of the lengthscale."""
-        scaled = [case / math.exp(parameter) for case in self._case]
-        return self._value(*scaled)[self._where], self._slope(*scaled)[self._where]
+        scale = math.exp(-parameter)
+        return self._value.of(self._case, scale)[self._where], self._slope.of(self._case, scale)[self._where]
 
 
 class Overlaps:

@@ -114,16 +114,17 @@ class GaussianBelief:
     def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
         start = self.size
-        self._covariance.enter(footprints)
-        self.follow()
+        self._follow(self._covariance.enter(footprints))
         return start
 
     def follow(self) -> None:
-        """Track the footprints entered since, under this or another model."""
+        """Track the footprints entered since under another model."""
+        if self.size < self._covariance.size:
+            self._follow(self._covariance.variances(self.size))
+
+    def _follow(self, variances: Floats) -> None:
+        """Track the last footprints entered, which have these prior variances."""
         start, t = self.size, self._rows
-        if start == self._covariance.size:
-            return
-        variances = self._covariance.variances(start)
         self.size += len(variances)
         if self.size > self._V.shape[1]:
             self._widen(max(self.size, 2 * self._V.shape[1]))
