@@ -259,36 +259,23 @@ class ProductCovariance:
             for term in kernel.terms
         ]
 
-    @property
-    def size(self) -> int:
-        """The number of footprints entered."""
-        return self._layout.size
+    def enter(self, at: int, footprints: Footprints) -> None:
+        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
+        self._layout.enter(at, footprints)
 
-    def add(self, footprints: Footprints) -> Floats:
-        """Enter footprints; return their covariances with all entered."""
-        start = self.size
-        self.enter(footprints)
-        return self.between(slice(start, self.size), slice(0, self.size))
-
-    def enter(self, footprints: Footprints) -> Floats:
-        """Enter footprints, which get the next numbers; return their variances."""
-        start = self.size
-        self._layout.enter(footprints)
-        return self.variances(start)
-
-    def variances(self, start: int) -> Floats:
-        """Return the variances of the footprints entered from number `start` on."""
-        new = self._layout.numbers[:, start : self.size]
+    def variances(self, start: int, stop: int) -> Floats:
+        """Return the variances of the footprints of some numbers."""
+        new = self._layout.numbers[:, start:stop]
         return self._combine(lambda axis, j: axis.own(new[j]))
 
-    def row(self, one: int) -> Floats:
-        """Return the covariance of one footprint with all that are entered."""
+    def row(self, one: int, size: int) -> Floats:
+        """Return the covariance of one footprint with the first `size` of them."""
         numbers = self._layout.numbers
-        return self._combine(lambda axis, j: axis.between(numbers[j, one], numbers[j, : self.size]))
+        return self._combine(lambda axis, j: axis.between(numbers[j, one], numbers[j, :size]))
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
-        numbers = self._layout.numbers[:, : self.size]
+        numbers = self._layout.numbers
         return self._combine(lambda axis, j: axis.between(numbers[j, some], numbers[j, others]))
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:

@@ -234,13 +234,13 @@ class Pools:
 
     def add(self, pools: Floats, shares: Floats) -> list[int]:
         """Return the number of each set, entering those not seen before."""
-        old = len(self._numbers)
-        numbers = [self._numbers.setdefault(pool, len(self._numbers)) for pool in pools.tolist()]
-        if len(self._numbers) > old:
-            fresh = np.array(list(self._numbers)[old:])
-            self._frequencies = np.concatenate([self._frequencies, frequencies(self._axis, fresh)])
-            self.overlap = self._frequencies @ self._frequencies.T
-        return numbers
+        old, wanted = len(self._numbers), pools.tolist()
+        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in self._numbers]
+        if fresh:
+            more = np.concatenate([self._frequencies[:old], frequencies(self._axis, np.array(fresh))])
+            self._frequencies, self.overlap = more, more @ more.T
+            self._numbers.update(zip(fresh, range(old, old + len(fresh)), strict=True))
+        return [self._numbers[pool] for pool in wanted]
 
     def alike(self, numbers: Ints) -> Floats:
         """Return the overlaps of all pairs of some sets."""
@@ -276,8 +276,6 @@ class ProductLayout:
         By axis.
     numbers : array of int, shape (d, size) at least
         Which interval, or set, of each axis a footprint is.
-    size : int
-        Footprints entered.
     """
 
     def __init__(self, axes: Sequence[Interval | Category]) -> None:
@@ -286,14 +284,11 @@ class ProductLayout:
         ]
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.numbers = np.zeros((len(axes), 128), dtype=np.intp)
-        self.size = 0
 
-    def enter(self, footprints: Footprints) -> None:
-        """Enter footprints, which get the next numbers."""
-        start, size = self.size, self.size + len(footprints)
-        capacity = self.numbers.shape[1]
-        if size > capacity:
-            self.numbers = np.pad(self.numbers, ((0, 0), (0, max(size - capacity, capacity))))
+    def enter(self, at: int, footprints: Footprints) -> None:
+        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
+        stop, capacity = at + len(footprints), self.numbers.shape[1]
+        if stop > capacity:
+            self.numbers = np.pad(self.numbers, ((0, 0), (0, max(stop - capacity, capacity))))
         for j, part in enumerate(self.parts):
-            self.numbers[j, start:size] = part.add(footprints.centers[:, j], footprints.widths[:, j])
-        self.size = size
+            self.numbers[j, at:stop] = part.add(footprints.centers[:, j], footprints.widths[:, j])

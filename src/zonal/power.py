@@ -22,7 +22,8 @@ from zonal.landscapes import Direction, Landscape
 from zonal.plots import ESTIMATE, INK
 from zonal.rehearsal import Zonal
 from zonal.spaces import Box
-from zonal.study import AnySpace, SpaceLike, Study
+from zonal.settings import AnySpace, SpaceLike
+from zonal.study import Study
 from zonal.workers import worker_pool
 
 if TYPE_CHECKING:

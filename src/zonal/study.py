@@ -1,67 +1,65 @@
-"""A search with numbered trials, a budget and the user's units.
+"""What the user holds: a search with numbered trials, a budget and the user's units.
 
 The study is the boundary: it checks what comes in, turns the user's values (any unit, minimised or maximised,
-any prior mean) into rewards counted from the prior mean, and turns what goes out back. Every check comes
-before the first change, so that an error leaves the study as it was.
+any prior mean) into rewards counted from the prior mean, and turns what goes out back. Each call works out a new
+state next to the one in use, and commits it by one assignment.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
-import math
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.beliefs.fit import Model, Spec, Unknowns
+from zonal import answers, decisions
+from zonal.beliefs.fit import Model, Spec
 from zonal.beliefs.lattice import Weighted
+from zonal.beliefs.mixture import Mixture
 from zonal.certainty import Outlook
 from zonal.errors import (
     LARGEST_STD,
     BudgetSpent,
     InvalidInput,
+    ModelWarning,
+    TrialError,
     finite_number,
     positive_number,
     probability,
-    random_generator,
     standard_deviation,
     whole_number,
 )
-from zonal.feedback import Average, Feedback, Mean
-from zonal.kernels import Categorical, Kernel, ProductKernel, custom
+from zonal.events import Asked, Began, Ended, Event, Observed, Told
+from zonal.feedback import Average, Feedback
 from zonal.policies import Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import ENOUGH, Callback, Measure, drive
-from zonal.search import Noise, Search
-from zonal.spaces import Box, Interval, MemberSpace, Product, Region, Sequences, with_feedback
+from zonal.settings import Forbidden, Noise, Problem, Settings, SpaceLike, checked
+from zonal.spaces import Box, Interval, Region, with_feedback
+from zonal.state import Observation, State
 from zonal.tree import TreeTable
 from zonal.trials import (
     Bands,
     Likely,
-    Outcome,
     Prediction,
     Recommendation,
     Result,
     Trial,
-    TrialBook,
     TrialRecord,
 )
+from zonal.whose import me
 
 log = logging.getLogger("zonal")
 
-CLEAR = 2.0  # standard deviations
 JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
-TRIED = 200  # points on which a kernel is tried out
-GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
-AnySpace = Box | Product | Sequences | MemberSpace
-SpaceLike = AnySpace | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
 
 class Study:
@@ -122,145 +120,233 @@ class Study:
         rng: int | np.random.Generator | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         max_looks: int | None = None,
-        forbidden: Callable[[Region], bool] | None = None,
+        forbidden: Forbidden | None = None,
         value_name: str = "value",
         value_unit: str = "",
     ) -> None:
-        self.space: Any = space if isinstance(space, AnySpace) else Box(space)
-        self.budget = whole_number(budget, "budget", 1)
-        if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
-            raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
-        if policy is None:
-            policy = KnowledgeGradient()
-        family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
-        spec: Any = kernel
-        if callable(kernel) and isinstance(self.space, MemberSpace) and not isinstance(kernel, type | Kernel):
-            spec = custom(kernel, self.space.features[:: -(-self.space.size // TRIED)])
-        if not (spec is None or family or isinstance(spec, Kernel)):
-            raise InvalidInput(
-                "kernel must be a kernel, a kernel class or None",
-                kernel,
-                "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
-            )
-        if noise is not None and not callable(noise):
-            noise = standard_deviation(noise, "noise")
-        if direction not in ("maximize", "minimize"):
-            raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
-        if feedback is not None and not isinstance(feedback, Feedback):
-            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
-        if max_looks is not None:
-            max_looks = whole_number(max_looks, "max_looks", 1)
-        self.feedback = Mean() if feedback is None else feedback
-        self.feedback.check(self.space)
-        self.direction = direction
-        self.rng = random_generator(rng)
-        self.value_name = value_name
-        self.value_unit = value_unit
-        self._sign = 1.0 if direction == "maximize" else -1.0
-        if mean is not None:
-            mean = self._sign * finite_number(mean, "mean")
-        elif isinstance(spec, Kernel) or policy.empirical:
-            mean = 0.0
-        self._search = Search(
-            self.space,
-            Unknowns(spec, noise is None, mean),
-            noise,
-            self.feedback,
-            policy,
-            budget=self.budget,
+        settings = checked(
+            space,
+            budget=budget,
+            kernel=kernel,
+            noise=noise,
+            mean=mean,
+            feedback=feedback,
+            policy=policy,
+            rng=rng,
+            direction=direction,
             max_looks=max_looks,
-            rng=self.rng,
             forbidden=forbidden,
+            value_name=value_name,
+            value_unit=value_unit,
         )
-        self._policy = policy
-        self._book = TrialBook()
-        self._failures: dict[int, int] = {}  # give-ups in a row, by row
+        self._lock = threading.RLock()
+        self._state = decisions.begin(settings)
+
+    @classmethod
+    def replay(cls, settings: Settings, events: Iterable[Event]) -> Self:
+        """Return the study that these settings and events make, without deciding anything again.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of a study, as its ``settings`` gives them.
+        events : iterable of Event
+            Its history, as its ``events`` gives it.
+        """
+        study = cls.__new__(cls)
+        study._lock = threading.RLock()
+        history = iter(events)
+        began = next(history, None)
+        if not isinstance(began, Began):
+            raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
+        state = State.begin(Problem(settings), began)
+        for event in history:
+            state = state.apply(event)
+        study._state = state
+        return study
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: not the lock."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take in what a copy or a pickle brought."""
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+    def __copy__(self) -> Self:
+        """Return a study of its own: two that share memory would get in each other's way."""
+        return copy.deepcopy(self)
+
+    @property
+    def id(self) -> str:
+        """What tells this study's trials from those of others; copies keep it."""
+        return self._state.began.id
+
+    @property
+    def settings(self) -> Settings:
+        """Everything that was given."""
+        return self._state.problem.settings
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The whole history: what was decided and what happened."""
+        return tuple(self._state.events)
+
+    @property
+    def space(self) -> Any:
+        """Where the study looks."""
+        return self.settings.space
+
+    @property
+    def feedback(self) -> Feedback:
+        """What a measurement sees of a region."""
+        return self.settings.feedback
+
+    @property
+    def direction(self) -> Literal["maximize", "minimize"]:
+        """Whether high or low averages are wanted."""
+        return self.settings.direction
+
+    @property
+    def value_name(self) -> str:
+        """What is measured."""
+        return self.settings.value_name
+
+    @property
+    def value_unit(self) -> str:
+        """In which unit."""
+        return self.settings.value_unit
+
+    @property
+    def budget(self) -> int:
+        """Measurements that may be made in all."""
+        return self._state.budget
 
     @property
     def told(self) -> int:
         """Trials told."""
-        return self._book.told
+        return self._state.told
 
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials asked for and not yet told or given up, oldest first."""
-        return self._book.pending()
+        state = self._state
+        return tuple(_trial(state, asked) for asked in state.pending.values())
 
     @property
     def remaining(self) -> int:
         """Measurements that may still be asked for."""
-        return self.budget - self._book.begun
+        return self._state.budget - self._state.begun
 
     @property
     def trials(self) -> list[TrialRecord]:
         """All trials so far and what became of them."""
-        return self._book.records()
+        state = self._state
+        became: dict[int, dict[str, Any]] = {}
+        for event in state.events:
+            if isinstance(event, Told):
+                became[event.number] = {"value": event.value, "sem": event.sem, "note": event.note, "state": "told"}
+            elif isinstance(event, Ended):
+                became[event.number] = {"state": event.state}
+        return [
+            TrialRecord(**vars(_trial(state, asked)), **became.get(asked.number, {})) for asked in state.asked
+        ]
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """The measurements that were made outside of the study."""
+        return tuple(self._state.observations)
 
     @property
     def prior_mean(self) -> float:
         """The prior mean of f, as given or learned."""
-        return self._sign * self._search.prior_mean
+        return self._sign * self._state.prior_mean
 
     @property
     def model(self) -> Model:
         """The kernel, noise and prior mean in use, as given or learned, and how well they are known."""
-        model = self._search.model
+        model = self._state.model
         if model is None:
             raise InvalidInput("the empirical belief has no model", "StoOO", "Use a policy such as GPOO.")
-        return replace(model, mean=self._sign * model.mean)
+        return self._outward(model)
 
     @property
     def models(self) -> tuple[Weighted, ...]:
         """The weighted models that stand for all the measurements allow; one if the model was given."""
+        belief = self._state.belief
+        if not isinstance(belief, Mixture):
+            return ()
         return tuple(
-            Weighted(own.weight, replace(own.model, mean=self._sign * own.model.mean))
-            for own in self._search.models
+            Weighted(weight, self._outward(member.model))
+            for weight, member in zip(belief.weights.tolist(), belief.members, strict=True)
         )
+
+    def _outward(self, model: Model) -> Model:
+        """Return a model in the user's units; a noise that was given as a number is part of it."""
+        noise = self.settings.noise
+        given = noise if isinstance(noise, float) else None
+        return replace(
+            model,
+            mean=self._sign * model.mean,
+            noise=given if model.noise is None else model.noise,
+            spread=dict(model.spread),
+        )
+
+    @property
+    def _sign(self) -> float:
+        return self.settings.sign
 
     @property
     def tree(self) -> TreeTable:
         """The tree now, as read-only arrays; means and stds are of told measurements only."""
-        return self._search.tree.snapshot(self.prior_mean, self._sign)
+        state = self._state
+        return state.tree.snapshot(self._sign * state.prior_mean, self._sign)
 
     @overload
-    def ask(self, n: None = None) -> Trial: ...
+    def ask(self, n: None = None, *, key: str = "") -> Trial: ...
     @overload
-    def ask(self, n: int) -> list[Trial]: ...
-    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+    def ask(self, n: int, *, key: str = "") -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, key: str = "") -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`.
 
         Trials under way are taken into account: they narrow the uncertainty where they look.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; all or none are given.
+        key : str
+            What you call this request. Asked for again with the same key, the same trials come back: who does not
+            know whether a request arrived may repeat it.
         """
         number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+        with self._lock:
+            state = self._state
+            batch = [asked for asked in state.asked if asked.key == key] if key else []
+            if batch and len(batch) != number:
+                raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
+            if not batch:
+                self._check_budget(number)
+                for _ in range(number):
+                    event, state = decisions.ask(state, me(), key)
+                    batch.append(event)
+                self._commit(state)
+            trials = [_trial(state, asked) for asked in batch]
+        return trials[0] if n is None else trials
+
+    def _check_budget(self, number: int) -> None:
         if number > self.remaining:
             raise BudgetSpent(
                 f"{number} more asked for, but of the budget of {self.budget} {self.told} are told and "
                 f"{len(self.pending)} under way, so {self.remaining} remain. Call extend(n) for more."
             )
-        # Where regions may run out half-way, a copy lets a batch be all or nothing.
-        before = copy.deepcopy(self._search) if number > 1 and self._search.limited else None
-        batch: list[Trial] = []
-        try:
-            for _ in range(number):
-                batch.append(self._ask())
-        except BaseException:
-            for _, row in reversed([self._book.under_way(trial) for trial in batch]):
-                self._search.end(row)
-            self._book.forget(len(batch))
-            self._search = before or self._search
-            raise
-        return batch[0] if n is None else batch
-
-    def _ask(self) -> Trial:
-        search = self._search
-        row = search.choose(self._book.begun + 1)
-        region = search.regions[row]
-        trial = self._book.ask(row, region, int(search.tree.looks[row]) + 1)
-        search.begin(row)
-        return trial
 
     def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
         """Take in the measurement of a trial.
+
+        The same value told again does nothing. A trial that had been given up counts as measured after all; with
+        the budget spent meanwhile, as an observation.
 
         Parameters
         ----------
@@ -273,13 +359,26 @@ class Study:
         note : str
             Kept with the trial.
         """
-        number, row = self._book.under_way(trial)
-        reward, spread = self._reward(value, sem)
-        self._search.tell(row, reward, spread, self.told + 1, last=self.told + 1 == self.budget)
-        self._failures.pop(row, None)
-        self._book.end(number, Outcome("told", float(value), spread, note))
-        self._search.prepare(self._book.begun + 1)
-        self._speak()
+        with self._lock:
+            state = self._state
+            asked = self._asked(trial)
+            value, sem = self._checked(value, sem)
+            event: Told | Observed
+            if asked.number in state.pending:
+                event, after = decisions.tell(state, asked.number, value, sem, note)
+            elif isinstance(earlier := self._outcome(asked.number), Told):
+                if (earlier.value, earlier.sem) == (value, sem):
+                    return
+                raise TrialError(
+                    f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
+                    "Use observe() for a further measurement of its region."
+                )
+            elif self.remaining:
+                event, after = decisions.tell(state, asked.number, value, sem, note)
+            else:
+                region = state.regions[asked.row]
+                event, after = decisions.observe(state, region, value, sem, self.feedback)
+            self._commit(after, *event.warned)
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -290,21 +389,16 @@ class Study:
             The trial, or its number.
         retry : bool
             Whether the region may be asked for again. With False it never is; its children are, if it may be
-            split. A region given up three times in a row counts as impossible to measure all the same.
+            split. A region given up three times in a row counts as impossible to measure all the same, and so
+            does one within such a region, given up once.
         """
-        number, row = self._book.under_way(trial)
-        failures = self._failures.get(row, 0) + 1
-        if not retry or failures >= GIVE_UPS:
-            self._search.bar(row)
-            if retry and failures == GIVE_UPS:
-                log.warning(
-                    "region %s was given up %d times in a row and will not be asked for again",
-                    self._search.regions[row].name,
-                    failures,
-                )
-        self._failures[row] = failures
-        self._search.end(row)
-        self._book.end(number, Outcome("given up"))
+        with self._lock:
+            number = self._under_way(trial)
+            event, after = decisions.end(self._state, number, given_up=True, retry=retry)
+            self._commit(after)
+            region = after.regions[after.asked[number].row]
+        if event.barred and retry:
+            log.warning("region %s cannot be measured, it seems, and will not be asked for again", region.name)
 
     def withdraw(self, trial: Trial | int) -> None:
         """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
@@ -314,11 +408,16 @@ class Study:
         trial : Trial or int
             The trial, or its number.
         """
-        number, row = self._book.under_way(trial)
-        self._search.end(row)
-        self._book.end(number, Outcome("given up"))
+        with self._lock:
+            _, after = decisions.end(self._state, self._under_way(trial), given_up=False, retry=True)
+            self._commit(after)
 
-    def observe(self, region: Region | ArrayLike, value: float, sem: float | None = None) -> None:
+    def observe(
+        self,
+        region: Region | ArrayLike,
+        value: float,
+        sem: float | None = None,
+    ) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
         Parameters
@@ -332,11 +431,40 @@ class Study:
         sem : float, optional
             Standard error of this measurement; the study's noise by default.
         """
-        seen = self._region(region)
-        reward, spread = self._reward(value, sem)
-        self._search.observe(seen, reward, spread)
-        self._search.prepare(self._book.begun + 1)
-        self._speak()
+        with self._lock:
+            seen = self._region(region)
+            value, sem = self._checked(value, sem)
+            event, after = decisions.observe(self._state, seen, value, sem, self.feedback)
+            self._commit(after, *event.warned)
+
+    def _asked(self, trial: Trial | int) -> Asked:
+        """Return a trial as it was asked for, or complain that it never was."""
+        state = self._state
+        number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
+        asked = state.asked[number] if number < len(state.asked) else None
+        if asked is None or (
+            isinstance(trial, Trial)
+            and (trial.study != self.id or trial.node != asked.node or trial.replicate != asked.replicate)
+        ):
+            raise TrialError(
+                f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
+                "that ask() returned, or its number."
+            )
+        return asked
+
+    def _under_way(self, trial: Trial | int) -> int:
+        """Return the number of a trial under way, or complain."""
+        number = self._asked(trial).number
+        if number not in self._state.pending:
+            became = self._outcome(number)
+            how = f"told already ({became.value!r})" if isinstance(became, Told) else became.state
+            raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
+        return number
+
+    def _outcome(self, number: int) -> Told | Ended:
+        """Return what became of a trial that is not under way any more."""
+        ends = (event for event in reversed(self.events) if isinstance(event, Told | Ended))
+        return next(event for event in ends if event.number == number)
 
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
@@ -354,16 +482,18 @@ class Study:
         """
         number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
         probability(theta, "theta")
-        rows = self._search.ranking(number)
-        standings = self._search.standings(rows, theta)
-        found = [self._recommendation(row, *standing) for row, standing in zip(rows, standings, strict=True)]
+        with self._lock:
+            state = self._state
+            rows = answers.ranking(state, number)
+            standings = answers.standings(state, rows, theta)
+        tree = self.tree
+        found = []
+        for row, (gap, best) in zip(rows, standings, strict=True):
+            region = state.regions[row]
+            assert region.node is not None
+            mean, std = float(tree.mean[row]), float(tree.std[row])
+            found.append(Recommendation(region, region.node, mean, std, gap, best))
         return found[0] if k is None else found
-
-    def _recommendation(self, row: int, gap: float, best: float) -> Recommendation:
-        region, tree = self._search.regions[row], self._search.tree
-        assert region.node is not None
-        mean = self.prior_mean + self._sign * float(tree.mean[row])
-        return Recommendation(region, region.node, mean, float(tree.std[row]), gap, best)
 
     def outlook(self, n: int) -> Outlook:
         """Return by how much `n` more measurements are expected to improve the recommended region's true average.
@@ -377,7 +507,8 @@ class Study:
             How many more; the budget does not matter.
         """
         number = whole_number(n, "the number of measurements", 1)
-        return self._search.outlook(number, self._book.begun + 1)
+        with self._lock:
+            return answers.outlook(self._state, number)
 
     def above(self, threshold: float, probability: float = 0.9) -> list[Likely]:
         """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
@@ -398,13 +529,15 @@ class Study:
     def _beyond(self, threshold: float, wanted: float, side: float) -> list[Likely]:
         probability(wanted, "probability")
         limit = self._sign * (finite_number(threshold, "threshold") - self.prior_mean)
-        rows, chance = self._search.exceeding(limit)
+        with self._lock:
+            state = self._state
+            rows, chance = answers.exceeding(state, limit)
         chance = chance if side == self._sign else 1 - chance
-        regions, tree = self._search.regions, self._search.tree
+        tree = self.tree
         return [
             Likely(
-                regions[int(rows[at])],
-                self.prior_mean + self._sign * float(tree.mean[rows[at]]),
+                state.regions[int(rows[at])],
+                float(tree.mean[rows[at]]),
                 float(tree.std[rows[at]]),
                 float(chance[at]),
             )
@@ -418,9 +551,11 @@ class Study:
         Studies do this by themselves, often, and always when the budget is spent. Returns whether anything was
         learned.
         """
-        learned = self._search.refit()
-        self._speak()
-        return learned
+        with self._lock:
+            found = decisions.refit(self._state)
+            if found is not None:
+                self._commit(found[1])
+        return found is not None
 
     def stands_out(self) -> bool:
         """Tell whether the recommended region is better than the space on average, beyond chance.
@@ -429,13 +564,8 @@ class Study:
         regions as were measured would by luck: sqrt(2 log n), and two at least; more while the noise, if learned,
         is not well known.
         """
-        best, whole, model = self._search.recommend(), 0, self._search.model
-        unsure = 0.0 if model is None else model.spread.get("noise", 0.0)
-        if best == whole or not self._search.has_scale():
-            return False
-        measured = int(np.count_nonzero(self._search.tree.count))
-        luck = math.sqrt(2 * math.log(max(measured, 1)))
-        return self._search.advantage(best, whole) > max(CLEAR, luck) * (1 + unsure)
+        with self._lock:
+            return answers.stands_out(self._state)
 
     def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
@@ -457,7 +587,8 @@ class Study:
         listed = [self._region(region) for region in several]
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
-        centred, std = self._search.predict(listed)
+        with self._lock:
+            centred, std = answers.predict(self._state, listed)
         mean = self.prior_mean + self._sign * centred
         return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
 
@@ -467,11 +598,15 @@ class Study:
         The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
         paper).
         """
-        return Bands(*self._search.bands(self.told + 1))
+        state = self._state
+        return Bands(*decisions.rules(state).bands(state.tree, state.told + 1))
 
     def extend(self, n: int) -> None:
         """Add `n` measurements to the budget."""
-        self.budget += whole_number(n, "the number of measurements to add", 1)
+        number = whole_number(n, "the number of measurements to add", 1)
+        with self._lock:
+            _, after = decisions.extend(self._state, number)
+            self._commit(after)
 
     def optimize(
         self,
@@ -538,9 +673,9 @@ class Study:
 
     def _smallest_note(self) -> str:
         """Return what the policy took for the smallest size, where the space names none."""
-        if not isinstance(self._policy, KnowledgeGradient) or self.space.deepest() is not None:
+        if not isinstance(self._state.problem.policy, KnowledgeGradient) or self.space.deepest() is not None:
             return ""
-        depth = self._search.depth
+        depth = self._state.h_max + 1
         lines = [j for j, axis in enumerate(self.space.axes) if isinstance(axis, Interval)]
         parts = {self.space.arity ** self.space.splits(j, depth) for j in lines}
         shown = " or ".join(str(number) for number in sorted(parts))
@@ -548,7 +683,9 @@ class Study:
 
     def _good_enough(self, tolerance: float) -> bool:
         """Tell whether the recommended region is known to be good enough; a learned model has to see some more."""
-        if not self._search.opened or (self._search.learned and self.told < self._search.opening_size + JUDGE):
+        state = self._state
+        judged = self.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
+        if not judged or decisions.next_of_opening(state) is not None:
             return False
         return self.recommend().gap <= tolerance
 
@@ -595,41 +732,45 @@ class Study:
             raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
         spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
         if noise is None:
-            fixed = self._search.point_noise()
+            fixed = None if callable(self.settings.noise) else float(self._state.table.noise[0])
             if fixed is None:
                 raise InvalidInput(
                     "the noise of a point is not known", noise, "Pass noise=, of one point measurement."
                 )
             noise = fixed
         spread = standard_deviation(noise, "noise")
-        centred, covariance = self._search.joint(spots)
+        with self._lock:
+            zero = self._state.prior_mean
+            centred, covariance = answers.joint(self._state, spots)
 
         def reward(x: NDArray[np.float64]) -> float:
-            return self._reward(measure_point(x), None)[0] - self._search.prior_mean
+            return self._sign * self._checked(measure_point(x), None)[0] - zero
 
         found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
-        return replace(found, mean=self.prior_mean + self._sign * found.mean)
+        return replace(found, mean=self._sign * (zero + found.mean))
 
     def __repr__(self) -> str:
         """Return what a person wants to know first."""
         return (
             f"<Study: {self.told} of {self.budget} told, {len(self.pending)} under way, "
-            f"{len(self._search.regions)} nodes>"
+            f"{len(self._state.regions)} nodes>"
         )
 
-    def _speak(self) -> None:
-        """Pass warnings on, at the end of a step: turned into errors, they must not tear it apart."""
-        for complaint in self._search.complaints():
+    def _commit(self, state: State, *warned: str) -> None:
+        """Go by another state from now on: the one place where a study changes."""
+        self._state = state
+        # Warnings come after it: turned into errors, they must not undo what was told.
+        said, state.belief.complaints[:] = list(state.belief.complaints), []
+        for complaint in [*said, *map(ModelWarning, warned)]:
             warnings.warn(complaint, stacklevel=3)
 
-    def _reward(self, value: Any, sem: Any) -> tuple[float, float | None]:
-        """Return a checked value as a reward, of which more is better, and its checked standard error."""
+    def _checked(self, value: Any, sem: Any) -> tuple[float, float | None]:
+        """Return a value and its standard error, or complain."""
         fix = "Tell one finite number, or give the trial up."
         number = finite_number(value, "a measured value", fix)
-        reward = self._sign * number
-        if not abs(reward - self._search.prior_mean) <= LARGEST_STD:
+        if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
-        return reward, None if sem is None else standard_deviation(sem, "sem")
+        return number, None if sem is None else standard_deviation(sem, "sem")
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
@@ -653,6 +794,11 @@ class _Enough:
     def __call__(self) -> bool:
         before, self._before = self._before, self._study._good_enough(self._tolerance)
         return before and self._before
+
+
+def _trial(state: State, asked: Asked) -> Trial:
+    """Return a trial as the user gets it."""
+    return Trial(asked.number, asked.node, state.regions[asked.row], asked.replicate, state.began.id)
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

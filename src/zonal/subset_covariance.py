@@ -65,8 +65,6 @@ class SubsetLayout:
     ----------
     met : array of int
         Members met so far, by column of A; `columns` of them.
-    size : int
-        Footprints entered.
     """
 
     def __init__(self, space: MemberSpace) -> None:
@@ -78,7 +76,8 @@ class SubsetLayout:
         self._indices = np.zeros(1024, dtype=np.intp)
         self._shares = np.zeros(1024)
         self._averaging: csr_array | None = None
-        self.size = 0
+        self._serials = np.zeros(128, dtype=np.intp)
+        self._entered = 0  # footprints, in all
 
     def rows(self, footprints: Subsets) -> list[tuple[Ints, Floats]]:
         """Return members and shares that stand for footprints."""
@@ -92,40 +91,47 @@ class SubsetLayout:
         inside = slice(int(self._ends[number]), int(self._ends[number + 1]))
         return self.met[self._indices[inside]], self._shares[inside]
 
-    def enter(self, footprints: Subsets) -> None:
-        """Enter footprints, which get the next numbers: rows of A, and columns for members not met before."""
+    def enter(self, at: int, footprints: Subsets) -> None:
+        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
         rows = self.rows(footprints)
         members = np.concatenate([own for own, _ in rows])
         fresh = np.unique(members[self._column[members] < 0])
-        columns, self.columns = self.columns, self.columns + len(fresh)
-        self.met = _roomy(self.met, self.columns)
-        self.met[columns : self.columns] = fresh
-        self._column[fresh] = np.arange(columns, self.columns)
-        start, size = int(self._ends[self.size]), self.size
+        columns = self.columns + len(fresh)
+        self.met = _roomy(self.met, columns)
+        self.met[self.columns : columns] = fresh
+        start, size = int(self._ends[at]), at + len(rows)
         ends = start + np.cumsum([len(own) for own, _ in rows])
         inside = slice(start, int(ends[-1]))
         self._indices, self._shares = _roomy(self._indices, inside.stop), _roomy(self._shares, inside.stop)
+        self._ends = _roomy(self._ends, size + 1)
+        self._serials = _roomy(self._serials, size)
+        self._averaging = None
+        first, self.columns = self.columns, columns  # before they are found: a column too many does no harm
+        self._column[fresh] = np.arange(first, columns)
         self._indices[inside] = self._column[members]
         self._shares[inside] = np.concatenate([own for _, own in rows])
-        self.size += len(rows)
-        self._ends = _roomy(self._ends, self.size + 1)
-        self._ends[size + 1 : self.size + 1] = ends
-        self._averaging = None
+        self._ends[at + 1 : size + 1] = ends
+        self._serials[at:size] = np.arange(self._entered, self._entered + len(rows))
+        self._entered += len(rows)
+
+    def serials(self, numbers: Ints | list[int]) -> list[int]:
+        """Return what tells footprints from others that have, or had, the same numbers."""
+        serials: list[int] = self._serials[numbers].tolist()
+        return serials
 
     def sizes(self, numbers: Ints | list[int]) -> int:
         """Return how many members some footprints have together."""
         at = np.asarray(numbers, dtype=np.intp)
         return int(np.sum(self._ends[at + 1] - self._ends[at]))
 
-    def averaging(self) -> csr_array:
-        """Return A: a row a footprint, a column a member met."""
-        if self._averaging is None:
+    def averaging(self, size: int) -> csr_array:
+        """Return A for the first `size` footprints: a row a footprint, a column a member met."""
+        if self._averaging is None or self._averaging.shape != (size, self.columns):
             from scipy.sparse import csr_array
 
-            stop = int(self._ends[self.size])
+            stop = int(self._ends[size])
             self._averaging = csr_array(
-                (self._shares[:stop], self._indices[:stop], self._ends[: self.size + 1]),
-                shape=(self.size, self.columns),
+                (self._shares[:stop], self._indices[:stop], self._ends[: size + 1]), shape=(size, self.columns)
             )
         return self._averaging
 
@@ -151,43 +157,39 @@ class SubsetCovariance:
         self._kernel = kernel
         self._features = space.features
         self._layout = SubsetLayout(space) if layout is None else layout
-        # K A' for footprints asked for, a row each, up to a number of columns.
-        self._kept: dict[int, int] = {}
+        # K A' for footprints asked for, a row each, up to a number of columns: by serial, its place and row of A.
+        self._kept: dict[int, tuple[int, tuple[Ints, Floats]]] = {}
         self._embedded = np.zeros((64, 256))
         self._done = 0
 
-    @property
-    def size(self) -> int:
-        """The number of footprints entered."""
-        return self._layout.size
+    def enter(self, at: int, footprints: Subsets) -> None:
+        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
+        self._layout.enter(at, footprints)
 
-    def enter(self, footprints: Subsets) -> Floats:
-        """Enter footprints, which get the next numbers; return their variances."""
-        start = self.size
-        self._layout.enter(footprints)
-        return self.variances(start)
+    def variances(self, start: int, stop: int) -> Floats:
+        """Return the variances of the footprints of some numbers."""
+        return self._variances([self._layout.row(number) for number in range(start, stop)])
 
-    def variances(self, start: int) -> Floats:
-        """Return the variances of the footprints entered from number `start` on."""
-        return self._variances([self._layout.row(number) for number in range(start, self.size)])
-
-    def row(self, one: int) -> Floats:
-        """Return the covariance of one footprint with all that are entered."""
-        return np.asarray(self._layout.averaging() @ self._embed([one])[0])
+    def row(self, one: int, size: int) -> Floats:
+        """Return the covariance of one footprint with the first `size` of them."""
+        return np.asarray(self._layout.averaging(size) @ self._embed([one])[0])
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
         some, others = (
-            np.arange(*numbers.indices(self.size)) if isinstance(numbers, slice) else numbers
+            np.arange(numbers.start, numbers.stop) if isinstance(numbers, slice) else numbers
             for numbers in (some, others)
         )
         if len(some) < len(others):
             return np.ascontiguousarray(self.between(others, some).T)
-        fresh = [number for number in others.tolist() if number not in self._kept]
+        listed = others.tolist()
+        pairs = zip(listed, self._layout.serials(listed), strict=True)
+        fresh = [number for number, serial in pairs if serial not in self._kept]
         sizes = self._layout.sizes
         if fresh and sizes(some) * sizes(others) < self._layout.columns * sizes(fresh):
             return self._apart(some, others)
-        return np.asarray(self._layout.averaging()[some] @ self._embed(others.tolist()).T)
+        size = int(some.max()) + 1 if len(some) else 0
+        return np.asarray(self._layout.averaging(size)[some] @ self._embed(listed).T)
 
     def _apart(self, some: Ints, others: Ints) -> Floats:
         """Return covariances between footprints whose own members are few, keeping nothing."""
@@ -220,30 +222,35 @@ class SubsetCovariance:
 
     def _embed(self, numbers: list[int]) -> Floats:
         """Return the covariance of some entered footprints with every member met, a row each."""
-        if self._done < self._layout.columns and self._kept:  # members met since
-            self._widen()
-            self._fill(list(self._kept), slice(0, len(self._kept)), slice(self._done, self._layout.columns))
-        self._done = self._layout.columns
-        fresh = [number for number in dict.fromkeys(numbers) if number not in self._kept]
+        columns, kept = self._layout.columns, self._kept
+        serials = self._layout.serials(numbers)
+        fresh = {
+            serial: self._layout.row(number)
+            for serial, number in zip(serials, numbers, strict=True)
+            if serial not in kept
+        }
+        first, last = len(kept), len(kept) + len(fresh)
+        self._widen(last, columns)
+        if self._done < columns and kept:  # members met since
+            self._fill([row for _, row in kept.values()], slice(0, first), slice(self._done, columns))
+        self._done = columns
         if fresh:
-            first = len(self._kept)
-            self._kept |= {number: first + place for place, number in enumerate(fresh)}
-            self._widen()
-            self._fill(fresh, slice(first, len(self._kept)), slice(0, self._layout.columns))
-        return self._embedded[[self._kept[number] for number in numbers], : self._layout.columns]
+            self._fill(list(fresh.values()), slice(first, last), slice(0, columns))
+            kept.update({serial: (first + place, row) for place, (serial, row) in enumerate(fresh.items())})
+        return self._embedded[[kept[serial][0] for serial in serials], :columns]
 
-    def _widen(self) -> None:
+    def _widen(self, footprints: int, members: int) -> None:
         """Make room for more footprints and columns."""
         rows, columns = self._embedded.shape
-        more_rows = max(len(self._kept), 2 * rows) - rows if len(self._kept) > rows else 0
-        more_columns = max(self._layout.columns, 2 * columns) - columns if self._layout.columns > columns else 0
+        more_rows = max(footprints, 2 * rows) - rows if footprints > rows else 0
+        more_columns = max(members, 2 * columns) - columns if members > columns else 0
         if more_rows or more_columns:
             self._embedded = np.pad(self._embedded, ((0, more_rows), (0, more_columns)))
 
-    def _fill(self, numbers: list[int], places: slice, columns: slice) -> None:
-        """Compute covariances of entered footprints with some of the members met."""
-        members, averaging = _sparse([self._layout.row(number) for number in numbers])
-        dense = averaging.toarray() if len(numbers) <= DENSE else averaging
+    def _fill(self, rows: list[tuple[Ints, Floats]], places: slice, columns: slice) -> None:
+        """Compute covariances of footprints with some of the members met."""
+        members, averaging = _sparse(rows)
+        dense = averaging.toarray() if len(rows) <= DENSE else averaging
         target = self._embedded[places, columns]
         for part, block in self._blocks(self._layout.met[columns], members):
             target[:, part] = dense @ block

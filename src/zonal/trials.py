@@ -1,4 +1,4 @@
-"""The values a study hands out (trials, records, recommendations, results: dead values) and its book of trials."""
+"""The values a study hands out: trials, records, recommendations, results. They are dead: no handle to the study."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import TrialError, whole_number
 from zonal.spaces import Node, Region
 
-State = Literal["asked", "told", "given up"]
+State = Literal["asked", "told", "given up", "withdrawn"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,15 @@ class Trial:
         What to measure.
     replicate : int
         The how-manieth look at this region this is, counted from 1.
+    study : str
+        The study it belongs to.
     """
 
     number: int
     node: Node
     region: Region
     replicate: int
+    study: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"asked", "told", "given up"}
+    state : {"asked", "told", "given up", "withdrawn"}
     value : float or None
         As told.
     sem : float or None
@@ -166,86 +168,3 @@ class Result:
             if field.name not in ("study", "region")
         )
         return f"Result(region={self.region.name!r}, {', '.join(shown)})"
-
-
-class Outcome(NamedTuple):
-    """What became of a trial."""
-
-    state: State
-    value: float | None = None
-    sem: float | None = None
-    note: str = ""
-
-
-class TrialBook:
-    """All trials of a study by number, what became of them, and the row of the table each is about.
-
-    Attributes
-    ----------
-    told : int
-        Trials told.
-    """
-
-    def __init__(self) -> None:
-        self.told = 0
-        self._trials: list[Trial] = []
-        self._rows: list[int] = []
-        self._outcomes: dict[int, Outcome] = {}
-        self._asked: dict[int, None] = {}  # numbers of trials under way, oldest first
-
-    @property
-    def begun(self) -> int:
-        """Trials told or under way."""
-        return self.told + len(self._asked)
-
-    def pending(self) -> tuple[Trial, ...]:
-        """Return the trials under way, oldest first."""
-        return tuple(self._trials[number] for number in self._asked)
-
-    def records(self) -> list[TrialRecord]:
-        """Return all trials and what became of them."""
-        waiting = Outcome("asked")
-        return [
-            TrialRecord(**vars(trial), **self._outcomes.get(trial.number, waiting)._asdict())
-            for trial in self._trials
-        ]
-
-    def ask(self, row: int, region: Region, replicate: int) -> Trial:
-        """Enter a new trial."""
-        assert region.node is not None
-        trial = Trial(len(self._trials), region.node, region, replicate)
-        self._trials.append(trial)
-        self._rows.append(row)
-        self._asked[trial.number] = None
-        return trial
-
-    def forget(self, number: int) -> None:
-        """Strike out the last trials, as if they had not been asked for."""
-        for _ in range(number):
-            self._rows.pop()
-            del self._asked[self._trials.pop().number]
-
-    def end(self, number: int, outcome: Outcome) -> None:
-        """Enter what became of a trial under way."""
-        del self._asked[number]
-        self._outcomes[number] = outcome
-        self.told += outcome.state == "told"
-
-    def under_way(self, trial: Trial | int) -> tuple[int, int]:
-        """Return number and row of a trial that is under way, or complain."""
-        number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
-        ours = self._trials[number] if number < len(self._trials) else None
-        same = trial is ours or not isinstance(trial, Trial)
-        if ours is None or not (same or vars(ours).items() <= vars(trial).items()):
-            raise TrialError(
-                f"{trial!r} is not a trial of this study, which has asked for {len(self._trials)}. Pass a trial "
-                "that ask() returned, or its number."
-            )
-        if number not in self._asked:
-            outcome = self._outcomes[number]
-            became = f"told already ({outcome.value!r})" if outcome.state == "told" else "given up"
-            raise TrialError(
-                f"trial {number} was {became} and cannot be told or given up again. "
-                "Use observe() for a further measurement of its region."
-            )
-        return number, self._rows[number]

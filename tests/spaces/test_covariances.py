@@ -13,7 +13,7 @@ import zonal as zn
 from kinds import KINDS, Kind, Pair
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.search import frame_of
+from zonal.settings import frame_of
 from zonal.subset_covariance import EXACT
 
 Array = NDArray[np.float64]

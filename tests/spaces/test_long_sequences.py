@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.search import frame_of
+from zonal.settings import frame_of
 
 LENGTH = 30
 RHO = [0.1 + 0.8 * j / LENGTH for j in range(LENGTH)]

@@ -7,6 +7,8 @@ room knows rewards only; it must not know kernels, regions or trees.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,12 @@ class EmpiricalBelief:
         self.size = 0
         self._mean = np.zeros(256)
         self._count = np.zeros(256)
+
+    def fork(self) -> EmpiricalBelief:
+        """Return the same belief, to be changed; this one stays as it is."""
+        twin = copy.copy(self)
+        twin._mean, twin._count = self._mean.copy(), self._count.copy()
+        return twin
 
     @property
     def mean(self) -> Floats:
@@ -67,7 +75,7 @@ class EmpiricalBelief:
 
     def overlay(self) -> EmpiricalOverlay:
         """Return the belief as it would be with measurements under way."""
-        return EmpiricalOverlay(self.mean, self._count[: self.size].copy())
+        return EmpiricalOverlay(self.mean, self._count[: self.size])
 
     def covariance(self, slots: NDArray[np.intp]) -> Floats:
         """Return the joint covariance: footprints are independent."""
@@ -81,9 +89,11 @@ class EmpiricalOverlay:
         self._mean = mean
         self._count = count
 
-    def add(self, slot: int, variance: float | None) -> None:
-        """Take one more pending measurement into account."""
-        self._count[slot] += 1
+    def plus(self, slot: int, variance: float | None) -> EmpiricalOverlay:
+        """Return the overlay with one more pending measurement."""
+        count = self._count.copy()
+        count[slot] += 1
+        return EmpiricalOverlay(self._mean, count)
 
     def columns(self) -> tuple[Floats, Floats]:
         """Return mean, and 1/T with pending measurements included."""

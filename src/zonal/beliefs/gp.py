@@ -7,11 +7,16 @@ row of L. Repeated observations of one footprint are collapsed: once there are m
 distinct footprints, the factor is rebuilt from one row each, so that a round's cost depends on the number of
 distinct regions and not on the number of rounds.
 
+A belief is forked before it is changed, and a fork shares the factor: rows and columns are only ever written
+past those that the belief it came from knows of, or into fresh arrays. What was believed before stays intact,
+whatever becomes of the change; of several forks of one belief only the last may be used.
+
 This room knows covariances and rewards, counted from the prior mean; it must not know regions or trees.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, Protocol
 
@@ -38,18 +43,14 @@ JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 class Covariance(Protocol):
     """Prior covariance of footprints, which are known by number once entered."""
 
-    @property
-    def size(self) -> int:
-        """The number of footprints entered."""
+    def enter(self, at: int, footprints: Any) -> None:
+        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
 
-    def enter(self, footprints: Any) -> Floats:
-        """Enter footprints, which get the next numbers; return their variances."""
+    def variances(self, start: int, stop: int) -> Floats:
+        """Return the variances of the footprints of some numbers."""
 
-    def variances(self, start: int) -> Floats:
-        """Return the variances of the footprints entered from number `start` on."""
-
-    def row(self, one: int) -> Floats:
-        """Return the covariance of one footprint with all that are entered."""
+    def row(self, one: int, size: int) -> Floats:
+        """Return the covariance of one footprint with the first `size` of them."""
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints."""
@@ -77,7 +78,7 @@ class GaussianBelief:
         did not fit what was known to within rounding.
     """
 
-    def __init__(self, covariance: Covariance) -> None:
+    def __init__(self, covariance: Covariance, footprints: int = 0) -> None:
         libraries()  # found now, not during the first measurement
         self._covariance = covariance
         self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
@@ -88,7 +89,7 @@ class GaussianBelief:
         self.ignored = 0
         self.size = 0  # m, tracked footprints
         self._rows = 0  # t, rows of the factor
-        room = max(256, covariance.size + covariance.size // 2)
+        room = max(256, footprints + footprints // 2)
         self._V = np.zeros((128, room))
         self._L = np.zeros((128, 128), order="F")
         self._w = np.zeros(128)  # L^-1 (rewards of the rows)
@@ -100,6 +101,16 @@ class GaussianBelief:
         self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
         self._record_var = np.zeros(128)  # 1 / p, with p the precision of its measurements
         self._record_mean = np.zeros(128)  # precision-weighted mean reward
+        self.follow(footprints)
+
+    def fork(self) -> GaussianBelief:
+        """Return the same belief, to be changed; this one stays as it is."""
+        twin = copy.copy(self)
+        twin.complaints = []
+        twin._mean, twin._var = self._mean.copy(), self._var.copy()
+        twin._record_var, twin._record_mean = self._record_var.copy(), self._record_mean.copy()
+        twin._exact, twin._distinct = self._exact.copy(), self._distinct.copy()
+        return twin
 
     @property
     def mean(self) -> Floats:
@@ -114,18 +125,17 @@ class GaussianBelief:
     def track(self, footprints: AnyFootprints) -> int:
         """Track more footprints and return the slot of the first."""
         start = self.size
-        self._follow(self._covariance.enter(footprints))
+        self._covariance.enter(start, footprints)
+        self.follow(start + len(footprints))
         return start
 
-    def follow(self) -> None:
-        """Track the footprints entered since under another model."""
-        if self.size < self._covariance.size:
-            self._follow(self._covariance.variances(self.size))
-
-    def _follow(self, variances: Floats) -> None:
-        """Track the last footprints entered, which have these prior variances."""
+    def follow(self, size: int) -> None:
+        """Track the footprints that were entered, under this or another model, up to a number."""
         start, t = self.size, self._rows
-        self.size += len(variances)
+        if start == size:
+            return
+        variances = self._covariance.variances(start, size)
+        self.size = size
         if self.size > self._V.shape[1]:
             self._widen(max(self.size, 2 * self._V.shape[1]))
         new = slice(start, self.size)
@@ -174,7 +184,7 @@ class GaussianBelief:
         with one_thread(t * m):
             column = self._V[:t, slot].copy()  # this footprint's row of L
             v = self._V[t, :m]
-            np.subtract(self._covariance.row(slot), column @ self._V[:t, :m], out=v)
+            np.subtract(self._covariance.row(slot, m), column @ self._V[:t, :m], out=v)
             v /= d
         w = (reward - self._mean[slot]) / d
         self._L[t, :t] = column
@@ -248,7 +258,7 @@ class GaussianBelief:
         """Return the posterior covariance of one tracked footprint with all of them."""
         t, m = self._rows, self.size
         with one_thread(t * m):
-            row: Floats = self._covariance.row(slot) - self._V[:t, slot] @ self._V[:t, :m]
+            row: Floats = self._covariance.row(slot, m) - self._V[:t, slot] @ self._V[:t, :m]
         return row
 
     def _solve(self, cross: Floats) -> Floats:
@@ -305,6 +315,7 @@ class GaussianBelief:
             gram = self._covariance.between(slots, slots)
             gram[np.diag_indices(distinct)] += self._record_var[:distinct]
             factor = self._cholesky(gram)
+            self._renew()
             self._rows = distinct
             self._L[:distinct, :distinct] = factor
             self._slots[:distinct] = slots
@@ -354,6 +365,11 @@ class GaussianBelief:
             )
         self.clamped += bad
 
+    def _renew(self) -> None:
+        """Take fresh arrays for the factor: those in use are shared with earlier beliefs."""
+        self._V, self._L = np.zeros_like(self._V), np.zeros_like(self._L)
+        self._w, self._slots = np.zeros_like(self._w), np.zeros_like(self._slots)
+
     def _widen(self, columns: int) -> None:
         more = columns - self._V.shape[1]
         self._V = np.pad(self._V, ((0, 0), (0, more)))
@@ -372,13 +388,14 @@ class GaussianBelief:
 class Overlay:
     """The variances of a belief with measurements under way: means stay, variances shrink.
 
-    A pending measurement is observed at its own mean. Nothing of it enters the belief.
+    A pending measurement is observed at its own mean. Nothing of it enters the belief, and nothing of an overlay
+    ever changes: one more measurement under way makes another.
     """
 
-    def __init__(self, belief: GaussianBelief) -> None:
+    def __init__(self, belief: GaussianBelief, rows: tuple[Floats, ...] = (), variance: Floats | None = None) -> None:
         self._belief = belief
-        self._rows: list[Floats] = []
-        self.variance = belief.variance.copy()
+        self._rows = rows
+        self.variance = belief.variance if variance is None else variance
 
     def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
         """Return the covariance of some tracked footprints with others, or with each other."""
@@ -387,15 +404,13 @@ class Overlay:
             joint -= np.outer(v[slots], v[slots if others is None else others])
         return joint
 
-    def add(self, slot: int, variance: float) -> None:
-        """Take one more pending measurement into account."""
+    def plus(self, slot: int, variance: float) -> Overlay:
+        """Return the overlay with one more pending measurement; of what is known to within rounding, the same."""
         own = self.variance[slot] + variance
+        if own <= KNOWN * self._belief.prior[slot]:
+            return self
         row = self._belief.covariance_row(slot)
         for v in self._rows:
             row -= v[slot] * v
-        if own <= 0:
-            return
         v = row / math.sqrt(own)
-        self._rows.append(v)
-        self.variance -= v * v
-        np.maximum(self.variance, 0.0, out=self.variance)
+        return Overlay(self._belief, (*self._rows, v), np.maximum(self.variance - v * v, 0.0))

@@ -8,15 +8,15 @@ their weights follow every reward. Whoever gave the model is warned, once, if it
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.beliefs.fit import Unknowns, first_guess, fit
+from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Fit, Weighted, weigh
-from zonal.beliefs.ledger import Data, Ledger
-from zonal.errors import ModelWarning
+from zonal.beliefs.ledger import Ledger
 from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
@@ -29,8 +29,51 @@ FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
 
 
+@dataclass(frozen=True)
+class Knowledge:
+    """What has been learned so far, and from what.
+
+    Attributes
+    ----------
+    fit : Fit
+        The models to go by now.
+    ledger : Ledger
+        All rewards, if anything is learned.
+    total : int
+        Rewards so far.
+    learned_from : int
+        Rewards behind the fit, a first guess included.
+    due : int
+        Rewards at which to learn again.
+    warned : bool
+        Whether a doubt about the model was uttered; it is once.
+    """
+
+    fit: Fit
+    ledger: Ledger = field(default_factory=Ledger)
+    total: int = 0
+    learned_from: int = 0
+    due: int = 1
+    warned: bool = False
+
+    @property
+    def model(self) -> Model:
+        """The model in the middle of all."""
+        return self.fit.model
+
+    @property
+    def checks(self) -> bool:
+        """Whether it is time to check the model: half-way to each doubling."""
+        times, rest = divmod(self.total, FIRST_CHECK)
+        return not self.warned and rest == 0 and times > 0 and times & (times - 1) == 0
+
+    def warn(self) -> Knowledge:
+        """Return the same, with the doubt uttered."""
+        return replace(self, warned=True)
+
+
 class Learner:
-    """The rewards so far and the model learned from them.
+    """Learns models from rewards, where anything is to be learned; it keeps nothing.
 
     Attributes
     ----------
@@ -38,74 +81,47 @@ class Learner:
         What is learned.
     learns : bool
         Whether anything is.
-    model : Model
-        The model to go by now.
-    ledger : Ledger
-        All rewards, if anything is learned.
-    total : int
-        Rewards so far.
     """
 
     def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
         self.unknowns = unknowns
         self.learns = unknowns.any
-        self.model = first_guess(unknowns, frame, [])
-        self.ledger = Ledger()
-        self.total = 0
         self._frame = frame
-        self._fit: Fit | None = None
-        self._learned_from = 0  # rewards, a first guess included
-        self._next = 1
-        self._next_check = FIRST_CHECK
-        self._warned = False
-        self.complaints: list[ModelWarning] = []  # for whoever owns the learner to pass on when it is safe
 
-    @property
-    def models(self) -> tuple[Weighted, ...]:
-        """The weighted models to go by now."""
-        return (Weighted(1.0, self.model),) if self._fit is None else self._fit.members
+    def begin(self) -> Knowledge:
+        """Return what is known before the first reward."""
+        return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
 
-    def due(self) -> bool:
+    def note(self, known: Knowledge, slot: int, reward: float, variance: float | None) -> Knowledge:
+        """Return what is known with one more reward; `variance` is None if its noise is to be learned."""
+        ledger = known.ledger.plus(slot, reward, variance) if self.learns else known.ledger
+        return replace(known, ledger=ledger, total=known.total + 1)
+
+    def due(self, known: Knowledge) -> bool:
         """Tell whether it is time to learn again."""
-        return self.learns and self.ledger.total >= self._next
+        return self.learns and known.ledger.total >= known.due
 
-    @property
-    def stale(self) -> bool:
-        """Whether rewards came in since the last fit."""
-        return self.learns and self.ledger.total > self._learned_from
+    def stale(self, known: Knowledge) -> bool:
+        """Tell whether rewards came in since the last fit."""
+        return self.learns and known.ledger.total > known.learned_from
 
-    def note(self, slot: int, reward: float, variance: float | None) -> None:
-        """Take note of a reward; `variance` is None if its noise is to be learned."""
-        self.total += 1
-        if self.learns:
-            self.ledger.add(slot, reward, variance)
-
-    def checks(self) -> bool:
-        """Tell whether it is time to check the model: half-way to each doubling."""
-        if self.total < self._next_check:
-            return False
-        self._next_check *= 2
-        return True
-
-    def learn(self, footprints: AnyFootprints) -> Data:
-        """Learn from all rewards and return them; `footprints` are those of the ledger's lines."""
-        data, total, frame = self.ledger.data(), self.ledger.total, self._frame
+    def learn(self, known: Knowledge, footprints: AnyFootprints) -> Fit:
+        """Return the models that all rewards allow; `footprints` are those of the ledger's lines."""
+        data, total, frame, unknowns = known.ledger.data(), known.ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
-            self.model = first_guess(self.unknowns, self._frame, data.mean.tolist())
-        else:
-            given = self.unknowns.given
-            covariance = None if given is None else self._frame.covariance(given).among(footprints)
-            correlate = self._frame.correlate(data.slots, footprints)
-            unknowns = self.unknowns
-            self._fit = weigh(data, frame, unknowns, correlate, covariance, self._fit, total, frame.models)
-            self.model = self._fit.model
-        self._learned_from = total
-        growth = frame.growth if frame.costly or total >= EVERY else 0.0
-        self._next = total + max(1, int(growth * total))
-        return data
+            return _alone(first_guess(unknowns, frame, data.mean.tolist()))
+        covariance = None if unknowns.given is None else frame.covariance(unknowns.given).among(footprints)
+        correlate = frame.correlate(data.slots, footprints)
+        return weigh(data, frame, unknowns, correlate, covariance, known.fit, total, frame.models)
 
-    def check(self, residuals: Floats, repeats: int, chi2: float) -> None:
-        """Hold a model that was given whole against the measurements; warn, once.
+    def adopt(self, known: Knowledge, fit: Fit) -> Knowledge:
+        """Return what is known once a fit of all rewards is gone by."""
+        total = known.ledger.total
+        growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
+        return replace(known, fit=fit, learned_from=total, due=total + max(1, int(growth * total)))
+
+    def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
+        """Hold a model that was given whole against the measurements; return a complaint, or nothing.
 
         Parameters
         ----------
@@ -117,45 +133,45 @@ class Learner:
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
-        self._warn(_misfit(scatter, miss))
+        return _misfit(scatter, miss)
 
-    def doubt(self, footprints: AnyFootprints, noise: float | None) -> None:
-        """Hold what was given against what would be learned in its place; warn, once.
+    def doubt(self, known: Knowledge, footprints: AnyFootprints, noise: float | None) -> str:
+        """Hold what was given against what would be learned in its place; return a complaint, or nothing.
 
         Parameters
         ----------
+        known : Knowledge
         footprints : Footprints or Subsets
             Of the ledger's lines.
         noise : float or None
             The noise that was given, if it is one number.
         """
         given_kernel = self.unknowns.given is not None
-        if self._warned or self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
-            return  # nothing was given, or nothing that one number could replace
-        data = self.ledger.data() if given_kernel else self.ledger.data(forget=noise)
+        if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
+            return ""  # nothing was given, or nothing that one number could replace
+        data = known.ledger.data() if given_kernel else known.ledger.data(forget=noise)
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
-        free = fit(data, footprints, self._frame, unknowns, None, self.ledger.total)
-        held = self.model.noise if given_kernel else noise
+        free = fit(data, footprints, self._frame, unknowns, None, known.ledger.total)
+        held = known.model.noise if given_kernel else noise
         assert free.noise is not None
         assert held is not None
         ratio = free.noise / max(held, 1e-300)
         if abs(math.log(ratio)) < math.log(BADLY_OFF) + free.spread["noise"]:
-            return
+            return ""
         if not given_kernel:
-            self._warn(
-                f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
-            )
-        elif ratio < 1:
-            self._warn(
+            return f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
+        if ratio < 1:
+            return (
                 f"the given kernel leaves {1 / ratio:.1f} times as much unexplained as one learned from the "
                 "measurements; pass kernel=None."
             )
+        return ""
 
-    def _warn(self, complaint: str) -> None:
-        if complaint and not self._warned:
-            self._warned = True
-            self.complaints.append(ModelWarning(complaint))
+
+def _alone(model: Model) -> Fit:
+    """Return a model that stands for itself."""
+    return Fit(model, (Weighted(1.0, model),), ())
 
 
 def _misfit(scatter: float, miss: float) -> str:

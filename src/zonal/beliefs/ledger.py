@@ -7,6 +7,7 @@ kept apart, since their weights change with the noise. Sums are kept by Welford'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass
-class Line:
+class Line(NamedTuple):
     """Rewards of one footprint with one kind of noise."""
 
     count: int = 0
@@ -23,22 +23,20 @@ class Line:
     scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
 
-    def add(self, reward: float, variance: float | None) -> None:
-        """Take in one reward; `variance` is None if its noise is to be learned."""
-        self.count += 1
+    def plus(self, reward: float, variance: float | None) -> Line:
+        """Return the line with one more reward; `variance` is None if its noise is to be learned."""
+        count, surprise, scatter, own = self.count + 1, reward - self.mean, self.scatter, self.variance
         if variance is None:
-            share = 1 / self.count
-            self.scatter += (1 - share) * (reward - self.mean) ** 2
+            share = 1 / count
+            scatter += (1 - share) * surprise**2
+        elif count == 1 or own + variance == 0:
+            share = 1.0 if count == 1 else 0.0
+            own = variance
         else:
-            old = self.variance
-            if self.count == 1 or old + variance == 0:
-                share = 1.0 if self.count == 1 else 0.0
-                self.variance = variance
-            else:
-                share = old / (old + variance)
-                self.scatter += (reward - self.mean) ** 2 / (old + variance)
-                self.variance = share * variance
-        self.mean += share * (reward - self.mean)
+            share = own / (own + variance)
+            scatter += surprise**2 / (own + variance)
+            own = share * variance
+        return Line(count, self.mean + share * surprise, scatter, own)
 
 
 @dataclass(frozen=True)
@@ -73,21 +71,18 @@ class Data:
         return np.where(self.count > 0, noise**2 / np.maximum(self.count, 1), self.variance)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Ledger:
     """All rewards so far."""
 
     total: int = 0
     lines: dict[tuple[int, bool], Line] = field(default_factory=dict)
 
-    def add(self, slot: int, reward: float, variance: float | None) -> None:
-        """Enter one reward of the footprint at `slot`; `variance` is None if its noise is to be learned."""
+    def plus(self, slot: int, reward: float, variance: float | None) -> Ledger:
+        """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
         key = (slot, variance is None)
-        line = self.lines.get(key)
-        if line is None:
-            line = self.lines[key] = Line()
-        line.add(reward, variance)
-        self.total += 1
+        line = self.lines.get(key, Line()).plus(reward, variance)
+        return Ledger(self.total + 1, {**self.lines, key: line})
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squares about their means in units of the noise variance."""

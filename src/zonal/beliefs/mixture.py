@@ -7,6 +7,7 @@ it. With one model this is that model's belief.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -28,10 +29,10 @@ Ints = NDArray[np.intp]
 class Member:
     """One model of a mixture, and what is believed under it."""
 
-    def __init__(self, model: Model, belief: GaussianBelief, weight: float) -> None:
+    def __init__(self, model: Model, belief: GaussianBelief, log_weight: float) -> None:
         self.model = model
         self.belief = belief
-        self.log_weight = math.log(weight)
+        self.log_weight = log_weight
 
     def noise_variance(self, variance: float | None) -> float:
         """Return the noise variance of a reward: as known, or that of the model."""
@@ -53,13 +54,22 @@ class Mixture:
         From where means are counted.
     """
 
-    def __init__(self, frame: Frame, models: Sequence[Weighted], zero: float) -> None:
+    def __init__(self, frame: Frame, models: Sequence[Weighted], zero: float, footprints: int = 0) -> None:
         self.zero = zero
         self.members = [
-            Member(own.model, GaussianBelief(frame.covariance(own.model.kernel)), own.weight) for own in models
+            Member(
+                own.model,
+                GaussianBelief(frame.covariance(own.model.kernel), footprints),
+                math.log(own.weight),
+            )
+            for own in models
         ]
-        for member in self.members:
-            member.belief.follow()
+
+    def fork(self) -> Mixture:
+        """Return the same beliefs, to be changed; these stay as they are."""
+        twin = copy.copy(self)
+        twin.members = [Member(own.model, own.belief.fork(), own.log_weight) for own in self.members]
+        return twin
 
     @property
     def weights(self) -> Floats:
@@ -91,7 +101,7 @@ class Mixture:
         """Track more footprints and return the slot of the first."""
         start = self.members[0].belief.track(footprints)
         for member in self.members[1:]:
-            member.belief.follow()
+            member.belief.follow(self.size)
         return start
 
     def check(self, slot: int, reward: float, variance: float | None) -> None:
@@ -164,21 +174,22 @@ class Mixture:
         return mean, np.tensordot(weights, np.stack(covariances), 1) + (weights * apart.T) @ apart
 
     def overlay(self) -> MixtureOverlay:
-        """Return the posterior as it would be with more measurements under way."""
-        return MixtureOverlay(self)
+        """Return the posterior with no measurement under way yet."""
+        return MixtureOverlay(self, tuple(member.belief.overlay() for member in self.members))
 
 
 class MixtureOverlay:
     """A mixture with measurements under way, each observed at its own mean under every model."""
 
-    def __init__(self, mixture: Mixture) -> None:
+    def __init__(self, mixture: Mixture, overlays: tuple[Overlay, ...]) -> None:
         self._mixture = mixture
-        self.overlays: list[Overlay] = [member.belief.overlay() for member in mixture.members]
+        self.overlays = overlays
 
-    def add(self, slot: int, variance: float | None) -> None:
-        """Take one more pending measurement into account."""
-        for member, overlay in zip(self._mixture.members, self.overlays, strict=True):
-            overlay.add(slot, member.noise_variance(variance))
+    def plus(self, slot: int, variance: float | None) -> MixtureOverlay:
+        """Return the overlay with one more pending measurement."""
+        pairs = zip(self._mixture.members, self.overlays, strict=True)
+        more = tuple(own.plus(slot, member.noise_variance(variance)) for member, own in pairs)
+        return MixtureOverlay(self._mixture, more)
 
     def columns(self) -> tuple[Floats, Floats]:
         """Return mean and variance of all tracked footprints; the means stay."""

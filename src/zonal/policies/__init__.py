@@ -56,6 +56,7 @@ class View:
 
 
 Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only
+Draw = Callable[[], np.random.Generator]  # the round's own random numbers, the same each time
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,6 @@ class Setting:
         How f varies within cells, by depth.
     tie : float
         Values closer than this are equal.
-    rng : Generator
-        For policies that draw random numbers.
     learned : bool
         Whether the kernel is learned.
     opening : int
@@ -92,7 +91,6 @@ class Setting:
     h_max: int
     variation: Variation
     tie: float
-    rng: np.random.Generator
     learned: bool
     opening: int
     room: int
@@ -151,8 +149,8 @@ class Rules(Protocol):
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
-        """Return the askable row to measure in round `t`."""
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place."""
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether `node`, just chosen, is to be split without being measured."""

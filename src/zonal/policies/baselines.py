@@ -14,7 +14,7 @@ import numpy as np
 
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies import NONE, Floats, Rows, Setting, Shape, Views, best, scattered
+from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, scattered
 from zonal.theory import log_pi_t
 from zonal.tree import Tree
 
@@ -71,7 +71,7 @@ class Leaves:
         """Return the rules for one problem."""
         return LeafRules(self, setting)
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the row to measure in round `t` among the askable `rows`."""
         raise InvalidInput("this is not a policy by itself", self, "Use UniformGrid, Random, UCB or Thompson.")
 
@@ -87,9 +87,9 @@ class LeafRules:
         """Split nothing: the tree is whole."""
         return NONE
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf that the policy picks."""
-        return self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting)
+        return self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Split nothing: the tree is whole."""
@@ -129,7 +129,7 @@ class UniformGrid(Leaves):
             level += 1
         return level
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the least measured leaf, in order of reversed digits (van der Corput)."""
         looks = tree.looks[rows]
         rows = rows[looks == looks.min()]
@@ -142,9 +142,9 @@ class UniformGrid(Leaves):
 class Random(Leaves):
     """Measure regions of one depth at random."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return any leaf."""
-        return int(setting.rng.choice(rows))
+        return int(rng().choice(rows))
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class UCB(Leaves):
         super().__post_init__()
         probability(self.theta, "theta")
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the leaf of the highest upper confidence bound."""
         leaves = int(np.count_nonzero(tree.first_child[: tree.size] < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
@@ -176,15 +176,15 @@ class UCB(Leaves):
 class Thompson(Leaves):
     """Thompson sampling over regions of one depth: measure where a draw from the posterior is highest."""
 
-    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting) -> int:
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the leaf where a joint draw from the posterior is highest, under a model drawn by its weight."""
-        members = views()
-        number = setting.rng.choice(len(members), p=[view.weight for view in members]) if len(members) > 1 else 0
+        members, random = views(), rng()
+        number = random.choice(len(members), p=[view.weight for view in members]) if len(members) > 1 else 0
         view = members[int(number)]
         covariance = view.covariance(rows, rows)
         # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
         known = (1e3 * setting.tie) ** 2  # where all is known, rounding is of the prior
         covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
         with one_thread():
-            draw = np.linalg.cholesky(covariance) @ setting.rng.standard_normal(len(rows))
+            draw = np.linalg.cholesky(covariance) @ random.standard_normal(len(rows))
         return best(tree, rows, view.mean[rows] + draw, 0.0)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies import NONE, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.tree import Tree
 
 
@@ -97,9 +97,9 @@ class GPTreeRules:
         """Split nothing before a round."""
         return NONE
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest index."""
-        return self.urgent(tree, tree.askable.nonzero()[0], t)
+        return self.urgent(tree, tree.contender.nonzero()[0], t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""

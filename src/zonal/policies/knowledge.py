@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
-from zonal.policies import NONE, Floats, Rows, Setting, Shape, View, Views, best, numbered
+from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, View, Views, best, numbered
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
@@ -104,7 +104,7 @@ class KnowledgeRules:
         rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
         members = views()
         if self._guards(tree, t, members):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
-from zonal.policies import NONE, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
@@ -137,9 +137,9 @@ class OptimisticRules:
         """Split nothing before a round."""
         return NONE
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest b-value (line 2)."""
-        return self.urgent(tree, tree.askable.nonzero()[0], t)
+        return self.urgent(tree, tree.contender.nonzero()[0], t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
