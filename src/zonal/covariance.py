@@ -263,6 +263,10 @@ class ProductCovariance:
         """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
         self._layout.enter(at, footprints)
 
+    def apart(self) -> ProductCovariance:
+        """Return itself: what it remembers is one number a case, whoever asks."""
+        return self
+
     def variances(self, start: int, stop: int) -> Floats:
         """Return the variances of the footprints of some numbers."""
         new = self._layout.numbers[:, start:stop]

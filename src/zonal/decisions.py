@@ -70,7 +70,7 @@ def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
         number=len(state.asked),
         row=row,
         node=region.node,
-        replicate=int(draft.table.looks[row]) + 1,
+        replicate=int(draft.tree.looks[row]) + 1,
         draw=draw,
         by=by,
         key=key,
@@ -84,14 +84,13 @@ def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> tuple[Told, State]:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft, row = state.fork(), state.asked[number].row
-    slot, noise = int(state.table.slot[row]), float(state.table.noise[row])
+    slot, noise = int(state.tree.slot[row]), float(state.tree.noise[row])
     state.belief.check(slot, state.problem.sign * value, state.problem.variance(noise, sem))
     draft.measure(number, value, sem)
     fit, warned = _learn(draft, last=state.told + 1 == state.budget)
-    draft.adopt(fit)
-    draft.tell(number, value)
+    draft.tell(number, value, fit)
     grown: list[Batch] = []
-    if draft.table.first_child[row] < 0 and has_scale(draft) and rules(draft).splits(draft.tree, row, draft.told):
+    if draft.tree.first_child[row] < 0 and has_scale(draft) and rules(draft).splits(draft.tree, row, draft.told):
         grown += _open(draft, [row], expanded=True)
     grown += _prepare(draft)
     event = Told(number, value, sem, note, fit, tuple(grown), warned)
@@ -99,7 +98,9 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     return event, draft
 
 
-def observe(state: State, region: Region, value: float, sem: float | None, feedback: Any) -> tuple[Observed, State]:
+def observe(
+    state: State, region: Region, value: float, sem: float | None, feedback: Any
+) -> tuple[Observed, State]:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
     noise = problem.noise_of(region, state.model) if sem is None else 0.0
@@ -108,6 +109,7 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
     draft.learn_of(slot, value, sem, noise)
     fit, warned = _learn(draft)
     draft.adopt(fit)
+    draft.refresh()
     draft.observe(region, value, sem)
     event = Observed(region, value, sem, noise, feedback, fit, tuple(_prepare(draft)), warned)
     draft.record(event)
@@ -117,11 +119,13 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
 def end(state: State, number: int, given_up: bool, retry: bool) -> tuple[Ended, State]:
     """Take back a trial; a region that fails again and again, or within one that did, is never asked for again."""
     draft, row = state.fork(), state.asked[number].row
-    hopeless = not retry or state.failures.get(row, 0) + 1 >= GIVE_UPS or bool(state.tree.lineage(row) & state.barred)
+    hopeless = (
+        not retry or state.failures.get(row, 0) + 1 >= GIVE_UPS or bool(state.tree.lineage(row) & state.barred)
+    )
     barred = given_up and hopeless and row not in state.barred
     grown: list[Batch] = []
     if barred and draft.may_split(row):
-        grown += _open(draft, [row], expanded=bool(draft.table.count[row] > 0))
+        grown += _open(draft, [row], expanded=bool(draft.tree.count[row] > 0))
     event = Ended(number, "given up" if given_up else "withdrawn", barred, tuple(grown))
     draft.end(event)
     draft.record(event)
@@ -136,6 +140,7 @@ def refit(state: State) -> tuple[Refitted, State] | None:
     draft = state.fork()
     fit = _fit(draft)
     draft.adopt(fit)
+    draft.refresh()
     event = Refitted(fit)
     draft.record(event)
     return event, draft
@@ -192,8 +197,8 @@ def next_of_opening(state: State) -> int | None:
     """Return the next row of the opening sweep, None once it is over."""
     if state.known is None or state.known.total >= len(state.opening):
         return None
-    table = state.table
-    able = (row for row in state.opening if table.askable[row] and table.looks[row] == 0)
+    tree = state.tree
+    able = (row for row in state.opening if tree.askable[row] and tree.looks[row] == 0)
     return next((row for row in able if _is_news(state, row)), None)
 
 
@@ -202,7 +207,7 @@ def _is_news(state: State, row: int) -> bool:
     if state.problem.unknowns.given is None:
         return True
     assert isinstance(state.belief, Mixture)
-    prior = state.belief.members[0].belief.prior[state.table.slot[row]]
+    prior = state.belief.members[0].belief.prior[state.tree.slot[row]]
     return bool(state.seen().std[row] ** 2 > NEWS * prior)
 
 
@@ -216,7 +221,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     look = partial(views, draft)
     for _ in range(MOST_REFINED):
-        while not draft.table.askable.any():
+        while not np.count_nonzero(draft.tree.askable):
             grown += _split_by_force(draft, t)
         grown += _grow(draft, t)
         seen = draft.seen()
@@ -226,7 +231,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
         elif bound.refines(seen, row, t):
             split = _open(draft, [row], expanded=True)
             grown += split
-            if not draft.table.splittable[row] and draft.table.first_child[row] < 0:
+            if not draft.tree.splittable[row] and draft.tree.first_child[row] < 0:
                 return row, grown
         else:
             return row, grown
@@ -236,21 +241,23 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
 
 def _checked(tree: Tree, row: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
-    row = int(row)
-    if not (0 <= row < tree.size and tree.contender[row]):
+    number = int(row)
+    if not (0 <= number < tree.size and tree.contender[number]):
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )
-    return row
+    return number
 
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
     """Split what the policy wants split before round `t`, as far as the user's functions allow if `forgiving`."""
     grown: list[Batch] = []
-    before = draft.table.size
+    if not draft.problem.policy.inner:
+        return grown
+    before = draft.tree.size
     bound, look = rules(draft), partial(views, draft)
     while True:
-        rows = bound.grows(draft.seen(), t, look, draft.table.size - before)
+        rows = bound.grows(draft.seen(), t, look, draft.tree.size - before)
         able = [row for row in dict.fromkeys(rows.tolist()) if draft.may_split(row)]
         if not able:
             return grown
@@ -307,7 +314,7 @@ def _splits(draft: State, rows: Iterable[int], expanded: bool) -> tuple[Batch, l
     problem, batch, families = draft.problem, [], []
     for row in rows:
         if not draft.may_split(row):
-            if expanded and not draft.table.expanded[row]:
+            if expanded and not draft.tree.expanded[row]:
                 batch.append(Split(row, True))
             continue
         children = problem.space.split(draft.regions[row])

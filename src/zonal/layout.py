@@ -129,9 +129,13 @@ class Intervals:
         self.centers = np.zeros(128)
         self.widths = np.zeros(128)
         self.case: Cases = np.zeros((128, 128), dtype=np.int32)
-        self.own = self.case.diagonal()
         self.geometry = np.zeros((3, 1024))
         self.cases = 0
+
+    @property
+    def own(self) -> Cases:
+        """The case of each interval with itself."""
+        return self.case.diagonal()
 
     @property
     def size(self) -> int:
@@ -213,9 +217,7 @@ class Intervals:
         self.widths = np.pad(self.widths, (0, more))
         self._kinds = np.pad(self._kinds, (0, more))
         self._places = np.pad(self._places, (0, more))
-        case = np.pad(self.case, (0, more))
-        self.own = case.diagonal()
-        self.case = case
+        self.case = np.pad(self.case, (0, more))
 
 
 class Pools:

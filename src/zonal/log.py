@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from zonal.spaces import Region
 
@@ -33,7 +33,7 @@ class Log(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._items[: self.size])
 
-    def plus(self, *more: T) -> Log[T]:
+    def plus(self, *more: T) -> Self:
         """Return the log with more entries."""
         longer = object.__new__(type(self))
         self._share(longer)

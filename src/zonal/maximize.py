@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from zonal.run import Callback, Measure
-from zonal.study import SpaceLike, Study
+from zonal.settings import SpaceLike
+from zonal.study import Study
 from zonal.trials import Result
 
 

@@ -21,8 +21,8 @@ from zonal.kernels import Kernel
 from zonal.landscapes import Direction, Landscape
 from zonal.plots import ESTIMATE, INK
 from zonal.rehearsal import Zonal
-from zonal.spaces import Box
 from zonal.settings import AnySpace, SpaceLike
+from zonal.spaces import Box
 from zonal.study import Study
 from zonal.workers import worker_pool
 

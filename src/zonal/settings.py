@@ -116,7 +116,7 @@ def checked(
         feedback=feedback,
         policy=policy,
         seed=_seed(rng),
-        direction=direction,
+        direction="maximize" if direction == "maximize" else "minimize",
         max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
         forbidden=forbidden,
         value_name=value_name,

@@ -10,7 +10,7 @@ Rewards are counted from 0, more is better; means in the table are counted from 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
 from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.learner import Knowledge
+from zonal.beliefs.ledger import Data, Ledger, Line
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import InvalidInput
 from zonal.events import (
@@ -40,7 +41,7 @@ from zonal.log import Log, Regions
 from zonal.policies import scattered
 from zonal.settings import Problem
 from zonal.spaces import Region
-from zonal.tree import Growing, Tree
+from zonal.tree import Tree
 
 Family = tuple[Region, ...]
 
@@ -76,8 +77,8 @@ class State:
         Rows of the opening sweep, in order.
     h_max, counts : int, tuple of int
         The deepest depth at which nodes are expanded, and the number of nodes at each depth.
-    table : Growing
-        The tree.
+    tree : Tree
+        From told measurements only.
     regions : Regions
         By row.
     belief : Mixture or EmpiricalBelief
@@ -109,11 +110,13 @@ class State:
         else:
             self.belief = Mixture(problem.frame, self.known.fit.members, self.prior_mean)
         self._shares_belief = False
+        self._later: list[tuple[int, float, float | None]] | None = None  # rewards that wait for `_catch_up`
+        self._loaded: Data | None = None  # rewards of the last fit, which wait too
         root = problem.space.cell((0, 0), problem.feedback)
         self.regions = Regions([root])
         self.tracked: Log[Region] = Log([root])  # what is at each slot of the belief
         self.belief.track(problem.feedback.footprints([root]))
-        self.table = Growing(began.noise)
+        self.tree = Tree(began.noise, began.h_max >= 0 and problem.space.may_split(root), began.forbidden)
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.in_order = True  # slots are rows, until a region outside of the tree is observed
         self.has_sems = False
@@ -127,7 +130,6 @@ class State:
         self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
         self._overlaid = 0
         self.refresh()
-        self._mark(0, began.forbidden)
 
     @classmethod
     def begin(cls, problem: Problem, began: Began) -> State:
@@ -147,7 +149,7 @@ class State:
         """Return the same state, to be changed; this one stays as it is."""
         twin = State.__new__(State)
         twin.__dict__.update(self.__dict__)
-        twin.table = self.table.fork()
+        twin.tree = self.tree.fork()
         twin._shares_belief = True  # until it is written
         return twin
 
@@ -160,36 +162,50 @@ class State:
     def apply(self, event: Event) -> State:
         """Return the state after one more event."""
         after = self.fork()
+        after._apply(event)
+        return after
+
+    def apply_all(self, events: Iterable[Event]) -> State:
+        """Return the state after many events; from the start on, the posterior is built once, at the end."""
+        after = self.fork()
+        if isinstance(after.belief, Mixture) and not after.told and not len(after.observations):
+            after._later = []
+        for event in events:
+            after._apply(event)
+        after._catch_up()
+        return after
+
+    def _apply(self, event: Event) -> None:
         match event:
             case Asked():
-                after.grow(event.grown)
-                after.ask(event)
+                self.grow(event.grown)
+                self.ask(event)
             case Told():
-                after.measure(event.number, event.value, event.sem)
-                after.adopt(event.fit)
-                after.tell(event.number, event.value)
-                after.grow(event.grown)
+                self.measure(event.number, event.value, event.sem)
+                self.tell(event.number, event.value, event.fit)
+                self.grow(event.grown)
             case Ended():
-                after.grow(event.grown)
-                after.end(event)
+                self.grow(event.grown)
+                self.end(event)
             case Observed():
-                after.learn_of(after.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
-                after.adopt(event.fit)
-                after.observe(event.region, event.value, event.sem)
-                after.grow(event.grown)
+                self.learn_of(self.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
+                self.adopt(event.fit)
+                self.refresh()
+                self.observe(event.region, event.value, event.sem)
+                self.grow(event.grown)
             case Refitted():
-                after.adopt(event.fit)
+                self.adopt(event.fit)
+                self.refresh()
             case Extended():
-                after.budget += event.n
+                self.budget += event.n
             case Began():
                 raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
-        after.record(event)
-        return after
+        self.record(event)
 
     def record(self, event: Event) -> None:
         """Enter an event into the history."""
         self.events = self.events.plus(event)
-        if self.known is not None and getattr(event, "warned", ()):
+        if self.known is not None and isinstance(event, Told | Observed) and event.warned:
             self.known = self.known.warn()
 
     @property
@@ -207,18 +223,13 @@ class State:
         """Trials told or under way."""
         return self.told + len(self.pending)
 
-    @property
-    def tree(self) -> Tree:
-        """The table, from told measurements only."""
-        return self.table.read()
-
     def seen(self) -> Tree:
         """Return the table as a policy should see it: with trials under way, std is smaller."""
         overlay = self.overlay()
         if overlay is None:
             return self.tree
         mean, variance = overlay.columns()
-        slots = self.table.slot[: self.table.size]
+        slots = self.tree.slot
         return self.tree.with_posterior(mean.take(slots), np.sqrt(variance.take(slots)))
 
     def overlay(self) -> MixtureOverlay | EmpiricalOverlay | None:
@@ -228,14 +239,14 @@ class State:
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
-            variance = self.problem.variance(self._noise(asked.row), None)
-            self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance)
+            variance = self.problem.variance(float(self.tree.noise[asked.row]), None)
+            self._overlay = self._overlay.plus(int(self.tree.slot[asked.row]), variance)
             self._overlaid += 1
         return self._overlay
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
-        return bool(self.table.splittable[row])
+        return bool(self.tree.splittable[row])
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
@@ -250,54 +261,64 @@ class State:
 
     def open(self, batch: Batch, families: Sequence[Family] | None = None) -> None:
         """Split nodes together (line 7); `families` are their children where they are at hand."""
-        table, space = self.table, self.problem.space
+        tree, space, inner = self.tree, self.problem.space, self.problem.policy.inner
         for split in batch:
-            table.expanded[split.row] = split.expanded
-        batch = tuple(split for split in batch if split.noise)
+            if split.expanded != tree.expanded[split.row]:
+                tree.write(split.row, expanded=split.expanded)
+            if split.noise and not inner:
+                tree.write(split.row, askable=False)
+        batch = tuple(split for split in batch if split.noise)  # others are marked as if they had been split
         if not batch:
             return
         if families is None:
             families = [_children(space, self.regions[split.row], split) for split in batch]
         children = [child for family in families for child in family]
-        slots = iter(self._track(children))
-        start = table.size
-        for split, family in zip(batch, families, strict=True):
-            first = table.size
-            indices = [child.node[1] for child in family if child.node is not None]
-            table.add_children(split.row, indices, split.noise, [next(slots) for _ in family])
-            self.regions = self.regions.plus(*family)
-            for place, forbidden in enumerate(split.forbidden):
-                self._mark(first + place, forbidden)
-            table.splittable[split.row] = False
-            self.settle(split.row)
-        new = slice(start, table.size)
+        slots = self._track(children)
         mean, variance = self.belief.columns()
-        table.mean[new] = mean[table.slot[new]]
-        table.std[new] = np.sqrt(variance[table.slot[new]])
+        able = []
+        for split, family in zip(batch, families, strict=True):
+            deep = tree.depth[split.row] >= self.h_max
+            able += [not deep and space.may_split(child) for child in family]
+        forbidden = [never for split in batch for never in split.forbidden]
+        tree.split(
+            [split.row for split in batch],
+            [len(family) for family in families],
+            index=[child.node[1] for child in children if child.node is not None],
+            noise=[noise for split in batch for noise in split.noise],
+            slot=range(slots.start, slots.stop) if isinstance(slots, slice) else slots,
+            mean=mean[slots],
+            std=np.sqrt(variance[slots]),
+            splittable=able,
+            smallest=[not may for may in able],
+            forbidden=forbidden,
+            askable=[not never for never in forbidden],
+        )
+        self.regions = self.regions.plus(*children)
         self._overlay = None
 
     def ask(self, event: Asked) -> None:
         """Note that a trial is under way."""
         self.asked = self.asked.plus(event)
         self.pending = {**self.pending, event.number: event}
-        self.table.looks[event.row] += 1
-        self.settle(event.row)
+        self._look(event.row, 1)
         if event.draw == self.draws:
             self.draws += 1
         else:
             self.freed = tuple(draw for draw in self.freed if draw != event.draw)
 
     def measure(self, number: int, value: float, sem: float | None) -> None:
-        """Take a trial's value into the belief; `adopt` follows."""
-        row = self.asked[number].row
-        self.table.std_before[row] = self.table.std[row]
-        self.learn_of(int(self.table.slot[row]), value, sem, self._noise(row))
+        """Take a trial's value into the belief; `tell` follows."""
+        row, tree = self.asked[number].row, self.tree
+        self.learn_of(int(tree.slot[row]), value, sem, float(tree.noise[row]))
 
     def learn_of(self, slot: int, value: float, sem: float | None, noise: float) -> None:
         """Take a value into the belief; `adopt` follows."""
         learner, variance = self.problem.learner, self.problem.variance(noise, sem)
         reward = self.problem.sign * value
-        self._own().observe(slot, reward, variance)
+        if self._later is None:
+            self._own().observe(slot, reward, variance)
+        else:
+            self._later.append((slot, reward, variance))
         self.has_sems |= sem is not None
         if learner is not None and self.known is not None:
             self.known = learner.note(self.known, slot, reward, variance)
@@ -308,37 +329,71 @@ class State:
             assert self.problem.learner is not None
             assert self.known is not None
             self.known = self.problem.learner.adopt(self.known, fit)
-            belief = Mixture(self.problem.frame, fit.members, fit.model.mean, self.belief.size)
-            belief.load(self.known.ledger.data())
-            self.belief, self._shares_belief = belief, False
+            data = self.known.ledger.data()
+            if self._later is None:
+                self._build(data)
+            else:
+                self._loaded, self._later = data, []
             if fit.model.noise is not None:
-                self.table.noise[: self.table.size] = fit.model.noise
+                self.tree.fill(noise=fit.model.noise)
+
+    def _build(self, data: Data) -> None:
+        """Believe what all rewards say under the models to go by now."""
+        assert self.known is not None
+        fit = self.known.fit
+        belief = Mixture(self.problem.frame, fit.members, fit.model.mean, self.belief.size)
+        belief.load(data)
+        self.belief, self._shares_belief = belief, False
+
+    def _catch_up(self) -> None:
+        """Take in the rewards that waited: those of the last fit at once, later ones one by one.
+
+        Where no model is learned all are taken in at once.
+        """
+        later, self._later = self._later, None
+        if later is None:
+            return
+        if self._loaded is None and self.problem.learner is not None and not self.problem.learner.learns:
+            lines: dict[tuple[int, bool], Line] = {}
+            for slot, reward, variance in later:
+                lines[slot, False] = lines.get((slot, False), Line()).plus(reward, variance)
+            ledger, later = Ledger(len(later), lines), []
+            if ledger.total:
+                self._build(ledger.data())
+                assert isinstance(self.belief, Mixture)
+                self.belief.repeated(*ledger.scatter(None))
+        elif self._loaded is not None:
+            self._build(self._loaded)
+            self._loaded = None
+        for slot, reward, variance in later:
+            self._own().observe(slot, reward, variance)
+        self.belief.complaints.clear()
         self.refresh()
 
     def refresh(self) -> None:
         """Copy the belief into the table."""
-        table = self.table
-        nodes = slice(0, table.size)
+        if self._later is not None:
+            return
         mean, variance = self.belief.columns()
         if not self.in_order:
-            mean, variance = mean.take(table.slot[nodes]), variance.take(table.slot[nodes])
-        table.mean[nodes] = mean
-        np.sqrt(variance, out=table.std[nodes])
+            mean, variance = mean.take(self.tree.slot), variance.take(self.tree.slot)
+        self.tree.fill(mean=mean, std=np.sqrt(variance))
         self._overlay = None
 
-    def tell(self, number: int, value: float) -> None:
-        """Note that a trial's value was taken in."""
-        table, row = self.table, self.asked[number].row
+    def tell(self, number: int, value: float, fit: Fit | None) -> None:
+        """Note that a trial's value was taken in, and go by a fit that was made with it."""
+        tree, row = self.tree, self.asked[number].row
         if number not in self.pending:  # it had been given up
-            table.looks[row] += 1
+            self._look(row, 1)
         self._end(number)
         if row in self.failures:
             self.failures = {other: times for other, times in self.failures.items() if other != row}
         self.told += 1
-        table.count[row] += 1
-        reward = self.problem.sign * value
-        table.reward[row] += (reward - table.reward[row]) / table.count[row]
-        self.settle(row)
+        count, reward = int(tree.count[row]) + 1, float(tree.reward[row])
+        reward += (self.problem.sign * value - reward) / count
+        tree.write(row, count=count, reward=reward, std_before=tree.std[row])
+        self.adopt(fit)
+        self.refresh()
 
     def end(self, event: Ended) -> None:
         """Note that a trial was given up or withdrawn."""
@@ -350,8 +405,7 @@ class State:
         else:
             self.freed = (*self.freed, asked.draw)
         self._end(event.number)
-        self.table.looks[asked.row] -= 1
-        self.settle(asked.row)
+        self._look(asked.row, -1)
 
     def _end(self, number: int) -> None:
         self.pending = {other: asked for other, asked in self.pending.items() if other != number}
@@ -362,7 +416,7 @@ class State:
         same = feedback == self.problem.feedback
         row = self.regions.find(region) if same else None
         if row is not None:
-            return int(self.table.slot[row])
+            return int(self.tree.slot[row])
         key = region.key if same else (region.key, feedback)
         if key not in self.outside:
             slot = self._own().track(feedback.footprints([region]))
@@ -375,42 +429,35 @@ class State:
         """Note that a measurement from outside was taken in."""
         self.observations = self.observations.plus(Observation(region, value, sem))
 
-    def settle(self, row: int) -> None:
-        """Decide whether a node may be asked for."""
-        table, most = self.table, self.problem.settings.max_looks
-        table.askable[row] = (
-            (self.problem.policy.inner or table.first_child[row] < 0)
+    def _look(self, row: int, more: int) -> None:
+        """Count one look at a node more or less, and decide whether it may be asked for."""
+        tree, most = self.tree, self.problem.settings.max_looks
+        looks = int(tree.looks[row]) + more
+        askable = (
+            (self.problem.policy.inner or tree.first_child[row] < 0)
             and row not in self.barred
-            and not table.forbidden[row]
-            and (most is None or table.looks[row] < most)
+            and not tree.forbidden[row]
+            and (most is None or looks < most)
         )
+        tree.write(row, looks=looks)
+        if askable != tree.askable[row]:
+            tree.write(row, askable=askable)
 
     def footprints_of(self, slots: Sequence[int]) -> Any:
         """Return the footprints at some slots of the belief."""
         return self.problem.feedback.footprints([self.tracked[slot] for slot in slots])
 
-    def _noise(self, row: int) -> float:
-        return float(self.table.noise[row])
-
-    def _mark(self, row: int, forbidden: bool) -> None:
-        """Note of a new node whether it may be split, and whether it is forbidden."""
-        table = self.table
-        deep = table.depth[row] > self.h_max
-        table.splittable[row] = not deep and self.problem.space.may_split(self.regions[row])
-        table.smallest[row] = not table.splittable[row]
-        table.forbidden[row] = forbidden
-        self.settle(row)
-
-    def _track(self, regions: Sequence[Region]) -> list[int]:
+    def _track(self, regions: Sequence[Region]) -> slice | list[int]:
         """Return the belief's slots of regions, tracking those that were not observed before."""
-        first, known, feedback = self.belief.size, self.outside, self.problem.feedback
+        belief, known, feedback = self._own(), self.outside, self.problem.feedback
+        first = belief.size
         fresh = [region for region in regions if region.key not in known] if known else regions
         if fresh:
-            self._own().track(feedback.footprints(fresh))
+            belief.track(feedback.footprints(fresh))
             self.tracked = self.tracked.plus(*fresh)
-        new = iter(range(first, self.belief.size))
         if not known:
-            return list(new)
+            return slice(first, belief.size)
+        new = iter(range(first, belief.size))
         slots = [known[region.key] if region.key in known else next(new) for region in regions]
         inside = {region.key for region in regions}
         self.outside = {key: slot for key, slot in known.items() if key not in inside}

@@ -143,7 +143,7 @@ class Study:
         self._state = decisions.begin(settings)
 
     @classmethod
-    def replay(cls, settings: Settings, events: Iterable[Event]) -> Self:
+    def replay(cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False) -> Self:
         """Return the study that these settings and events make, without deciding anything again.
 
         Parameters
@@ -152,6 +152,8 @@ class Study:
             Of a study, as its ``settings`` gives them.
         events : iterable of Event
             Its history, as its ``events`` gives it.
+        at_once : bool
+            Build the posterior once, at the end: much faster, and the same to within rounding.
         """
         study = cls.__new__(cls)
         study._lock = threading.RLock()
@@ -160,8 +162,11 @@ class Study:
         if not isinstance(began, Began):
             raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
         state = State.begin(Problem(settings), began)
-        for event in history:
-            state = state.apply(event)
+        if at_once:
+            state = state.apply_all(history)
+        else:
+            for event in history:
+                state = state.apply(event)
         study._state = state
         return study
 
@@ -246,12 +251,15 @@ class Study:
         became: dict[int, dict[str, Any]] = {}
         for event in state.events:
             if isinstance(event, Told):
-                became[event.number] = {"value": event.value, "sem": event.sem, "note": event.note, "state": "told"}
+                became[event.number] = {
+                    "value": event.value,
+                    "sem": event.sem,
+                    "note": event.note,
+                    "state": "told",
+                }
             elif isinstance(event, Ended):
                 became[event.number] = {"state": event.state}
-        return [
-            TrialRecord(**vars(_trial(state, asked)), **became.get(asked.number, {})) for asked in state.asked
-        ]
+        return [TrialRecord(**vars(_trial(state, asked)), **became.get(asked.number, {})) for asked in state.asked]
 
     @property
     def observations(self) -> tuple[Observation, ...]:
@@ -732,7 +740,7 @@ class Study:
             raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
         spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
         if noise is None:
-            fixed = None if callable(self.settings.noise) else float(self._state.table.noise[0])
+            fixed = None if callable(self.settings.noise) else float(self._state.tree.noise[0])
             if fixed is None:
                 raise InvalidInput(
                     "the noise of a point is not known", noise, "Pass noise=, of one point measurement."

@@ -155,6 +155,7 @@ class SubsetCovariance:
 
     def __init__(self, kernel: Kernel, space: MemberSpace, layout: SubsetLayout | None = None) -> None:
         self._kernel = kernel
+        self._space = space
         self._features = space.features
         self._layout = SubsetLayout(space) if layout is None else layout
         # K A' for footprints asked for, a row each, up to a number of columns: by serial, its place and row of A.
@@ -165,6 +166,10 @@ class SubsetCovariance:
     def enter(self, at: int, footprints: Subsets) -> None:
         """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
         self._layout.enter(at, footprints)
+
+    def apart(self) -> SubsetCovariance:
+        """Return the same with a memory of its own: a sum depends on it in its last digit."""
+        return SubsetCovariance(self._kernel, self._space, self._layout)
 
     def variances(self, start: int, stop: int) -> Floats:
         """Return the variances of the footprints of some numbers."""

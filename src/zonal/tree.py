@@ -1,15 +1,14 @@
 """The tree is a table: one row a node, one column a quantity.
 
-The table knows nothing of spaces, kernels or policies. Rows are added and never removed. Two things share its
-columns: `Growing`, which a step of a study writes while it is being worked out, and `Tree`, the read-only table
-that policies, plots and exporters see.
+The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
+exporters read the columns.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,81 +36,15 @@ FLAGS = (
     "smallest",  # will never be split
     "forbidden",  # by the user: neither measured nor recommended
 )
+KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = ((INTS, np.int64), (FLOATS, np.float64), (FLAGS, np.bool_))
+PLACES = {name: (kind, at) for kind, (names, _) in enumerate(KINDS) for at, name in enumerate(names)}
 CAPACITY = 256  # rows at first
 
 
 class Tree:
-    """A table of nodes, read-only: every name in `INTS`, `FLOATS` and `FLAGS` is an array of `size` entries."""
+    """A table of nodes: every name in `INTS`, `FLOATS` and `FLAGS` is a read-only array of `size` entries.
 
-    depth: NDArray[np.int64]
-    index: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    first_child: NDArray[np.int64]
-    count: NDArray[np.int64]
-    looks: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-    std_before: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    expanded: NDArray[np.bool_]
-    askable: NDArray[np.bool_]
-    splittable: NDArray[np.bool_]
-    smallest: NDArray[np.bool_]
-    forbidden: NDArray[np.bool_]
-
-    def __init__(
-        self, size: int, ints: NDArray[np.int64], floats: NDArray[np.float64], flags: NDArray[np.bool_]
-    ) -> None:
-        self.size = size
-        for names, block in ((INTS, ints), (FLOATS, floats), (FLAGS, flags)):
-            used = block[:, :size]
-            used.flags.writeable = False
-            self.__dict__.update(zip(names, used, strict=True))
-
-    @property
-    def leaf(self) -> NDArray[np.bool_]:
-        """Whether each node has no children."""
-        return self.first_child < 0
-
-    @property
-    def contender(self) -> NDArray[np.bool_]:
-        """Whether each node may be measured, or is a leaf that may be split though it may not be measured."""
-        return self.askable | self.splittable
-
-    def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
-        """Return the same table with other columns of the posterior (as seen while trials are pending)."""
-        seen = copy.copy(self)
-        seen.mean, seen.std = mean, std
-        return seen
-
-    def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
-        """Return a copy in the user's units: ``prior_mean + sign * mean``."""
-        columns = {column.name: getattr(self, column.name).copy() for column in fields(TreeTable)}
-        columns["mean"] = prior_mean + sign * columns["mean"]
-        columns["reward"] = np.where(columns["count"] > 0, sign * columns["reward"], np.nan)
-        for column in columns.values():
-            column.flags.writeable = False
-        return TreeTable(**columns)
-
-    def ties(self, rows: NDArray[np.intp]) -> int:
-        """Return the row of smallest depth, then smallest index, among `rows`."""
-        return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
-
-    def lineage(self, row: int) -> set[int]:
-        """Return the nodes that hold a node."""
-        above = set()
-        while (row := int(self.parent[row])) >= 0:
-            above.add(row)
-        return above
-
-
-class Growing:
-    """A table of nodes that is being written.
-
-    The columns are attributes, arrays with spare entries past `size`. Fetch them anew after adding children:
-    growing moves them.
+    Whoever changes a table forks it first: what others have read of it stays true.
     """
 
     depth: NDArray[np.int64]
@@ -132,63 +65,118 @@ class Growing:
     smallest: NDArray[np.bool_]
     forbidden: NDArray[np.bool_]
 
-    def __init__(self, noise: float) -> None:
-        self.size = 0
-        self._blocks = (
-            np.zeros((len(INTS), CAPACITY), dtype=np.int64),
-            np.zeros((len(FLOATS), CAPACITY)),
-            np.zeros((len(FLAGS), CAPACITY), dtype=np.bool_),
-        )
-        self._name()
-        self.parent[self._append(1)] = -1
-        self.noise[0] = noise
+    def __init__(self, noise: float, splittable: bool = True, forbidden: bool = False) -> None:
+        self.size = 1
+        self._blocks = [np.zeros((len(names), CAPACITY), dtype) for names, dtype in KINDS]
+        self._ours = [True] * len(KINDS)  # whether a block may be written
+        for kind in range(len(KINDS)):
+            self._show(kind)
+        self.write(0, parent=-1, first_child=-1, noise=noise, splittable=splittable, smallest=not splittable)
+        self.write(0, forbidden=forbidden, askable=not forbidden)
 
-    def fork(self) -> Growing:
-        """Return a copy to write on; this one stays as it is."""
-        twin = Growing.__new__(Growing)
-        twin.size = self.size
-        ints, floats, flags = self._blocks
-        twin._blocks = ints.copy(), floats.copy(), flags.copy()
-        twin._name()
+    def fork(self) -> Tree:
+        """Return the same table, to be changed; this one stays as it is."""
+        twin = Tree.__new__(Tree)
+        twin.__dict__.update(self.__dict__)
+        twin._blocks = self._blocks.copy()
+        twin._ours = [False] * len(KINDS)  # copied when first written
         return twin
 
-    def read(self) -> Tree:
-        """Return the table read-only; it follows what is written into its rows."""
-        if self._tree is None or self._tree.size != self.size:
-            self._tree = Tree(self.size, *self._blocks)
-        return self._tree
+    def _block(self, kind: int) -> NDArray[Any]:
+        """Return a block to write into."""
+        if not self._ours[kind]:
+            self._blocks[kind] = self._blocks[kind].copy()
+            self._ours[kind] = True
+            self._show(kind)
+        return self._blocks[kind]
 
-    def add_children(self, node: int, indices: Sequence[int], noise: Sequence[float], slots: Sequence[int]) -> None:
-        """Add a row for each child of `node`, adjacent and in order; `node` is no longer a leaf."""
-        self.first_child[node] = self.size
-        new = self._append(len(indices))
-        self.depth[new] = self.depth[node] + 1
-        self.index[new] = indices
-        self.parent[new] = node
-        self.noise[new] = noise
-        self.slot[new] = slots
+    def _show(self, kind: int) -> None:
+        """Show the rows in use of a block as columns."""
+        used = self._blocks[kind][:, : self.size]
+        used.flags.writeable = False
+        self.__dict__.update(zip(KINDS[kind][0], used, strict=True))
 
-    def _name(self) -> None:
-        self._tree: Tree | None = None
-        for names, block in zip((INTS, FLOATS, FLAGS), self._blocks, strict=True):
-            self.__dict__.update(zip(names, block, strict=True))
+    def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
+        """Return the same table with other columns of the posterior, to be read only."""
+        seen = Tree.__new__(Tree)
+        seen.__dict__.update(self.__dict__, mean=mean, std=std)
+        return seen
 
-    def _append(self, number: int) -> slice:
-        """Add leaves, with all else left at zero, and return their rows."""
-        start, self.size = self.size, self.size + number
-        capacity = len(self.depth)
-        if self.size > capacity:
-            more = max(self.size, 2 * capacity) - capacity
-            ints, floats, flags = self._blocks
-            self._blocks = (
-                np.pad(ints, ((0, 0), (0, more))),
-                np.pad(floats, ((0, 0), (0, more))),
-                np.pad(flags, ((0, 0), (0, more))),
-            )
-            self._name()
-        new = slice(start, self.size)
-        self.first_child[new] = -1
-        return new
+    @property
+    def leaf(self) -> NDArray[np.bool_]:
+        """Whether each node has no children."""
+        return self.first_child < 0
+
+    @property
+    def contender(self) -> NDArray[np.bool_]:
+        """Whether each node may be measured, or is a leaf that may be split though it may not be measured."""
+        return self.askable | self.splittable
+
+    def write(self, row: int, **entries: Any) -> None:
+        """Write into one row."""
+        for name, entry in entries.items():
+            kind, at = PLACES[name]
+            self._block(kind)[at, row] = entry
+
+    def fill(self, **columns: Any) -> None:
+        """Write whole columns."""
+        for name, column in columns.items():
+            kind, at = PLACES[name]
+            self._block(kind)[at, : self.size] = column
+
+    def split(self, rows: Sequence[int], families: Sequence[int], **children: Any) -> None:
+        """Add children of some leaves: adjacent rows for each, in order.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            The leaves.
+        families : sequence of int
+            How many children each has.
+        **children : sequence
+            Columns of the children, one entry a child.
+        """
+        parents = np.repeat(rows, families) if len(rows) > 1 else np.full(families[0], rows[0])
+        old, size = self.size, self.size + len(parents)
+        capacity = self._blocks[0].shape[1]
+        if size > capacity:
+            more = max(size, 2 * capacity) - capacity
+            self._blocks = [np.pad(block, ((0, 0), (0, more))) for block in self._blocks]
+            self._ours = [True] * len(KINDS)
+        first = old
+        for row, number in zip(rows, families, strict=True):
+            self.write(row, first_child=first, splittable=False)
+            first += number
+        children.update(parent=parents, depth=self.depth[parents] + 1, first_child=-1)
+        for name, column in children.items():
+            kind, at = PLACES[name]
+            self._block(kind)[at, old:size] = column
+        self.size = size
+        for kind in range(len(KINDS)):
+            self._show(kind)
+
+    def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
+        """Return the table in the user's units: ``prior_mean + sign * mean``."""
+        columns = {column.name: _frozen(getattr(self, column.name).copy()) for column in fields(TreeTable)}
+        columns["mean"] = _frozen(prior_mean + sign * self.mean)
+        columns["reward"] = _frozen(np.where(self.count > 0, sign * self.reward, np.nan))
+        return TreeTable(**columns)
+
+    def ties(self, rows: NDArray[np.intp]) -> int:
+        """Return the row of smallest depth, then smallest index, among `rows`."""
+        return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
+
+    def lineage(self, row: int) -> set[int]:
+        """Return the nodes that hold a node."""
+        above = set()
+        while (row := int(self.parent[row])) >= 0:
+            above.add(row)
+        return above
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True, eq=False)

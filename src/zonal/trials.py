@@ -1,4 +1,4 @@
-"""The values a study hands out: trials, records, recommendations, results. They are dead: no handle to the study."""
+"""The values a study hands out: trials, records, recommendations, results: dead values, no handle to it."""
 
 from __future__ import annotations
 

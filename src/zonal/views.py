@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import InvalidInput
-from zonal.policies import Rows, View
-from zonal.policies import Floats as Floats
+from zonal.policies import Floats, Rows, View
 from zonal.spaces import MemberSpace
 from zonal.state import State
 
 
 def views(state: State, pending: bool = True) -> list[View]:
     """Return the nodes under each model, trials under way included or not."""
-    belief, table = state.belief, state.table
+    belief, tree = state.belief, state.tree
     if not isinstance(belief, Mixture):
         raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
-    size, slots = table.size, table.slot[: table.size]
+    size, slots = tree.size, tree.slot
     overlay = state.overlay() if pending else None
     assert overlay is None or isinstance(overlay, MixtureOverlay)
     smallest = _smallest_variances(state, belief)
@@ -26,7 +26,7 @@ def views(state: State, pending: bool = True) -> list[View]:
         own = member.belief if overlay is None else overlay.overlays[number]
         noise = member.model.noise
 
-        def covariance(rows: Rows, others: Rows, own=own) -> Floats:  # type: ignore[no-untyped-def]
+        def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
             return own.covariance(slots[rows], slots[others])
 
         made.append(
@@ -34,7 +34,7 @@ def views(state: State, pending: bool = True) -> list[View]:
                 weight=weight,
                 mean=member.belief.mean.take(slots) + (member.model.mean - belief.zero),
                 std=np.sqrt(own.variance.take(slots)),
-                noise=table.noise[:size] if noise is None else np.full(size, noise),
+                noise=tree.noise if noise is None else np.full(size, noise),
                 prior=member.belief.prior.take(slots),
                 smallest=smallest[number],
                 covariance=covariance,

@@ -20,7 +20,7 @@ def _named(pid: int) -> str:  # kept by number: a forked process is another one
 
 def is_gone(who: str) -> bool:
     """Tell whether a process ran on this host and does no more; of other hosts nothing is known."""
-    host, pid, started = (who.rsplit(":", 2) + ["", ""])[:3]
+    host, pid, started = [*who.rsplit(":", 2), "", ""][:3]
     if host != socket.gethostname() or not pid.isdigit():
         return False
     try:

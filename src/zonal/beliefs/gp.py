@@ -16,7 +16,6 @@ This room knows covariances and rewards, counted from the prior mean; it must no
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any, Protocol
 
@@ -61,6 +60,9 @@ class Covariance(Protocol):
     def among(self, footprints: Any) -> Floats:
         """Return the covariance matrix of footprints not entered."""
 
+    def apart(self) -> Covariance:
+        """Return the same for questions, with a memory of its own where memory could change the last digit."""
+
 
 class GaussianBelief:
     """Mean and variance of every tracked footprint, given all observations so far.
@@ -81,6 +83,7 @@ class GaussianBelief:
     def __init__(self, covariance: Covariance, footprints: int = 0) -> None:
         libraries()  # found now, not during the first measurement
         self._covariance = covariance
+        self._asked = covariance.apart()  # what is asked about must leave no trace in what is believed
         self.complaints: list[NumericalWarning] = []  # for whoever owns the belief to pass on when it is safe
         self.repeats = 0
         self.scatter = 0.0
@@ -105,7 +108,8 @@ class GaussianBelief:
 
     def fork(self) -> GaussianBelief:
         """Return the same belief, to be changed; this one stays as it is."""
-        twin = copy.copy(self)
+        twin = GaussianBelief.__new__(GaussianBelief)
+        twin.__dict__.update(self.__dict__)
         twin.complaints = []
         twin._mean, twin._var = self._mean.copy(), self._var.copy()
         twin._record_var, twin._record_mean = self._record_var.copy(), self._record_mean.copy()
@@ -220,7 +224,7 @@ class GaussianBelief:
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
         t = self._rows
-        cross, prior = self._covariance.outside(self._slots[:t], footprints)
+        cross, prior = self._asked.outside(self._slots[:t], footprints)
         if t == 0:
             return np.zeros(len(prior)), prior
         with one_thread():
@@ -241,7 +245,7 @@ class GaussianBelief:
         """Return the posterior covariance of some tracked footprints with others, or with each other."""
         v = self._V[: self._rows, slots]
         w = v if others is None else self._V[: self._rows, others]
-        joint = self._covariance.between(slots, slots if others is None else others)
+        joint = self._asked.between(slots, slots if others is None else others)
         with one_thread(v.size):
             joint -= v.T @ w
         return joint
@@ -249,16 +253,16 @@ class GaussianBelief:
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         t = self._rows
-        cross, _ = self._covariance.outside(self._slots[:t], footprints)
+        cross, _ = self._asked.outside(self._slots[:t], footprints)
         with one_thread():
             v = self._solve(cross) if t else cross
-            return self._w[:t] @ v, self._covariance.among(footprints) - v.T @ v
+            return self._w[:t] @ v, self._asked.among(footprints) - v.T @ v
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
         t, m = self._rows, self.size
         with one_thread(t * m):
-            row: Floats = self._covariance.row(slot, m) - self._V[:t, slot] @ self._V[:t, :m]
+            row: Floats = self._asked.row(slot, m) - self._V[:t, slot] @ self._V[:t, :m]
         return row
 
     def _solve(self, cross: Floats) -> Floats:
@@ -392,7 +396,9 @@ class Overlay:
     ever changes: one more measurement under way makes another.
     """
 
-    def __init__(self, belief: GaussianBelief, rows: tuple[Floats, ...] = (), variance: Floats | None = None) -> None:
+    def __init__(
+        self, belief: GaussianBelief, rows: tuple[Floats, ...] = (), variance: Floats | None = None
+    ) -> None:
         self._belief = belief
         self._rows = rows
         self.variance = belief.variance if variance is None else variance

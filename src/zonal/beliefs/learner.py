@@ -8,7 +8,7 @@ their weights follow every reward. Whoever gave the model is warned, once, if it
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """What has been learned so far, and from what.
 
     Attributes
@@ -50,7 +49,7 @@ class Knowledge:
     """
 
     fit: Fit
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: Ledger = Ledger()
     total: int = 0
     learned_from: int = 0
     due: int = 1
@@ -69,7 +68,7 @@ class Knowledge:
 
     def warn(self) -> Knowledge:
         """Return the same, with the doubt uttered."""
-        return replace(self, warned=True)
+        return self._replace(warned=True)
 
 
 class Learner:
@@ -95,7 +94,7 @@ class Learner:
     def note(self, known: Knowledge, slot: int, reward: float, variance: float | None) -> Knowledge:
         """Return what is known with one more reward; `variance` is None if its noise is to be learned."""
         ledger = known.ledger.plus(slot, reward, variance) if self.learns else known.ledger
-        return replace(known, ledger=ledger, total=known.total + 1)
+        return known._replace(ledger=ledger, total=known.total + 1)
 
     def due(self, known: Knowledge) -> bool:
         """Tell whether it is time to learn again."""
@@ -118,7 +117,7 @@ class Learner:
         """Return what is known once a fit of all rewards is gone by."""
         total = known.ledger.total
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
-        return replace(known, fit=fit, learned_from=total, due=total + max(1, int(growth * total)))
+        return known._replace(fit=fit, learned_from=total, due=total + max(1, int(growth * total)))
 
     def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
         """Hold a model that was given whole against the measurements; return a complaint, or nothing.

@@ -7,7 +7,6 @@ kept apart, since their weights change with the noise. Sums are kept by Welford'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Line(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Line:
     """Rewards of one footprint with one kind of noise."""
 
     count: int = 0

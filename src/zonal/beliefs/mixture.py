@@ -7,7 +7,6 @@ it. With one model this is that model's belief.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 
@@ -67,7 +66,8 @@ class Mixture:
 
     def fork(self) -> Mixture:
         """Return the same beliefs, to be changed; these stay as they are."""
-        twin = copy.copy(self)
+        twin = Mixture.__new__(Mixture)
+        twin.zero = self.zero
         twin.members = [Member(own.model, own.belief.fork(), own.log_weight) for own in self.members]
         return twin
 
@@ -90,6 +90,8 @@ class Mixture:
 
     @property
     def _first(self) -> Member:
+        if len(self.members) == 1:
+            return self.members[0]
         return max(self.members, key=lambda member: member.log_weight)
 
     @property
@@ -129,6 +131,11 @@ class Mixture:
         for member in self.members:
             noise = data.noise_variance(member.model.noise or 0.0)
             member.belief.load(data.slots, data.mean - member.model.mean, noise)
+
+    def repeated(self, repeats: int, scatter: float) -> None:
+        """Note how rewards that were taken in at once scattered about their means, for checks of the model."""
+        for member in self.members:
+            member.belief.repeats, member.belief.scatter = repeats, scatter
 
     def columns(self) -> tuple[Floats, Floats]:
         """Return mean, counted from `zero`, and variance of all tracked footprints."""

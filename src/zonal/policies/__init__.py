@@ -126,7 +126,7 @@ class Policy(Protocol):
     whole : bool
         Whether the tree is grown to its smallest regions before the first measurement.
     inner : bool
-        Whether nodes with children may be measured too.
+        Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
     """
 
     @property
