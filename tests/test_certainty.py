@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 import oracle
 import zonal as zn
+from zonal.answers import joint
 from fingerprint import fingerprint
 from zonal.kernels import Kernel
 
@@ -106,7 +107,7 @@ def test_gaps_hold_as_often_as_they_say_where_the_model_is_right() -> None:
     kernel, noise, runs = zn.RBF(1.0, 0.15), 0.3, 150
     rng = np.random.default_rng(0)
     cells = [SPACE.cell((4, index)) for index in range(16)]
-    prior = zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._search.joint(cells)[1]
+    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
     factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
     held, best, claimed = 0, 0, []
     for _ in range(runs):
@@ -261,7 +262,7 @@ def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() ->
     kernel, noise, runs = zn.RBF(1.0, 0.15), 0.5, 60
     rng = np.random.default_rng(1)
     cells = [SPACE.cell((4, index)) for index in range(16)]
-    prior = zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._search.joint(cells)[1]
+    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
     factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
     came, expected = [], []
     for _ in range(runs):

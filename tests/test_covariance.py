@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from numbered import Numbered
 from zonal import covariance as covariance_room
 from zonal.covariance import Averages, ProductCovariance
 from zonal.feedback import Feedback, Footprints
@@ -73,7 +74,7 @@ def mixture(space: zn.Box) -> list[ProductRegion]:
 
 def matrix(kernel: Kernel, feedback: Feedback, regions: Sequence[ProductRegion]) -> Array:
     """Return the covariance matrix of regions, entered at once."""
-    return ProductCovariance(kernel, feedback, regions[0].space.axes).add(feedback.footprints(regions))
+    return Numbered(ProductCovariance(kernel, feedback, regions[0].space.axes)).add(feedback.footprints(regions))
 
 
 def double_sums(k: oracle.Kernel, regions: Sequence[ProductRegion], s: int) -> Array:
@@ -117,7 +118,7 @@ def test_exact_means_agree_with_gpys_integral_kernels(table: dict[str, list[floa
     centers = np.vstack([boxes.mean(axis=2), points])
     widths = np.vstack([np.diff(boxes, axis=2)[:, :, 0], np.zeros(points.shape)])
     kernel = zn.RBF(table["variance"], lengthscales)  # type: ignore[arg-type]
-    covariance = ProductCovariance(kernel, zn.Mean(), zn.Box([(0, 1)] * boxes.shape[1]).axes)
+    covariance = Numbered(ProductCovariance(kernel, zn.Mean(), zn.Box([(0, 1)] * boxes.shape[1]).axes))
     found = covariance.add(Footprints(centers - centers.min(), widths))
     n, volume = len(boxes), widths[: len(boxes)].prod(axis=1)
     integrals = np.array(table["integral with integral"])
@@ -174,7 +175,7 @@ def test_all_ways_to_ask_for_a_covariance_agree(feedback: Feedback, name: str, s
     whole = matrix(kernel, feedback, [*inside, *apart])
     n = len(inside)
 
-    covariance = ProductCovariance(kernel, feedback, space.axes)
+    covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
     np.testing.assert_allclose(covariance.add(feedback.footprints(inside[:4])), whole[:4, :4], rtol=0, atol=2e-15)
     np.testing.assert_allclose(covariance.add(feedback.footprints(inside[4:])), whole[4:n, :n], rtol=0, atol=2e-15)
     assert covariance.size == n
@@ -219,7 +220,7 @@ def test_remembered_averages_equal_those_computed_anew(
     regions = [*some_cells(space, 50, seed=10, deepest=9), *some_regions(space, 5, seed=11)]
 
     def grow() -> tuple[Array, Array]:
-        covariance = ProductCovariance(kernel, feedback, space.axes)
+        covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
         for start in range(0, 50, 5):  # bit by bit, first cells only, as a tree grows
             covariance.add(feedback.footprints(regions[start : start + 5]))
         cross, _ = covariance.outside(np.arange(50), feedback.footprints(regions[::3]))
@@ -265,7 +266,7 @@ def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: p
     monkeypatch.setattr(Averages, "of", counting)
     monkeypatch.setattr("zonal.covariance.CHEAP", 0)
     kernel, _ = kernel_of("rbf", space)
-    covariance = ProductCovariance(kernel, zn.Mean(), space.axes)
+    covariance = Numbered(ProductCovariance(kernel, zn.Mean(), space.axes))
     row = [space.cell((3, index)) for index in range(space.arity**3)]
     covariance.add(zn.Mean().footprints(row))
     assert computed == len(row)  # one a distance, not one a pair
@@ -285,7 +286,7 @@ def test_the_order_of_entering_does_not_matter(space: zn.Box, feedback: Feedback
     rng = np.random.default_rng(14)
     for _ in range(3):
         order = rng.permutation(len(regions))
-        covariance = ProductCovariance(kernel, feedback, space.axes)
+        covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
         for part in np.array_split(order, 7):
             covariance.add(feedback.footprints([regions[i] for i in part]))
         found = covariance.between(np.argsort(order), np.argsort(order))
@@ -305,7 +306,7 @@ def test_a_region_entered_twice_is_itself() -> None:
 def test_hundreds_of_intervals_leave_earlier_ones_as_they_were(space: zn.Box) -> None:
     kernel, k = kernel_of("rbf", space)
     regions = some_regions(space, 300, seed=15)
-    covariance = ProductCovariance(kernel, zn.Average(2), space.axes)
+    covariance = Numbered(ProductCovariance(kernel, zn.Average(2), space.axes))
     for start in range(0, 300, 50):
         covariance.add(zn.Average(2).footprints(regions[start : start + 50]))
     picked = np.arange(0, 300, 23)
@@ -323,4 +324,4 @@ def test_large_grids_are_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_wrong_number_of_lengthscales_is_refused() -> None:
     with pytest.raises(zn.InvalidInput, match=r"one lengthscale, or one for each of 3 axes.*\(1\.0, 2\.0\)"):
-        ProductCovariance(zn.RBF(1.0, (1.0, 2.0)), zn.Mean(), zn.Box([(0, 1)] * 3).axes)
+        Numbered(ProductCovariance(zn.RBF(1.0, (1.0, 2.0)), zn.Mean(), zn.Box([(0, 1)] * 3).axes))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from numbered import Numbered
 from zonal.covariance import ProductCovariance, Tables
 from zonal.feedback import Footprints
 from zonal.kernels import Kernel
@@ -101,7 +102,7 @@ def test_intervals_off_the_lattice_are_averaged_like_any_other(
     space, feedback = zn.Box([(-3.0, 5.0)]), zn.Average(4)
     regions = [space.cell(node) for node in cells(20, 2, seed=2)]
     regions += [space.region([(low, low + width)]) for low, width in ends]
-    covariance = ProductCovariance(kernel, feedback, space.axes)
+    covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
     for region in regions:
         covariance.add(feedback.footprints([region]))
     points = [oracle.representatives(np.asarray(region.bounds), 4) for region in regions]
@@ -144,19 +145,18 @@ def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.feedb
     space = zn.Box([(0.0, 1.0), (-2.0, 2.0)])
     kernels = [zn.RBF(1.0, [0.2, 0.5]), zn.Matern(0.5, [0.1, 0.5], nu=1.5), zn.RBF(2.0, [0.2, 0.7])]
     shared = Tables(ProductLayout(space.axes), feedback)
-    together = [ProductCovariance(kernel, feedback, space.axes, shared) for kernel in kernels]
-    apart = [ProductCovariance(kernel, feedback, space.axes) for kernel in kernels]
+    together = [Numbered(ProductCovariance(kernel, feedback, space.axes, shared)) for kernel in kernels]
+    apart = [Numbered(ProductCovariance(kernel, feedback, space.axes)) for kernel in kernels]
     regions = [space.cell(node) for node in cells(150, 2, seed=3)]
     for k in range(0, len(regions), 10):
         seen = feedback.footprints(regions[k : k + 10])
-        together[k // 10 % 3].enter(seen)
+        together[k // 10 % 3].covariance.enter(k, seen)
         for own in apart:
             own.enter(seen)
     every = np.arange(len(regions))
     for one, other in zip(together, apart, strict=True):
-        assert one.size == len(regions)
         np.testing.assert_allclose(one.between(every, every), other.between(every, every), rtol=1e-13)
-        np.testing.assert_allclose(one.variances(0), other.variances(0), rtol=1e-13)
+        np.testing.assert_allclose(one.variances(0, len(regions)), other.variances(0, len(regions)), rtol=1e-13)
 
 
 @each_axis

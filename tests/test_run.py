@@ -29,7 +29,7 @@ import pytest
 import zonal as zn
 import zonal.maximize
 from fingerprint import fingerprint
-from zonal.policies import Setting, Views
+from zonal.policies import Draw, Setting, Views
 from zonal.policies.optimistic import OptimisticRules
 from zonal.tree import Tree
 
@@ -57,7 +57,7 @@ def assert_consistent(study: zn.Study) -> None:
     """Check that all counts agree and that no trial is left under way."""
     states = [trial.state for trial in study.trials]
     assert study.pending == ()
-    assert set(states) <= {"told", "given up"}
+    assert set(states) <= {"told", "given up", "withdrawn"}
     assert states.count("told") == study.told == study.tree.count.sum()
     assert study.remaining == study.budget - study.told
 
@@ -458,7 +458,7 @@ def report(result: zn.Result | None, study: zn.Study, **more: Any) -> None:
         "message": result.message if result else "",
         "nfev": result.nfev if result else None,
         "told": study.told,
-        "given up": sum(trial.state == "given up" for trial in study.trials),
+        "given up": sum(trial.state in ("given up", "withdrawn") for trial in study.trials),
         "root askable": bool(study.tree.askable[0]),
         "restored": signal.getsignal(signal.SIGINT) is signal.default_int_handler,
     }
@@ -526,11 +526,11 @@ class Pressing(OptimisticRules):
 
     asked: list[int] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         self.asked.append(t)
         if t == 3 and self.asked.count(3) == 1:
             signal.raise_signal(signal.SIGINT)
-        return super().choose(tree, t, views)
+        return super().choose(tree, t, views, rng)
 
 
 class PressingPolicy(zn.GPOO):

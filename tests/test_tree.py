@@ -1,19 +1,27 @@
 """The node table: rows are added and never lost, and what is handed out is a snapshot."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.tree import COLUMNS, Tree, TreeTable
+from zonal.tree import KINDS, PLACES, Tree, TreeTable
 
 
 def grow(tree: Tree, row: int, arity: int = 2) -> None:
-    """Add the children of a row as a search does."""
+    """Add the children of a row as a study does."""
     index = int(tree.index[row])
-    slots = range(tree.size, tree.size + arity)
-    tree.add_children(row, [arity * index + j for j in range(arity)], [0.1] * arity, slots)
+    children(tree, row, [arity * index + j for j in range(arity)])
+
+
+def children(tree: Tree, row: int, index: list[int], **columns: Any) -> None:
+    """Add children with some columns; they may be measured."""
+    number = len(index)
+    usual = {"noise": [0.1] * number, "slot": range(tree.size, tree.size + number), "askable": [True] * number}
+    tree.write(row, askable=False)
+    tree.split([row], [number], index=index, **(usual | columns))
 
 
 def column(tree: Tree, name: str) -> list[float]:
@@ -33,8 +41,8 @@ def test_a_tree_starts_with_its_root() -> None:
 
 def test_children_are_adjacent_rows_that_know_their_parent() -> None:
     tree = Tree(0.1)
-    tree.add_children(0, [0, 1, 2], [0.2, 0.3, 0.4], range(5, 8))
-    tree.add_children(2, [3, 4, 5], [0.5, 0.6, 0.7], range(8, 11))
+    children(tree, 0, [0, 1, 2], noise=[0.2, 0.3, 0.4], slot=range(5, 8))
+    children(tree, 2, [3, 4, 5], noise=[0.5, 0.6, 0.7], slot=range(8, 11))
     assert column(tree, "depth") == [0, 1, 1, 1, 2, 2, 2]
     assert column(tree, "index") == [0, 0, 1, 2, 3, 4, 5]
     assert column(tree, "parent") == [-1, 0, 0, 0, 2, 2, 2]
@@ -50,9 +58,7 @@ def test_growing_keeps_every_row() -> None:
     rng = np.random.default_rng(0)
     for row in range(400):  # passes the first capacity more than once
         grow(tree, row)
-        tree.count[row] = row + 1
-        tree.mean[row], tree.std[row] = rng.normal(), rng.random()
-        tree.expanded[row] = True
+        tree.write(row, count=row + 1, mean=rng.normal(), std=rng.random(), expanded=True)
     rng = np.random.default_rng(0)
     for row in range(400):
         assert tree.count[row] == row + 1
@@ -69,7 +75,7 @@ def test_growing_keeps_every_row() -> None:
 def test_indices_are_exact_up_to_the_last_that_fits() -> None:
     tree = Tree(0.1)
     largest = 2**63 - 1
-    tree.add_children(0, [largest - 1, largest], [0.1, 0.1], range(1, 3))
+    children(tree, 0, [largest - 1, largest])
     assert column(tree, "index")[1:] == [largest - 1, largest]
 
 
@@ -83,14 +89,12 @@ def test_rows_not_in_use_are_never_chosen() -> None:
 def test_another_posterior_is_seen_without_touching_the_table() -> None:
     tree = Tree(0.1)
     grow(tree, 0)
-    tree.std[:3] = [1, 2, 3]
+    tree.fill(std=[1, 2, 3])
     seen = tree.with_posterior(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.6, 0.7]))
     assert seen.std[:3].tolist() == [0.5, 0.6, 0.7]
     assert column(tree, "std") == [1, 2, 3]
     assert seen.mean[:3].tolist() == [1, 2, 3]
     assert column(tree, "mean") == [0, 0, 0]
-    tree.looks[1] = 4
-    assert seen.looks[1] == 4
     assert seen.size == 3
 
 
@@ -109,7 +113,7 @@ def test_ties_go_to_the_smallest_depth_then_the_smallest_index() -> None:
 def test_a_snapshot_is_in_the_users_units() -> None:
     tree = Tree(0.1)
     grow(tree, 0)
-    tree.mean[:3], tree.std[:3] = [1, 2, -3], [0.1, 0.2, 0.3]
+    tree.fill(mean=[1, 2, -3], std=[0.1, 0.2, 0.3])
     assert tree.snapshot(10.0, 1.0).mean.tolist() == [11, 12, 7]
     assert tree.snapshot(10.0, -1.0).mean.tolist() == [9, 8, 13]
     assert tree.snapshot(10.0, -1.0).std.tolist() == [0.1, 0.2, 0.3]
@@ -124,7 +128,7 @@ def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
     for entry in fields(TreeTable):
         values = getattr(table, entry.name)
         assert values.shape == (3,)
-        assert values.dtype == COLUMNS[entry.name]
+        assert values.dtype == KINDS[PLACES[entry.name][0]][1]
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
 
@@ -132,8 +136,8 @@ def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
 def test_a_snapshot_does_not_follow_the_tree() -> None:
     tree = Tree(0.1)
     table = tree.snapshot(0.0, 1.0)
-    tree.mean[0] = 5
-    tree.expanded[0] = True
+    tree.write(0, mean=5)
+    tree.write(0, expanded=True)
     grow(tree, 0)
     assert len(table) == 1
     assert table.mean.tolist() == [0]
@@ -170,3 +174,33 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
     assert counts == {node: told.count(node) for node in told}
     assert (tree.std >= 0).all()
     assert (tree.noise == 0.05).all()
+
+
+def test_a_fork_is_changed_and_the_table_is_not() -> None:
+    tree = Tree(0.1)
+    grow(tree, 0)
+    before = tree.snapshot(0.0, 1.0)
+    fork = tree.fork()
+    fork.write(1, count=3, mean=0.5, expanded=True)
+    fork.fill(std=[7, 8, 9])
+    for row in range(1, 300):
+        grow(fork, row)
+    assert tree.snapshot(0.0, 1.0) == before
+    assert fork.snapshot(0.0, 1.0) != before
+    assert (fork.count[1], fork.mean[1], fork.std[2]) == (3, 0.5, 9)
+
+
+def test_what_a_policy_reads_cannot_be_written() -> None:
+    tree = Tree(0.1)
+    grow(tree, 0)
+    for name in PLACES:
+        assert len(getattr(tree, name)) == 3
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(tree, name)[0] = 1
+
+
+def test_tables_are_compared_entry_by_entry() -> None:
+    one, other = Tree(0.1), Tree(0.1)
+    assert one.snapshot(0.0, 1.0) == other.snapshot(0.0, 1.0)
+    assert one.snapshot(0.0, 1.0) != other.snapshot(1.0, 1.0)
+    assert one.snapshot(0.0, 1.0) != "a table"

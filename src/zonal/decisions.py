@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
@@ -103,6 +104,12 @@ def observe(
 ) -> tuple[Observed, State]:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
+    if isinstance(state.belief, EmpiricalBelief) and state.regions.find(region) is None:
+        raise InvalidInput(
+            "StoOO learns of a region from its own measurements only, and this one is not in the tree",
+            region.name,
+            "Use a policy with a Gaussian belief, such as GPOO.",
+        )
     noise = problem.noise_of(region, state.model) if sem is None else 0.0
     slot = draft.slot_of(region, feedback)
     draft.belief.check(slot, problem.sign * value, problem.variance(noise, sem))

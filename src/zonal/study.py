@@ -406,7 +406,11 @@ class Study:
             self._commit(after)
             region = after.regions[after.asked[number].row]
         if event.barred and retry:
-            log.warning("region %s cannot be measured, it seems, and will not be asked for again", region.name)
+            times = after.failures[after.asked[number].row]
+            why = (
+                f"was given up {times} times in a row" if times > 1 else "lies within one that cannot be measured"
+            )
+            log.warning("region %s %s and will not be asked for again", region.name, why)
 
     def withdraw(self, trial: Trial | int) -> None:
         """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.

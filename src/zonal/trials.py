@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Trial:
     node: Node
     region: Region
     replicate: int
-    study: str = ""
+    study: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

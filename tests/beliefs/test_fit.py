@@ -50,7 +50,7 @@ def spread_rewards(
         slot = slots.setdefault(region.node, len(slots))
         if slot == len(regions):
             regions.append(region)
-        ledger.add(slot, measure(region), 0.01 if sem and k % 3 == 0 else None)
+        ledger = ledger.plus(slot, measure(region), 0.01 if sem and k % 3 == 0 else None)
     data = ledger.data()
     return data, feedback.footprints([regions[slot] for slot in data.slots])
 
@@ -87,7 +87,7 @@ def test_gradients_agree_in_two_dimensions_with_a_lengthscale_an_axis() -> None:
     regions = [space.cell((int(h), int(rng.integers(2**h)))) for h in rng.integers(0, 7, 30)]
     ledger = Ledger()
     for slot in range(len(regions)):
-        ledger.add(slot, float(rng.standard_normal()), None)
+        ledger = ledger.plus(slot, float(rng.standard_normal()), None)
     unknowns = Unknowns(zn.RBF, True, 0.0)
     frame = ProductFrame(space.axes, np.array([4.0, 2.0]), feedback)
     posterior = Posterior(ledger.data(), feedback.footprints(regions), frame, unknowns, None)
@@ -104,7 +104,7 @@ def test_the_collapsed_likelihood_is_that_of_all_rewards() -> None:
     ]
     ledger = Ledger()
     for slot, reward, variance in rewards:
-        ledger.add(slot, reward, variance)
+        ledger = ledger.plus(slot, reward, variance)
     data = ledger.data()
     footprints = feedback.footprints([cells[slot] for slot in data.slots])
     posterior = Posterior(data, footprints, unit(feedback), Unknowns(zn.RBF, True, 0.0), None)
@@ -157,7 +157,7 @@ def test_a_fit_of_a_thousand_measurements_of_a_hundred_regions_is_quick() -> Non
     space, ledger = zn.Box([(0, 1)]), Ledger()
     cells = [space.cell((h, i)) for h in (4, 5, 6) for i in range(2**h)][:100]
     for k in range(1000):
-        ledger.add(k % 100, measure(cells[k % 100]), None)
+        ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
     times = []
     for _ in range(3):
         start = perf_counter()
@@ -206,7 +206,7 @@ def test_repeats_survive_large_offsets_in_the_ledger() -> None:
     ledger = Ledger()
     values = 1e9 + np.array([0.1, 0.2, 0.4])
     for value in values:
-        ledger.add(0, float(value), None)
+        ledger = ledger.plus(0, float(value), None)
     data = ledger.data()
     assert data.scatter == pytest.approx(float(np.sum((values - values.mean()) ** 2)), rel=1e-5)
     assert (data.extra, data.count[0]) == (2, 3)
@@ -215,7 +215,7 @@ def test_repeats_survive_large_offsets_in_the_ledger() -> None:
 def test_known_noise_combines_by_precision_in_the_ledger() -> None:
     ledger = Ledger()
     for value, variance in ((1.0, 1.0), (3.0, 0.5), (2.0, 0.25)):
-        ledger.add(0, value, variance)
+        ledger = ledger.plus(0, value, variance)
     data = ledger.data()
     mean = (1 + 6 + 8) / 7
     assert data.variance[0] == pytest.approx(1 / (1 + 2 + 4))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from numbered import Numbered
 from zonal.beliefs import gp
 from zonal.beliefs.gp import GaussianBelief
 from zonal.covariance import ProductCovariance
@@ -51,7 +52,7 @@ class Recorded:
     def prior(self, *more: ProductRegion) -> Array:
         """Return the prior covariance of all tracked regions and some more, computed anew."""
         footprints = self.feedback.footprints([*self.regions, *more])
-        return ProductCovariance(self.kernel, self.feedback, self.space.axes).add(footprints)
+        return Numbered(ProductCovariance(self.kernel, self.feedback, self.space.axes)).add(footprints)
 
     def dense(self, *more: ProductRegion, pending: Sequence[tuple[int, float]] = ()) -> tuple[Array, Array]:
         """Return means and variances of all tracked regions and some more: no repeats collapsed, solved once."""
@@ -602,7 +603,7 @@ def test_pending_measurements_leave_means_and_shrink_stds_as_if_observed_at_thei
     pending: list[tuple[int, float]] = []
     for slot in (3, 0, 3, 6, 3):
         pending.append((slot, float(rng.uniform(0.01, 0.3))))
-        overlay.add(*pending[-1])
+        overlay = overlay.plus(*pending[-1])
         means, variances = recorded.dense(pending=pending)
         np.testing.assert_allclose(recorded.belief.mean, means, rtol=0, atol=1e-12)
         np.testing.assert_allclose(overlay.variance, variances, rtol=0, atol=1e-13)
@@ -614,7 +615,7 @@ def test_a_pending_exact_measurement_leaves_nothing_to_learn_there() -> None:
     recorded.track(*path_down(4))
     overlay = recorded.belief.overlay()
     for _ in range(3):
-        overlay.add(2, 0.0)
+        overlay = overlay.plus(2, 0.0)
     assert overlay.variance[2] == pytest.approx(0, abs=1e-15)
     assert np.all(np.isfinite(overlay.variance))
     assert np.all(overlay.variance >= 0)

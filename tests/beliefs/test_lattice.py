@@ -59,10 +59,10 @@ class Prepared:
         self.frame = ProductFrame(STRIP.axes, STRIP.sides(), FEEDBACK)
         distinct = list(dict.fromkeys(region.node for region in told.regions))
         cells = {region.node: region for region in told.regions}
-        self.frame.covariance(zn.RBF(1, 1)).enter(FEEDBACK.footprints([cells[node] for node in distinct]))
+        self.frame.covariance(zn.RBF(1, 1)).enter(0, FEEDBACK.footprints([cells[node] for node in distinct]))
         ledger = Ledger()
         for region, value, variance in zip(told.regions, told.values.tolist(), told.variances, strict=True):
-            ledger.add(distinct.index(region.node), value, variance)
+            ledger = ledger.plus(distinct.index(region.node), value, variance)
         self.data = ledger.data()
         self.footprints = FEEDBACK.footprints([cells[distinct[slot]] for slot in self.data.slots])
         self.correlate = self.frame.correlate(self.data.slots, self.footprints)

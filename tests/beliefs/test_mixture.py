@@ -165,7 +165,7 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     before_mean, before_variance = (column.copy() for column in belief.columns())
     overlay = belief.overlay()
     for cell in pending:
-        overlay.add(cell, None)
+        overlay = overlay.plus(cell, None)
     mean, variance = overlay.columns()
     np.testing.assert_array_equal(mean, before_mean)
     assert (variance <= before_variance + 1e-12).all()
@@ -184,7 +184,7 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
 def test_loading_all_rewards_at_once_gives_the_posteriors_of_one_by_one(told: list[Reward]) -> None:
     one_by_one, at_once, ledger = observed(told), mixture(), Ledger()
     for cell, value, variance in told:
-        ledger.add(cell, value, variance)
+        ledger = ledger.plus(cell, value, variance)
     if told:
         at_once.load(ledger.data())
     for one, other in zip(one_by_one.members, at_once.members, strict=True):

@@ -13,7 +13,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from zonal.policies import Setting, Views
+from zonal.policies import Draw, Setting, Views
 from zonal.policies.knowledge import KnowledgeRules
 from zonal.tree import Tree
 
@@ -259,7 +259,7 @@ def test_where_coarse_regions_are_measured_better_they_are_measured() -> None:
 class BadRules(KnowledgeRules):
     row: int = 0
 
-    def choose(self, tree: Tree, t: int, views: Views) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         return self.row
 
 

@@ -32,9 +32,9 @@ def rewards(kind: Kind, feedback: Feedback, number: int, seed: int) -> tuple[Dat
     regions = [cells[i] for i in rng.permutation(len(cells))[:number]] + kinds.off_tree(kind, 4, seed)
     ledger = Ledger()
     for slot in range(len(regions)):
-        ledger.add(slot, float(rng.normal()), 0.05 if slot % 5 == 0 else None)
+        ledger = ledger.plus(slot, float(rng.normal()), 0.05 if slot % 5 == 0 else None)
         if slot % 3 == 1:
-            ledger.add(slot, float(rng.normal()), None)
+            ledger = ledger.plus(slot, float(rng.normal()), None)
     data = ledger.data()
     seen = [regions[slot] for slot in data.slots]
     return data, feedback.footprints(seen), seen
@@ -125,7 +125,7 @@ def test_correlations_are_recovered_from_pools() -> None:
         measure = from_table(space, factor @ rng.standard_normal(81)).simulate(0.1, rng)
         ledger = Ledger()
         for slot, pool in enumerate(pools):
-            ledger.add(slot, measure(pool), None)
+            ledger = ledger.plus(slot, measure(pool), None)
         frame = frame_of(space, zn.Mean())
         model = fit(ledger.data(), zn.Mean().footprints(pools), frame, Unknowns(None, True, None), None, 200)
         assert isinstance(model.kernel, zn.Categorical)
