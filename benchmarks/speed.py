@@ -142,7 +142,7 @@ def fit_seconds() -> float:
     measure = zn.simulate(F1, feedback, NOISE, rng=0)
     cells = [space.cell((h, i)) for h in (4, 5, 6) for i in range(2**h)][:100]
     for k in range(1000):
-        ledger.add(k % 100, measure(cells[k % 100]), None)
+        ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
     data, footprints = ledger.data(), feedback.footprints(cells)
     unknowns, frame = Unknowns(None, True, None), ProductFrame(space.axes, space.sides(), feedback)
     start = perf_counter()

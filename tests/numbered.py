@@ -1,4 +1,4 @@
-"""A covariance that numbers footprints itself, in order of entry, for tests that enter them one after the other."""
+"""A covariance that numbers footprints itself, in order of entry, for tests that enter some at a time."""
 
 from typing import Any
 

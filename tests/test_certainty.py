@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 import oracle
 import zonal as zn
-from zonal.answers import joint
 from fingerprint import fingerprint
+from zonal.answers import joint
 from zonal.kernels import Kernel
 
 Floats = NDArray[np.float64]

@@ -5,6 +5,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
     study._commit = watch  # type: ignore[method-assign]
     lived(study, 12)
     kinds = set()
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in pairwise(states):
         (event,) = list(after.events)[len(before.events) :]
         made = before.apply(event)
         kinds.add(type(event))
@@ -303,7 +304,8 @@ def test_eight_threads_lose_double_and_tear_nothing() -> None:
 
 
 def small(**settings: Any) -> zn.Study:
-    return zn.Study([(0, 1)], **({"budget": 8, "kernel": zn.RBF(1.0, 0.2), "noise": 0.1} | settings))
+    usual: dict[str, Any] = {"budget": 8, "kernel": zn.RBF(1.0, 0.2), "noise": 0.1}
+    return zn.Study([(0, 1)], **(usual | settings))
 
 
 def test_another_studys_trial_is_refused() -> None:

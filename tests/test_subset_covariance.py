@@ -114,9 +114,8 @@ def test_the_order_of_entry_changes_no_covariance() -> None:
     for number, region in enumerate(regions):
         one_by_one.enter(looks([region]))
         one_by_one.row(number // 2)  # what is kept must be widened as members are met
-    np.testing.assert_allclose(
-        *(own.between(slice(0, own.size), slice(0, own.size)) for own in (one_by_one, at_once)), rtol=0, atol=1e-13
-    )
+    one, other = (own.between(slice(0, own.size), slice(0, own.size)) for own in (one_by_one, at_once))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("d", [1, 3])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 import kinds
 import oracle_regions
 import zonal as zn
-from numbered import Numbered
 from kinds import KINDS, Kind, Pair
+from numbered import Numbered
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
 from zonal.settings import frame_of
@@ -41,7 +41,8 @@ def matrix(kind: Kind, kernel: Kernel, feedback: Feedback, regions: Sequence[Any
     """Return the covariance matrix of regions, entered at once."""
     covariance = Numbered(frame_of(kind.space, feedback).covariance(kernel))
     covariance.enter(feedback.footprints(regions))
-    return covariance.between(slice(0, len(regions)), slice(0, len(regions)))
+    made: Array = covariance.between(slice(0, len(regions)), slice(0, len(regions)))
+    return made
 
 
 def exactly_listed(kind: Kind, pair: Pair, feedback: Feedback) -> bool:
