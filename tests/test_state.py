@@ -411,3 +411,52 @@ def test_another_space_than_the_one_of_old_is_noticed() -> None:
     zn.Study.replay(other, events)
     with pytest.raises(zn.InvalidInput, match="splits the region in another way"):
         zn.Study.replay(changed, events)
+
+
+# What a study hands out is its own.
+
+
+def test_what_a_study_hands_out_cannot_change_it() -> None:
+    study = zn.Study([(0, 1)], budget=20, rng=0)
+    for _ in range(8):
+        trial = study.ask()
+        study.tell(trial, value(trial.node))
+    study.model.spread["noise"] = 99.0
+    assert study.model.spread["noise"] != 99.0
+    for name in ("direction", "budget", "space", "settings", "value_name"):
+        with pytest.raises(AttributeError):
+            setattr(study, name, "minimize")
+    with pytest.raises(AttributeError):
+        study.settings.direction = "minimize"  # type: ignore[misc]
+    assert study.tree == study.tree
+
+
+def test_a_noise_that_was_given_is_part_of_the_model() -> None:
+    assert small(noise=0.3).model.noise == 0.3
+    assert small(noise=lambda region: 0.3).model.noise is None
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-12, 0.0])
+@pytest.mark.parametrize("policy", [zn.GPOO(zn.GeometricDelta(1.0, 0.5)), zn.UCB(level=3), None])
+def test_many_trials_under_way_at_tiny_noise_leave_finite_numbers(noise: float, policy: Policy | None) -> None:
+    study = small(budget=60, noise=noise, policy=policy)
+    study.tell(study.ask(), 0.3)
+    study.tell(study.ask(), 0.1)
+    study.ask(20)
+    seen = study._state.seen()
+    assert np.isfinite(seen.std).all()
+    assert np.isfinite(seen.mean).all()
+    told = study.tree.std
+    looked = seen.looks > seen.count
+    assert (seen.std <= told + 1e-9).all()
+    apart = ~looked & (told > 1e-3) & (seen.depth >= 3)  # what nobody looks at is not known
+    assert not apart.any() or (seen.std[apart] > 0).mean() > 0.9
+
+
+def test_settings_can_be_read_back_and_used_again() -> None:
+    study = small(policy=zn.UCB(level=3), direction="minimize", max_looks=2, mean=0.5, rng=7)
+    given = study.settings
+    assert (given.budget, given.noise, given.mean, given.seed) == (8, 0.1, 0.5, 7)
+    assert (given.direction, given.max_looks, given.policy) == ("minimize", 2, zn.UCB(level=3))
+    assert given.kernel == zn.RBF(1.0, 0.2)
+    assert zn.Study.replay(given, study.events).ask() == study.ask()

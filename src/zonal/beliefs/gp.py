@@ -413,7 +413,7 @@ class Overlay:
     def plus(self, slot: int, variance: float) -> Overlay:
         """Return the overlay with one more pending measurement; of what is known to within rounding, the same."""
         own = self.variance[slot] + variance
-        if own <= KNOWN * self._belief.prior[slot]:
+        if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would spread rounding over all others
             return self
         row = self._belief.covariance_row(slot)
         for v in self._rows:

@@ -164,6 +164,7 @@ class KnowledgeRules:
         pairs = np.full(len(questions), -np.inf)
         for view in views:
             spread = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2)
+            spread[spread == 0] = np.inf  # what is known without noise tells nothing
             mean, slope = view.mean[candidates], view.covariance(questions, candidates) / spread[:, None]
             means.append(mean)
             slopes.append(slope)
