@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces import Interval, MemberRegion, MemberSpace, ProductRegion, Region
-from zonal.spaces.product import MOST_POINTS
+from zonal.spaces.product_region import MOST_POINTS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

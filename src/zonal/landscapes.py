@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.dataframes import as_frame, as_series, in_order
 from zonal.errors import InvalidInput, finite_number, random_generator, whole_number
 from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
@@ -26,8 +27,9 @@ from zonal.spaces import (
     Region,
     Sequences,
 )
-from zonal.spaces.hierarchy import by_name
-from zonal.spaces.members import checked_weights, sums
+from zonal.spaces.member_columns import checked_weights
+from zonal.spaces.members import sums
+from zonal.spaces.nesting import by_name
 
 Floats = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -211,12 +213,13 @@ class _Members:
 
 
 def _in_order(space: MemberSpace, values: Any, what: str) -> Any:
-    """Return values in the order of the user's rows if they came by name of the leaf."""
+    """Return values in the order of the user's rows if they came by name."""
     if not isinstance(values, Mapping):
-        return values
-    if not isinstance(space, Hierarchy):
-        raise InvalidInput(f"{what} by name are for a hierarchy", space, "Pass one a point, in order.")
-    return by_name(values, [space.paths[place][-1] for place in space.place], what)
+        return in_order(values, space.ways, what)
+    if not isinstance(space, Hierarchy) and space.labels is None:
+        raise InvalidInput(f"{what} by name are for named members", space, "Pass one a point, in order.")
+    names = [str(name) for name in space.ways[-2 if isinstance(space, Hierarchy) else 0]]
+    return by_name(values, names, what)
 
 
 class _Grid:
@@ -327,6 +330,9 @@ def _first_of_best(values: Floats) -> int:
 
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     """Return values as an array with as many entries as the space has parts."""
+    labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
+    if labels not in (None, tuple(range(len(labels or ())))):
+        raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
     try:
         table = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -352,6 +358,9 @@ def _by_sequence(space: Sequences, values: Any) -> Floats:
             space.length,
             "Use fewer positions.",
         )
+    series = as_series(values)
+    if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
+        values = dict(zip(series.labels or (), series.values, strict=True))
     if not isinstance(values, Mapping):
         table = np.asarray(values)
         return table.reshape(shape) if table.shape == (space.arity**space.length,) else table

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
+from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
 from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
 from zonal.kernels import RBF
@@ -144,11 +143,15 @@ def _mean(f: Callable[[Floats], Floats], region: Any) -> float:
             region.name,
             "Measure pools in a way of your own: any function of a region will do.",
         )
-    total, low = 0.0, region.bounds[:, 0]
+
+    def seen(places: Floats) -> Floats:
+        return f(region.space.native(places))  # nodes are spread as the axes are: over decades, if logarithmic
+
+    total, low = 0.0, np.array([edge for edge, _ in region.edges])
     for symbols in itertools.product(*(np.flatnonzero(shares) for _, shares in pools)):
         low[[j for j, _ in pools]] = symbols
         share = math.prod(shares[s] for s, (_, shares) in zip(symbols, pools, strict=True))
-        total += share * _mean_of_box(f, low, region)
+        total += share * _mean_of_box(seen, low, region)
     return total
 
 
@@ -173,9 +176,7 @@ def _mean_of_box(f: Callable[[Floats], Floats], low: Floats, region: Region) -> 
         if gap <= QUADRATURE * scale:
             break
     if gap > POOR * scale:
-        warnings.warn(
-            f"the mean of f over {region.name} is only accurate to about {gap:.1g}", NumericalWarning, stacklevel=2
-        )
+        warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
     return estimate
 
 

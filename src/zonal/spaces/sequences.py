@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.axes import Category, category
-from zonal.spaces.product import AxisSpace, ProductRegion
+from zonal.spaces.product import AxisSpace
+from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
@@ -49,6 +50,7 @@ class Sequences(AxisSpace):
     ('ATNNNNNN', 0.03125)
     """
 
+    spelled: ClassVar[str] = "sequence"
     axes: tuple[Category, ...]
     order: tuple[int, ...]
     arity: int
@@ -121,10 +123,12 @@ class Sequences(AxisSpace):
         ----------
         what : str, or sequence with one symbol or list of symbols a position
             For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
-            some.
+            some. Small letters are taken where the alphabet has only large ones.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
+        if isinstance(what, Mapping):
+            what = what.get(self.spelled)
         if not isinstance(what, (str, Sequence)):
             raise InvalidInput("a region of sequences is text, or one entry a position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
@@ -139,11 +143,13 @@ class Sequences(AxisSpace):
 
     def tokens(self, text: str) -> list[str]:
         """Return a text as symbols: letter by letter, or blanks between where symbols have several letters."""
-        return list(text) if self._joint == "" else text.replace("[", " [ ").replace("]", " ] ").split()
+        if self._joint:
+            return text.replace("[", " [ ").replace("]", " ] ").split()
+        return list(text.upper() if self._large else text)
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
-        return isinstance(what, (Region, str)) or not np.iterable(what)
+        return isinstance(what, (Region, str, Mapping)) or not np.iterable(what)
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
@@ -166,6 +172,11 @@ class Sequences(AxisSpace):
     @cached_property
     def _joint(self) -> str:
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
+
+    @cached_property
+    def _large(self) -> bool:
+        """Whether all letters of the alphabet are large ones, so that small ones can only mean the same."""
+        return all(symbol == symbol.upper() for symbol in self.alphabet)
 
     @cached_property
     def _any(self) -> str:
