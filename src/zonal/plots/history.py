@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_TICKS = 24
+MARKS = (("given up", "x", "given up"), ("withdrawn", "+", "withdrawn"), ("asked", "|", "under way"))
 
 
 def plot_history(study: Study, ax: Axes | None = None) -> Axes:
@@ -67,7 +68,7 @@ def plot_history(study: Study, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
         bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
         bar.set_label("depth in the tree: small regions are dark")
-    for state, mark, label in (("given up", "x", "given up"), ("asked", "|", "under way")):
+    for state, mark, label in MARKS:
         others = [trial.number for trial in study.trials if trial.state == state]
         if others:
             ax.plot(others, [0.03] * len(others), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
