@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zonal.errors import BudgetSpent, InvalidInput, whole_number
-from zonal.run import Callback, Driven
+from zonal.run import Callback
 from zonal.trials import Trial
+
+if TYPE_CHECKING:
+    from zonal.study import Study
 
 
 class Portion:
     """A study with at most `n` more measurements; all that remain if `n` is None."""
 
-    def __init__(self, study: Driven, n: int | None) -> None:
+    def __init__(self, study: Study, n: int | None) -> None:
         self._study = study
         self._left = study.remaining if n is None else whole_number(n, "n", 1)
         self._whole = n is None
@@ -21,6 +24,11 @@ class Portion:
                 f"n={n} measurements asked for, but only {study.remaining} remain. Pass fewer, or call extend() "
                 "for more."
             )
+
+    @property
+    def budget(self) -> int:
+        """Measurements that may be made in all."""
+        return self._study.budget
 
     @property
     def remaining(self) -> int:
@@ -38,9 +46,9 @@ class Portion:
         self._left -= 1
         return trial
 
-    def tell(self, trial: Trial, value: float) -> None:
+    def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
         """Take in a measurement."""
-        self._study.tell(trial, value)
+        self._study.tell(trial, value, sem)
 
     def give_up(self, trial: Trial) -> None:
         """Take back a trial that failed."""
@@ -63,10 +71,6 @@ class Portion:
 
 def checked_executor(executor: Any) -> Any:
     """Return an executor, or complain of a number in its place."""
-    if executor is None or hasattr(executor, "submit"):
-        return executor
-    if isinstance(executor, int) and not isinstance(executor, bool):
-        problem, fix = "the second argument is an executor", f"Did you mean n={executor}?"
-    else:
-        problem, fix = "an executor needs a method submit", "Pass for example ThreadPoolExecutor(4)."
-    raise InvalidInput(problem, executor, fix)
+    if isinstance(executor, int):
+        raise InvalidInput("the second argument is an executor", executor, f"Did you mean n={executor}?")
+    return executor
