@@ -208,6 +208,37 @@ def test_values_of_sequences_go_by_their_index() -> None:
     assert [landscape.average(name) for name in ("AA", "AC", "CA", "CC")] == [1.0, 2.0, 3.0, 4.0]
 
 
+def test_frequencies_of_symbols_go_by_the_names_of_columns_or_by_the_index() -> None:
+    rows = [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]]
+    expected = zn.Sequences("ACGT", 2, frequencies=rows)
+    named = pd.DataFrame(rows, columns=list("ACGT"))
+    assert zn.Sequences("ACGT", 2, frequencies=named[list("TGCA")].iloc[::-1]) == expected
+    assert zn.Sequences("ACGT", 2, frequencies=pl.DataFrame(named[list("GACT")].to_dict("list"))) == expected
+    every = pd.Series({"T": 0.4, "G": 0.3, "C": 0.2, "A": 0.1})
+    assert zn.Sequences("ACGT", 2, frequencies=every) == zn.Sequences("ACGT", 2, frequencies=rows[0])
+    with pytest.raises(zn.InvalidInput, match=r"the index of frequencies .*got 'U'"):
+        zn.Sequences("ACGT", 2, frequencies=pd.DataFrame(rows, columns=list("ACGU")))
+
+
+def test_a_frame_in_place_of_a_tree_is_answered_with_what_takes_it() -> None:
+    with pytest.raises(zn.InvalidInput, match=r"Use Hierarchy\.from_table"):
+        zn.Hierarchy(pd.DataFrame(AREAS))  # type: ignore[arg-type]
+
+
+def test_a_truth_drawn_underneath_goes_by_its_index() -> None:
+    from matplotlib.figure import Figure
+
+    from zonal.plots import plot_map
+
+    space = zn.Points(pd.DataFrame(COLUMNS, index=CITIES))
+    study = zn.Study(space, budget=2, noise=0.1)
+    colours: list[Any] = [
+        plot_map(study, Figure().subplots(), truth=truth).collections[0].get_array()
+        for truth in (np.array(AGES), by_city(AGES, [4, 2, 0, 1, 3]))
+    ]
+    np.testing.assert_array_equal(colours[0], colours[1])
+
+
 def test_what_is_no_frame_is_left_alone() -> None:
     for thing in ([1, 2], {"a": [1]}, np.eye(2), "text", 3, pd.DataFrame):
         assert as_frame(thing) is None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.dataframes import DataSeries, in_order
 from zonal.errors import InvalidInput
 from zonal.plots.style import (
     FOUND,
@@ -36,7 +37,7 @@ MOST_PANELS = 12
 ACROSS = 3
 
 
-def plot_map(study: Study, ax: Axes | None = None, truth: Floats | None = None) -> Axes:
+def plot_map(study: Study, ax: Axes | None = None, truth: Floats | DataSeries | None = None) -> Axes:
     """Draw a study over the first two coordinates of its space: what was measured, and the region found.
 
     Parameters
@@ -45,8 +46,8 @@ def plot_map(study: Study, ax: Axes | None = None, truth: Floats | None = None) 
         On `Points` or a `Hierarchy` with two features, or on a `Box` of two axes.
     ax : Axes, optional
         Where to draw; on new axes otherwise.
-    truth : array, optional
-        True values to draw underneath: one a member, or for a box one a pixel, of shape (first axis, second
+    truth : array or series, optional
+        True values to draw underneath: one a member, by its index if it has one, or for a box one a pixel, of shape (first axis, second
         axis). The posterior means of the leaves otherwise.
 
     Returns
@@ -284,9 +285,11 @@ def _rectangle(bounds: Floats, **style: Any) -> Any:
     return Rectangle((left, bottom), right - left, top - bottom, **style)
 
 
-def _draw_members(study: Study, ax: Axes, truth: Floats | None) -> Any:
+def _draw_members(study: Study, ax: Axes, truth: Any) -> Any:
     space = study.space
-    colour = _member_means(study) if truth is None else np.asarray(truth)[space.rows]
+    colour = (
+        _member_means(study) if truth is None else np.asarray(in_order(truth, space.ways, "truth"))[space.rows]
+    )
     x, y = space.features[:, 0], space.features[:, 1]
     low, high = np.percentile(colour, [1, 99])
     shown = ax.scatter(x, y, c=colour, cmap=colour_map(study), s=9, lw=0, vmin=low, vmax=high)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from zonal.dataframes import as_frame
 from zonal.errors import InvalidInput
 
 JOINT = " > "
@@ -31,6 +32,9 @@ def texts_of(column: Any, name: str) -> list[str]:
 def paths_of(tree: Any) -> list[tuple[str, ...]]:
     """Return the way to each leaf of nested mappings and lists."""
     paths: list[tuple[str, ...]] = []
+    if as_frame(tree) is not None:
+        fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
+        raise InvalidInput("a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
 
     def walk(subtree: Any, above: tuple[str, ...]) -> None:
         where = JOINT.join(above) or WHOLE

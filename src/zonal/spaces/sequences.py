@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.dataframes import DataFrame, DataSeries, as_frame, in_order, row_order
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.axes import Category, category
 from zonal.spaces.product import AxisSpace
@@ -39,7 +40,8 @@ class Sequences(AxisSpace):
     order : sequence of int, optional
         In which order positions (counted from 0) are fixed; from first to last by default.
     frequencies : array_like of shape (A,) or (length, A), optional
-        How frequent each symbol is in a pool, at every position or position by position; equally by default.
+        How frequent each symbol is in a pool, at every position or position by position; equally by default. Of a
+        data frame, columns name the symbols.
     smallest : int
         The fewest sequences of a pool worth ordering: a pool is not split if a child would have fewer.
 
@@ -61,14 +63,14 @@ class Sequences(AxisSpace):
         alphabet: str | Sequence[str],
         length: int,
         order: Sequence[int] | None = None,
-        frequencies: ArrayLike | None = None,
+        frequencies: ArrayLike | DataFrame | DataSeries | None = None,
         smallest: int = 1,
     ) -> None:
         if not isinstance(alphabet, (str, Sequence)):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1)
         symbols = list(alphabet)
-        rows = _frequencies(frequencies, length, len(symbols))
+        rows = _frequencies(frequencies, length, symbols)
         put = object.__setattr__
         put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
         unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
@@ -219,20 +221,32 @@ class Sequences(AxisSpace):
         return parts
 
 
-def _frequencies(frequencies: ArrayLike | None, length: int, symbols: int) -> list[Any]:
+def _by_symbol(frequencies: Any, alphabet: list[str], length: int) -> Any:
+    """Return frequencies in the order of the alphabet, if they came with names: of columns, or in an index."""
+    frame = as_frame(frequencies)
+    if frame is None:
+        return in_order(frequencies, [alphabet], "frequencies")
+    order = row_order(tuple(frame.columns), [alphabet], "frequencies")
+    table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
+    return table[row_order(frame.labels, [range(length)], "frequencies")][:, order]
+
+
+def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any]:
     """Return the frequencies at each position."""
     if frequencies is None:
         return [None] * length
+    frequencies = _by_symbol(frequencies, alphabet, length)
     try:
         table = np.array(frequencies, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(
             "frequencies must be numbers", frequencies, "Pass one a symbol, or a row a position."
         ) from None
-    if table.shape not in ((symbols,), (length, symbols)):
+    size = len(alphabet)
+    if table.shape not in ((size,), (length, size)):
         raise InvalidInput(
-            f"frequencies must have shape ({symbols},) or ({length}, {symbols})",
+            f"frequencies must have shape ({size},) or ({length}, {size})",
             table.shape,
             "Pass one number a symbol, or one row a position.",
         )
-    return list(np.broadcast_to(table, (length, symbols)).tolist())
+    return list(np.broadcast_to(table, (length, size)).tolist())
