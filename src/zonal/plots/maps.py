@@ -47,7 +47,7 @@ def plot_map(study: Study, ax: Axes | None = None, truth: Floats | DataSeries | 
     ax : Axes, optional
         Where to draw; on new axes otherwise.
     truth : array or series, optional
-        True values to draw underneath: one a member, by its index if it has one, or for a box one a pixel, of shape
+        True values to draw underneath: one a member, by its index if it has one, or for a box one a pixel, shape
         (first axis, second axis). The posterior means of the leaves otherwise.
 
     Returns
