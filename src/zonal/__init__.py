@@ -11,7 +11,7 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
-from zonal.feedback import Average, Center, Mean
+from zonal.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.kernels import RBF, Categorical, Matern
 from zonal.maximize import maximize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
@@ -34,11 +34,13 @@ __all__ = [
     "RBF",
     "UCB",
     "Average",
+    "Beam",
     "Box",
     "BudgetSpent",
     "Categorical",
     "Center",
     "Exhausted",
+    "Feedback",
     "GeometricDelta",
     "Hierarchy",
     "InvalidInput",

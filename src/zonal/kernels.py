@@ -6,7 +6,8 @@ kernels is not the radial Matern kernel of the same nu; for RBF product and radi
 finite sets of points any positive semi-definite function will do. A kernel knows points and distances; it must
 not know regions.
 
-To add a kernel, write its profile at lengthscale one (`profiles.py`) and a class that returns it.
+To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
+that returns it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.interval_means import Profile
-from zonal.profiles import Matern12Profile, Matern32Profile, Matern52Profile, RBFProfile
+from zonal.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
 
 Floats = NDArray[np.float64]
 
@@ -207,9 +207,10 @@ class RBF(ProductKernel):
     @property
     def profile(self) -> Profile:
         """The kernel along one axis at lengthscale one."""
-        return RBFProfile()
+        return _RBF
 
 
+_RBF = RBFProfile()
 _MATERN: dict[float, Profile] = {
     0.5: Matern12Profile(),
     1.5: Matern32Profile(),

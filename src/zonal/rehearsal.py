@@ -24,7 +24,7 @@ from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.run import INTERRUPTED
-from zonal.spaces import Hierarchy, MemberSpace, Points, Region, Sequences
+from zonal.spaces import Hierarchy, Points, Region, Sequences
 from zonal.spaces.hierarchy import check_nested
 from zonal.study import Study
 from zonal.tables import Table
@@ -115,13 +115,8 @@ def _best(values: Sequence[float], landscape: Landscape) -> int:
 
 def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
     """Return the regions of a depth and the leaves above it, or some of them by number."""
-    if not isinstance(space, MemberSpace):
-        return [space.cell((depth, int(i))) for i in (range(space.count(depth)) if chosen is None else chosen)]
-    nodes = [
-        (above, int(index)) for above in range(depth) for index in np.flatnonzero(space.level(above).children == 0)
-    ]
-    nodes += [(depth, index) for index in range(space.count(depth))]
-    return [space.cell(nodes[int(i)]) for i in (range(len(nodes)) if chosen is None else chosen)]
+    numbers = range(space.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
 
 
 @dataclass(frozen=True)

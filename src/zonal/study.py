@@ -738,7 +738,8 @@ class Study:
             )
         region = self.recommend().region
         if points is None:
-            points = region.points if self.feedback.grid is not None else _spread(region)
+            listed = all(self.feedback.along(axis).finite for axis in self.space.axes)
+            points = region.points if listed else _spread(region)
         candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
         if candidates.shape[1:] != (self.space.d,):
             raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
@@ -816,4 +817,4 @@ def _trial(state: State, asked: Asked) -> Trial:
 def _spread(region: Region) -> NDArray[np.float64]:
     """Return a grid of points over a region, ten an axis, and a thousand at most."""
     d = len(region.widths)
-    return Average(min(10, int(1000 ** (1 / d) + 1e-9))).points(region.center, region.widths)
+    return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

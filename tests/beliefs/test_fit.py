@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+import oracle
 import zonal as zn
 from zonal.beliefs.fit import Model, Posterior, Unknowns, first_guess, fit
 from zonal.beliefs.frames import ProductFrame
@@ -111,9 +112,7 @@ def test_the_collapsed_likelihood_is_that_of_all_rewards() -> None:
 
     def dense(parameters: np.ndarray) -> float:
         variance, lengthscale, noise = np.exp(parameters)
-        points = np.concatenate(
-            [feedback.points(cells[slot].center, cells[slot].widths) for slot, _, _ in rewards]
-        )
+        points = np.concatenate([oracle.representatives(cells[slot].bounds, feedback.s) for slot, _, _ in rewards])
         a = np.kron(np.eye(len(rewards)), np.full(10, 0.1))
         own = [noise**2 if v is None else v / posterior.scale**2 for _, _, v in rewards]
         q = a @ zn.RBF(float(variance), float(lengthscale))(points, points) @ a.T + np.diag(own)

@@ -197,6 +197,10 @@ class Hierarchy(MemberSpace):
             return isinstance(what, tuple)
         return not np.iterable(first) and not isinstance(first, Region)
 
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values in the order of the user's rows, also if they came by name of the leaf."""
+        return by_name(values, [self.paths[place][-1] for place in self.place], what)
+
     def describe(self, region: MemberRegion) -> str:
         """Return the names from the top down, or how many leaves there are."""
         places = region.positions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -84,16 +84,12 @@ class ProductRegion(Region):
     @property
     def points(self) -> Floats:
         """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
-        if not self.space.categories:
-            return self.viewer().points(self.center, self.widths)
         axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
         return np.stack([axis.ravel() for axis in axes], axis=-1)
 
     @property
     def weights(self) -> Floats:
         """The weights of the representative points, shape (n,); they add up to 1."""
-        if not self.space.categories:
-            return self.viewer().weights(len(self.sizes))
         weights = np.ones(1)
         for _, shares in self._places():
             weights = np.multiply.outer(weights, shares).ravel()
@@ -108,13 +104,13 @@ class ProductRegion(Region):
                 members = axis.members(pool)
                 places.append((np.array(members, dtype=float), axis.frequencies(pool)[members]))
             else:
-                low, width = axis.low + self.offset[j], self.sizes[j]
-                places.append((viewer.points(np.array([low]), np.array([width]))[:, 0], viewer.weights(1)))
+                inside, shares = viewer.nodes(axis, self.sizes[j])
+                places.append((axis.low + self.offset[j] + inside, shares))
         if math.prod(len(place) for place, _ in places) > MOST_POINTS:
             raise InvalidInput(
                 f"too many representative points to list in {len(places)} dimensions",
-                self.name,
-                "Use region.symbols and form them piece by piece.",
+                self.viewer(),
+                "Use region.bounds and region.symbols, and form them piece by piece.",
             )
         return places
 
@@ -200,6 +196,22 @@ class AxisSpace(Immutable, ABC):
     def leaves(self, depth: int) -> int:
         """Return the number of regions if the tree ended at a depth."""
         return self.count(depth)
+
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the regions if the tree ended at a depth, by number."""
+        return depth, number
+
+    def typical(self, depth: int, most: int) -> list[Node]:
+        """Return cells that stand for all of a depth: one, since all are alike."""
+        return [(depth, 0)]
+
+    def inside(self, depth: int, bottom: int) -> int:
+        """Return the number of cells of the depth `bottom` in one of a depth."""
+        return self.count(bottom) // self.count(depth)
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values as an array with one dimension an axis: as they are."""
+        return values
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
@@ -304,10 +316,10 @@ class AxisSpace(Immutable, ABC):
         """Return the width of the whole space along each axis, shape (d,)."""
         return self.widths(0)
 
-    def reach(self, depth: int, inside: float) -> Floats:
-        """Return how far a cell of a depth reaches along each axis from what is looked at, `inside` widths."""
-        continuous = np.array([isinstance(axis, Interval) for axis in self.axes])
-        return self.widths(depth) * np.where(continuous, inside, 1.0)
+    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
+        """Return how far a cell of a depth reaches along each axis from what is seen of it."""
+        widths = zip(self.axes, self.widths(depth).tolist(), strict=True)
+        return np.array([inside(axis, width) if isinstance(axis, Interval) else width for axis, width in widths])
 
     def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
         """Return any region of the space, on the tree's lattice or not.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Category, category
 from zonal.spaces.product import AxisSpace, ProductRegion
 from zonal.spaces.region import Region, Viewer
+
+MOST_VALUES = 100_000_000  # of a table of all sequences
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
 IUPAC = {
@@ -144,6 +146,39 @@ class Sequences(AxisSpace):
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
         return isinstance(what, (Region, str)) or not np.iterable(what)
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values, one a sequence in order or by sequence, as an array with one dimension a position."""
+        shape = (self.arity,) * self.length
+        if self.arity**self.length > MOST_VALUES:
+            raise InvalidInput(
+                f"a table of all {self.arity}^{self.length} sequences is too long",
+                self.length,
+                "Use fewer positions.",
+            )
+        if not isinstance(values, Mapping):
+            table = np.asarray(values)
+            return table.reshape(shape) if table.shape == (self.arity**self.length,) else table
+        number = {symbol: s for s, symbol in enumerate(self.alphabet)}
+        table = np.full(shape, np.nan)
+        for row, (sequence, value) in enumerate(values.items()):
+            try:
+                symbols = self.tokens(sequence) if isinstance(sequence, str) else sequence
+                place = tuple(number[symbol] for symbol in symbols)
+            except (KeyError, TypeError) as error:
+                raise InvalidInput(
+                    f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
+                    error.args[0],
+                    "Mend it.",
+                ) from None
+            if len(place) != self.length:
+                raise InvalidInput(f"sequence in row {row} must have {self.length} symbols", sequence, "Mend it.")
+            table[place] = finite_number(value, f"the value of {sequence!r}")
+        if len(values) < table.size:
+            place = np.argwhere(np.isnan(table))[0]
+            missing = self.region([self.alphabet[s] for s in place]).name
+            raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
+        return table
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
