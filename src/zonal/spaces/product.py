@@ -7,10 +7,9 @@ part it is), so that neighbours share their edges to the last bit at any depth.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -128,8 +127,20 @@ def _span(low: float, high: float) -> str:
     return f"{show(low)}..{show(high)}"
 
 
-class AxisSpace(Immutable, ABC):
-    """What spaces of axes share: a recipe that says which axis is split at each depth, and the cells it makes."""
+@dataclass(frozen=True)
+class _Level:
+    """What all cells of a depth share: how often each axis was split, and the axis that is split next."""
+
+    depth: int
+    splits: tuple[int, ...]
+    axis: int | None
+
+
+class AxisSpace(Immutable):
+    """What spaces of axes share: which axis is split at each depth, and the cells that makes.
+
+    For a space of one's own, write `_next_axis`.
+    """
 
     axes: tuple[Axis, ...]
     arity: int
@@ -173,25 +184,65 @@ class AxisSpace(Immutable, ABC):
         """The lower corner, 0 on axes of symbols."""
         return np.array([axis.low if isinstance(axis, Interval) else 0.0 for axis in self.axes])
 
-    @abstractmethod
     def axis_at(self, depth: int) -> int | None:
         """Return the axis on which cells of a depth are split, None if they are not."""
+        return self._level(depth).axis
 
     def splits(self, axis: int, depth: int) -> int:
         """Return how often `axis` was split on the way to `depth`."""
-        return sum(self.axis_at(level) == axis for level in range(depth))
+        return self._level(depth).splits[axis]
 
     def children_at(self, depth: int) -> int:
         """Return the number of children of a cell of a depth."""
         axis = self.axis_at(depth)
-        if axis is None:
-            return 0
-        split = self.axes[axis]
-        return len(split.symbols) if isinstance(split, Category) else self.arity
+        return 0 if axis is None else self._pieces(axis)
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
-        return math.prod(self.children_at(level) for level in range(depth))
+        level = self._level(depth)
+        if level.depth < depth:
+            return 0
+        return math.prod(self._pieces(j) ** number for j, number in enumerate(level.splits))
+
+    def _pieces(self, axis: int) -> int:
+        """Return into how many parts an axis is split."""
+        split = self.axes[axis]
+        return len(split.symbols) if isinstance(split, Category) else self.arity
+
+    def _level(self, depth: int) -> _Level:
+        """Return what all cells of a depth share; below the deepest ones, what those share."""
+        levels = self._levels
+        if depth >= len(levels) and levels[-1].axis is not None:
+            levels = list(levels)
+            while depth >= len(levels) and levels[-1].axis is not None:
+                last = levels[-1]
+                splits = tuple(number + (j == last.axis) for j, number in enumerate(last.splits))
+                levels.append(_Level(last.depth + 1, splits, self._next_axis(splits)))
+            self.__dict__["_levels"] = levels  # at once: others may be asking too
+        return levels[min(depth, len(levels) - 1)]
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        """The levels of the tree, as far as they were asked for."""
+        splits = (0,) * self.d
+        return [_Level(0, splits, self._next_axis(splits))]
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int | None:
+        """Return the axis to split next, given how often each was: the widest relative to its whole.
+
+        The first of equals; those that cannot be split further are passed over.
+        """
+        left = [j for j, number in enumerate(splits) if self._may_be_split(j, number)]
+        return min(left, key=splits.__getitem__, default=None)
+
+    def _may_be_split(self, axis: int, splits: int) -> bool:
+        """Tell whether an axis may be split again: symbols once, intervals into parts of at least `smallest`."""
+        split = self.axes[axis]
+        if isinstance(split, Category):
+            return splits == 0
+        if split.smallest is None:
+            return True
+        return bool((split.high - split.low) / self.arity ** (splits + 1) >= split.smallest * (1 - ROUNDING))
 
     def leaves(self, depth: int) -> int:
         """Return the number of regions if the tree ended at a depth."""
@@ -264,25 +315,14 @@ class AxisSpace(Immutable, ABC):
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
-        return region.node is not None and self._splits_at(region.node[0])
-
-    def _splits_at(self, depth: int) -> bool:
-        axis = self.axis_at(depth)
-        return axis is not None and self._wide_enough(axis, self.splits(axis, depth + 1))
-
-    def _wide_enough(self, axis: int, splits: int) -> bool:
-        """Tell whether the parts of an axis split that often are at least `smallest`."""
-        split = self.axes[axis]
-        if isinstance(split, Category) or split.smallest is None:
-            return True
-        return bool((split.high - split.low) / self.arity**splits >= split.smallest * (1 - ROUNDING))
+        return region.node is not None and self.axis_at(region.node[0]) is not None
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no smallest."""
         if any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes):
             return None
         depth = 0
-        while self._splits_at(depth):
+        while self.axis_at(depth) is not None:
             depth += 1
         return depth
 
@@ -294,7 +334,7 @@ class AxisSpace(Immutable, ABC):
         lines = [j for j, axis in enumerate(self.axes) if isinstance(axis, Interval)]
         wanted = parts.get(len(lines), parts[max(parts)])
         depth = 0
-        while self._splits_at(depth) and not (
+        while self.axis_at(depth) is not None and not (
             all(self.arity ** self.splits(j, depth) >= wanted for j in lines)
             and all(self.splits(j, depth) for j, _ in self.categories)
         ):
@@ -449,8 +489,8 @@ class Box(AxisSpace):
     arity : int
         K, the number of children of a node, at least 2.
     smallest : float, sequence of float or mapping of name to float, optional
-        The smallest useful width, one for all axes or one an axis. A node is not split if a child would be
-        narrower.
+        The smallest useful width, one for all axes or one an axis. An axis is not split if its parts would be
+        narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.
 
@@ -480,24 +520,21 @@ class Box(AxisSpace):
         """One pair (low, high) an axis."""
         return tuple((axis.low, axis.high) for axis in self.axes)
 
-    @property
+    def _level(self, depth: int) -> _Level:
+        """Return what all cells of a depth share: without a smallest width, axes are split by turns."""
+        return super()._level(depth) if self.smallest else _by_turns(len(self.axes), depth)
+
+    @cached_property
     def smallest(self) -> tuple[float, ...] | None:
         """The smallest useful width on each axis, None if there is none."""
         least = tuple(axis.smallest for axis in self.axes if axis.smallest is not None)
         return least or None
 
-    def axis_at(self, depth: int) -> int:
-        """Return the axis on which cells of a depth are split: by turns."""
-        return depth % len(self.axes)
 
-    def splits(self, axis: int, depth: int) -> int:
-        """Return how often `axis` was split on the way to `depth`."""
-        d = len(self.axes)
-        return (depth + d - 1 - axis) // d
-
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
-        return int(self.arity**depth)
+@lru_cache(maxsize=1024)
+def _by_turns(d: int, depth: int) -> _Level:
+    """Return what cells of a depth share where `d` axes are split by turns."""
+    return _Level(depth, tuple((depth + d - 1 - j) // d for j in range(d)), depth % d)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -545,27 +582,3 @@ class Product(AxisSpace):
         put = object.__setattr__
         put(self, "axes", tuple(symbols.get(str(name)) or lines[str(name)] for name in axes))
         put(self, "arity", whole_number(arity, "arity", 2))
-
-    @cached_property
-    def _recipe(self) -> list[int | None]:
-        """The axis split at each depth, as far as it was asked for."""
-        return []
-
-    @cached_property
-    def _splits_so_far(self) -> list[int]:
-        return [0] * self.d
-
-    def axis_at(self, depth: int) -> int | None:
-        """Return the axis on which cells of a depth are split: the widest relative to its whole."""
-        while len(self._recipe) <= depth:
-            done = self._splits_so_far
-            left = [
-                j
-                for j, axis in enumerate(self.axes)
-                if (done[j] == 0 if isinstance(axis, Category) else self._wide_enough(j, done[j] + 1))
-            ]
-            widest = min(left, key=lambda j: done[j], default=None)
-            self._recipe.append(widest)
-            if widest is not None:
-                done[widest] += 1
-        return self._recipe[depth]

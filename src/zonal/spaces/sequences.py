@@ -109,12 +109,22 @@ class Sequences(AxisSpace):
 
     def axis_at(self, depth: int) -> int | None:
         """Return the position that is fixed by splitting a cell of a depth."""
-        fits = depth < self.length and self.arity ** (self.length - depth - 1) >= self.smallest
-        return self.order[depth] if fits else None
+        return self.order[depth] if depth < self._fixed else None
 
     def splits(self, axis: int, depth: int) -> int:
         """Return 1 if a position is fixed at a depth, else 0."""
-        return int(self._turn[axis] < depth)
+        return int(self._turn[axis] < min(depth, self._fixed))
+
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+        return int(self.arity**depth) if depth <= self._fixed else 0
+
+    @cached_property
+    def _fixed(self) -> int:
+        """How many positions are fixed, at the most, so that `smallest` sequences or more are left."""
+        return next(
+            k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
+        )
 
     def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
         """Return any pool, in the tree or not.
