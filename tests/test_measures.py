@@ -172,7 +172,7 @@ def test_the_pixels_that_are_seen_share_all_of_the_weight(measure: Measure) -> N
         shares = measure.shares(center, width, 1 / 64, 64)
         assert shares.sum() == pytest.approx(1)
         assert (shares >= 0).all()
-    places, weights = measure.rule(0.2, 64, 16)
+    places, weights = measure.rule(0.2, 5000, 2)
     mine = np.bincount(np.clip((0.5 + places) * 64, 0, 63).astype(int), weights, 64)
     np.testing.assert_allclose(measure.shares(0.5, 0.2, 1 / 64, 64), mine, atol=0.002)
 

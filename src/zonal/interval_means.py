@@ -155,14 +155,13 @@ def _mean_under(
     density: Callable[[Any, Floats], Floats],
     start: int,
 ) -> Floats:
-    ends = gap[:, None] + breaks
-    farthest = float(np.abs(ends).max())
+    farthest = float(np.abs(gap).max() + np.abs(breaks).max())
     doubling = _FIRST * 2.0 ** np.arange(max(1, int(np.ceil(np.log2(max(farthest / _FIRST, 1)))) + 1))
-    graded = np.concatenate([-doubling[::-1], [0.0], doubling])
-    edges = np.concatenate([ends, np.clip(graded, ends[:, :1], ends[:, -1:])], axis=1)
+    graded = np.concatenate([-doubling[::-1], [0.0], doubling]) - gap[:, None]
+    edges = np.concatenate([breaks, np.clip(graded, breaks[:, :1], breaks[:, -1:])], axis=1)
     edges.sort(axis=1)
     half = np.diff(edges)[..., None] / 2
-    at = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)
+    away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)  # from the gap: to all digits
     weights = np.asarray(half * _FINE_WEIGHTS).reshape(len(gap), -1)
     number = np.arange(start, start + len(gap))[:, None]
-    return np.asarray(np.add.reduce(value(at) * density(number, at - gap[:, None]) * weights, 1))
+    return np.asarray(np.add.reduce(value(gap[:, None] + away) * density(number, away) * weights, 1))

@@ -21,8 +21,8 @@ from zonal.kernels import Kernel
 from zonal.landscapes import Direction, Landscape
 from zonal.plots import ESTIMATE, INK
 from zonal.rehearsal import Zonal
-from zonal.settings import AnySpace, SpaceLike
-from zonal.spaces import Box
+from zonal.settings import SpaceLike
+from zonal.spaces import as_space
 from zonal.study import Study
 from zonal.workers import worker_pool
 
@@ -222,7 +222,7 @@ def power(
     True
     """
     played, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
-    area = space if isinstance(space, AnySpace) else Box(space)
+    area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
     Study(source.space, budget=played[0], direction=source.direction, **settings)  # complains before hours pass
     campaigns = Campaigns(source, played, noise, given, tuple(settings.items()), rng)

@@ -14,7 +14,7 @@ from kinds import KINDS, Kind, Pair
 from numbered import Numbered
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.settings import frame_of
+from zonal.beliefs.frames import frame_of
 from zonal.subset_covariance import EXACT
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from zonal.blas import one_thread
 from zonal.feedback import Feedback
 from zonal.kernels import Custom, Mixed
 from zonal.problems import from_table
-from zonal.settings import frame_of
+from zonal.beliefs.frames import frame_of
 
 Array = NDArray[np.float64]
 

@@ -210,8 +210,9 @@ class MemberSpace(Immutable, ABC):
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that stand for all of a depth: some of them, spread evenly."""
         number = self.count(depth)
-        chosen = np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
-        return [(depth, index) for index in chosen.tolist()]
+        if number <= most:
+            return [(depth, index) for index in range(number)]
+        return [(depth, index) for index in np.unique(np.linspace(0, number - 1, most).astype(int)).tolist()]
 
     def inside(self, depth: int, bottom: int) -> int:
         """Return the number of members in the largest cell of a depth."""

@@ -315,14 +315,18 @@ class AxisSpace(Immutable):
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
-        return region.node is not None and self.axis_at(region.node[0]) is not None
+        return region.node is not None and self._splits_at(region.node[0])
+
+    def _splits_at(self, depth: int) -> bool:
+        axis = self.axis_at(depth)
+        return axis is not None and self._may_be_split(axis, self.splits(axis, depth))
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no smallest."""
         if any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes):
             return None
         depth = 0
-        while self.axis_at(depth) is not None:
+        while self._splits_at(depth):
             depth += 1
         return depth
 
@@ -334,7 +338,7 @@ class AxisSpace(Immutable):
         lines = [j for j, axis in enumerate(self.axes) if isinstance(axis, Interval)]
         wanted = parts.get(len(lines), parts[max(parts)])
         depth = 0
-        while self.axis_at(depth) is not None and not (
+        while self._splits_at(depth) and not (
             all(self.arity ** self.splits(j, depth) >= wanted for j in lines)
             and all(self.splits(j, depth) for j, _ in self.categories)
         ):
@@ -523,6 +527,11 @@ class Box(AxisSpace):
     def _level(self, depth: int) -> _Level:
         """Return what all cells of a depth share: without a smallest width, axes are split by turns."""
         return super()._level(depth) if self.smallest else _by_turns(len(self.axes), depth)
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int:
+        """Return the axis to split next; cells below the smallest are there too, though no search goes so far."""
+        axis = super()._next_axis(splits)
+        return min(range(self.d), key=splits.__getitem__) if axis is None else axis
 
     @cached_property
     def smallest(self) -> tuple[float, ...] | None:
