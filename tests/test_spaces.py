@@ -425,7 +425,7 @@ def test_points_are_parted_into_no_more_parts_than_there_are() -> None:
 class Columns(AxisSpace):
     """A plane whose columns are searched first, and then their rows: one method says so."""
 
-    axes: tuple[Interval, ...] = (Interval("x", 0.0, 1.0, "", 1 / 8), Interval("y", 0.0, 1.0, "", 1 / 4))
+    axes: tuple[Interval, ...] = (Interval("x", 0.0, 1.0), Interval("y", 0.0, 1.0))
     arity: int = 2
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:

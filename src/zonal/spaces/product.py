@@ -22,6 +22,7 @@ from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewe
 Edges = tuple[tuple[float, float], ...]
 T = TypeVar("T")
 
+MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
 MOST_POINTS = 10_000_000  # that anyone will really want listed
 
 
@@ -323,11 +324,12 @@ class AxisSpace(Immutable):
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no smallest."""
-        if any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes):
-            return None
+        endless = any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes)
         depth = 0
         while self._splits_at(depth):
             depth += 1
+            if endless and depth > MOST_LEVELS:
+                return None
         return depth
 
     def cut(self, parts: Mapping[int, int]) -> int:
