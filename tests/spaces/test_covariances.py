@@ -12,9 +12,9 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
 from numbered import Numbered
+from zonal.beliefs.frames import frame_of
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.beliefs.frames import frame_of
 from zonal.subset_covariance import EXACT
 
 Array = NDArray[np.float64]

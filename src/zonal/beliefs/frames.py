@@ -260,7 +260,9 @@ class ProductLines:
             weighted = weight * product
             gradient = [np.sum(weighted)]
             for value, slope in zip(values, slopes, strict=True):
-                gradient.append(np.vdot(weighted, np.divide(slope, value, out=np.zeros_like(slope), where=value > 0)))
+                gradient.append(
+                    np.vdot(weighted, np.divide(slope, value, out=np.zeros_like(slope), where=value != 0))
+                )
             return np.array(gradient)
 
         return product, contract
