@@ -34,7 +34,7 @@ def test_the_examples_of_the_readme_run_and_find_the_peak(capsys: pytest.Capture
 
 def test_the_examples_of_what_a_measurement_sees_run() -> None:
     code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "feedback.md").read_text(), re.DOTALL))
-    exec(compile(code, "feedback.md", "exec"), {"__name__": "feedback"})
+    exec(compile(code, "feedback.md", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
