@@ -70,11 +70,12 @@ class Simulation(Instrument):
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._known: dict[Hashable, float] = {}
+        self._known: dict[tuple[Any, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
-        if region.key not in self._known:
+        place = region.space, region.key
+        if place not in self._known:
             seen = with_feedback(region, self._feedback)
             exact = self._feedback.grid is None and isinstance(region, ProductRegion)
             if exact and len(region.space.categories) < region.space.d:
@@ -83,8 +84,8 @@ class Simulation(Instrument):
                 mean = float(self._values(seen.points).mean())
             else:
                 mean = float(seen.weights @ self._values(seen.points))
-            self._known[region.key] = mean
-        return self._known[region.key]
+            self._known[place] = mean
+        return self._known[place]
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
