@@ -27,9 +27,8 @@ SPAWN = multiprocessing.get_context("spawn")
 def make_study(space: Any = ((0.0, 1.0),), budget: int = 12, **settings: Any) -> zn.Study:
     """Return a study that measures 16 regions by turns, so that no two under way are the same."""
     policy = zn.UniformGrid(level=4)
-    return zn.Study(
-        space, **{"budget": budget, "kernel": zn.RBF(0.1, 0.2), "noise": 0.1, "policy": policy} | settings
-    )
+    usual: dict[str, Any] = {"budget": budget, "kernel": zn.RBF(0.1, 0.2), "noise": 0.1, "policy": policy}
+    return zn.Study(space, **usual | settings)
 
 
 def states(study: zn.Study) -> list[str]:
@@ -82,15 +81,20 @@ def test_a_worker_process_that_exits_in_good_order_leaves_no_trial_under_way() -
     assert study.pending == ()
 
 
+def later(event: threading.Event, value: float) -> float:
+    assert event.wait(20)
+    return value
+
+
 def test_nonsense_from_others_does_not_hide_the_callbacks_error() -> None:
-    both = threading.Barrier(2, timeout=20)
+    told = threading.Event()
 
     def measure(region: zn.Region) -> float:
-        both.wait()  # both are done when the first is told
-        return wave(region) if region.node == (4, 0) else math.nan
+        return wave(region) if region.node == (4, 0) else later(told, math.nan)
 
     def callback(study: zn.Study, trial: zn.Trial) -> None:
-        time.sleep(0.2)
+        told.set()
+        time.sleep(0.2)  # the other is done now
         raise RuntimeError("disk full")
 
     study = make_study()
@@ -101,13 +105,13 @@ def test_nonsense_from_others_does_not_hide_the_callbacks_error() -> None:
 
 
 def test_nonsense_after_a_stop_is_given_up_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    both = threading.Barrier(2, timeout=20)
+    told = threading.Event()
 
     def measure(region: zn.Region) -> float:
-        both.wait()
-        return wave(region) if region.node == (4, 0) else math.nan
+        return wave(region) if region.node == (4, 0) else later(told, math.nan)
 
     def callback(study: zn.Study, trial: zn.Trial) -> None:
+        told.set()
         time.sleep(0.2)
         raise KeyboardInterrupt
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import zonal as zn
+from zonal.spaces import MemberRegion
 
 MEMBERS = 100_000
 
@@ -37,7 +38,8 @@ def die(region: zn.Region) -> float:
 
 def first_member(region: zn.Region) -> float:
     assert region.space.size == MEMBERS
-    return float(region.points[0, 0]) + len(region.members)  # type: ignore[attr-defined]
+    assert isinstance(region, MemberRegion)
+    return float(region.points[0, 0]) + len(region.members)
 
 
 def process_and_time(region: zn.Region) -> float:
