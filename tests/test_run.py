@@ -712,7 +712,7 @@ def scene(name: str) -> Iterator[subprocess.Popen[str]]:
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a scene and return its report."""
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     told: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     return told

@@ -12,9 +12,11 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Collection
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from zonal.errors import InvalidInput, whole_number
@@ -82,8 +84,11 @@ class Engine(Protocol):
     def begin(self, region: Region) -> Job:
         """Begin a measurement."""
 
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> list[Job]:
-        """Return those that are done, oldest first, once there are any or the time has passed."""
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+        """Wait until one of them may be done, or the time has passed. Only here may Ctrl-C interrupt."""
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return those that are done, oldest first."""
 
     def recovers(self, executor: Executor | None) -> bool:
         """Tell whether measurements may go on although this executor broke."""
@@ -104,7 +109,7 @@ class Here:
         """Take note of what to measure."""
         return Job(region, None, Future())
 
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> list[Job]:
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Measure. A KeyboardInterrupt is the user's and goes through."""
         for job in jobs:
             try:
@@ -113,6 +118,9 @@ class Here:
                 raise
             except BaseException as error:
                 job.future.set_exception(error)
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return them all: they were measured."""
         return list(jobs)
 
     def recovers(self, executor: Executor | None) -> bool:
@@ -145,6 +153,7 @@ class Elsewhere:
         self._executor = _checked(start())
         self._token = uuid.uuid4().hex
         self._sent = 0
+        self._news: SimpleQueue[Future[Any]] = SimpleQueue()
         self._died = 0
         self.workers = whole_number(_workers(self._executor) if workers is None else workers, "workers", 1)
 
@@ -170,10 +179,15 @@ class Elsewhere:
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
+        job.future.add_done_callback(self._news.put)
 
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> list[Job]:
-        """Wait; a worker that does not know the kit is sent it, with the same job."""
-        wait([job.future for job in jobs], seconds, FIRST_COMPLETED)
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+        """Wait for news: a single step, since an interrupt half-way may leave a lock taken for ever."""
+        with suppress(Empty):
+            self._news.get(timeout=seconds)
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return those that are done; a worker that does not know the kit is sent it, with the same job."""
         done = [job for job in jobs if job.future.done()]
         unknowing = [job for job in done if job.lacks_kit()]
         for job in unknowing:

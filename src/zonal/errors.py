@@ -58,6 +58,21 @@ class Exhausted(ZonalError, RuntimeError):
     """No region is left that may be measured."""
 
 
+class CannotWrite(ZonalError, OSError):
+    """A file or folder that cannot be written.
+
+    Parameters
+    ----------
+    path : object
+        Which.
+    error : OSError
+        Why, as the system says it.
+    """
+
+    def __init__(self, path: object, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}. Make room, or name another place.")
+
+
 class NumericalWarning(UserWarning):
     """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
 

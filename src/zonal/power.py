@@ -313,7 +313,7 @@ def _all(campaigns: Campaigns, runs: int, jobs: int | None, progress: bool) -> l
             return answers
         _check_that_it_travels(campaigns)
         with worker_pool(jobs, _settle, campaigns) as pool:
-            for answer in pool.map(_play_here, range(runs)):
+            for answer in pool.in_order(_play_here, range(runs)):
                 answers.append(answer)
                 bar.update()
         return answers

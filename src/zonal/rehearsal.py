@@ -245,7 +245,7 @@ def rehearse(
         regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
     else:
         with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
-            answers = list(bar(pool.map(partial(_play_here, play=play), tasks)))
+            answers = list(bar(pool.in_order(partial(_play_here, play=play), tasks)))
         regions = [landscape.space.cell(node) for node in answers]
     campaigns = {}
     for name in players:

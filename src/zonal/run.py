@@ -139,8 +139,8 @@ class _Run:
         try:
             while self._fill():
                 with self._ctrl_c.may_interrupt:
-                    done = self._engine.wait(tuple(self._under_way), self._patience())
-                for job in done:
+                    self._engine.wait(tuple(self._under_way), self._patience())
+                for job in self._engine.done(tuple(self._under_way)):
                     self._take(job)
                 self._drop_late()
         except KeyboardInterrupt:
