@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,9 +143,19 @@ def whole_number(value: Any, name: str, least: int) -> int:
     return number
 
 
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
+    """Complain unless `value` is one of a few; an array, which compares entry by entry, is none of them."""
+    if not isinstance(value, Hashable) or value not in choices:
+        shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+        raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
+
+
 def random_generator(rng: Any) -> np.random.Generator:
     """Return a random generator from a seed, a generator or None, or complain."""
     try:
+        if isinstance(rng, bool | np.random.RandomState):  # which some versions of numpy would take
+            raise TypeError
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise InvalidInput("rng must be a seed or a generator", rng, "Pass a whole number of 0 or more.") from None
+        fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."
+        raise InvalidInput("rng must be a seed or a generator", rng, fix) from None

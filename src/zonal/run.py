@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, Protocol
 
 from zonal.engines import Anywhere, Engine, Job, Measure, engine_for
-from zonal.errors import Exhausted, InvalidInput, positive_number, whole_number
+from zonal.errors import Exhausted, InvalidInput, check_choice, positive_number, whole_number
 from zonal.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
@@ -104,8 +104,7 @@ def drive(
     """
     if not callable(measure):
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
-    if on_error not in ("raise", "give_up"):
-        raise InvalidInput("on_error must be 'raise' or 'give_up'", on_error, "Choose one of the two.")
+    check_choice(on_error, "on_error", ("raise", "give_up"))
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else positive_number(timeout, "timeout")
     engine = engine_for(measure, executor, workers, timeout)
