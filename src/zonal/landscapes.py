@@ -332,9 +332,7 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
             raise TypeError
         table = table.astype(float)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(
-            "values must be real numbers", type(values).__name__, "Pass an array."
-        ) from None
+        raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
     fits = table.ndim == len(shape) and all(
         want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
     )

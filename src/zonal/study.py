@@ -772,12 +772,15 @@ class Study:
         spread = standard_deviation(noise, "noise")
         with self._lock:
             zero = self._state.prior_mean
-            centred, covariance = answers.joint(self._state, spots)
+            # Only so many points can be measured: the covariance is that of the most promising ones.
+            order = np.argsort(-answers.predict(self._state, spots)[0], kind="stable")
+            kept = np.sort(order[: whole_number(budget, "budget", 1)])
+            centred, covariance = answers.joint(self._state, [spots[at] for at in kept])
 
         def reward(x: NDArray[np.float64]) -> float:
             return self._sign * self._checked(measure_point(x), None)[0] - zero
 
-        found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
+        found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
         return replace(found, mean=self._sign * (zero + found.mean))
 
     def __repr__(self) -> str:
