@@ -26,7 +26,10 @@ CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
 
 
 class _Group(click.Group):
-    """Shows Zonal's own errors, and those of the disk, as one line and not as tracebacks."""
+    """Shows commands in the order a person meets them; its own errors, and those of the disk, as one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -270,7 +273,7 @@ def _check_picture(out: Path) -> None:
         raise click.BadParameter(str(error), param_hint="--out") from error
 
 
-@main.group()
+@main.group(cls=_Group)
 def paper() -> None:
     """Regenerate the paper's figures and tables, and check its theory.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -117,4 +118,6 @@ def seed(settings: Settings, *key: int) -> list[int]:
 
 
 def _show(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4f}"  # of one run there is no standard error
+    return str(value)
