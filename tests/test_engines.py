@@ -309,7 +309,7 @@ def test_a_killed_worker_costs_its_trial_and_no_more(tmp_path: Path) -> None:
     assert (tmp_path / "died").exists()
     assert result.success
     assert result.nfev == 12
-    assert 1 <= states(study).count("given up") <= 2  # whatever was under way in the pool that broke
+    assert 1 <= states(study).count("withdrawn") <= 2  # whatever was under way in the pool that broke
     assert study.tree.askable[study.tree.depth == 4].all()
 
 

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from zonal.blas import libraries
 from zonal.errors import InvalidInput
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 AHEAD = 4  # tasks submitted for every process, so that none has to wait for the next
