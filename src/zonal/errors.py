@@ -133,7 +133,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     """Return `value` as an int of at least `least`, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
             raise TypeError
         number = operator.index(value)
     except TypeError:
