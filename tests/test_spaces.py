@@ -346,7 +346,7 @@ def test_regions_are_equal_by_what_they_say() -> None:
     assert region == space.cell((3, 2), zn.Average(2))
     assert hash(region) == hash(space.cell((3, 2), zn.Average(2)))
     assert region != space.cell((3, 3), zn.Average(2))
-    assert region != space.cell((3, 2), zn.Average(3))
+    assert region == space.cell((3, 2), zn.Average(3))
     assert region != zn.Box([(0, 1), (0, 2)]).cell((3, 2), zn.Average(2))
     assert len({space.cell((3, i)) for i in range(8)} | {space.cell((3, 0))}) == 8
 
@@ -463,3 +463,14 @@ def test_a_space_of_ones_own_is_searched_like_any_other(space: Any, policy: Any)
     assert landscape.average(best.region.bounds) > 0.8
     assert landscape.best().average > 0.9
     assert len(cut(space, space.deepest())) == space.count(space.deepest())
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (1e6, 1e6 + 1), (-3e-8, 7e-8)])
+def test_no_two_cells_share_a_key_however_small_they_are(bounds: tuple[float, float]) -> None:
+    space = zn.Box([bounds])
+    cells = [
+        space.cell((depth, 2**depth - 1 - back)) for depth in range(5, 62) for back in range(min(2**depth, 40))
+    ]
+    assert len({cell.key for cell in cells}) == len(cells)
+    wide = space.cell((10, 1000))
+    assert space.region(wide.bounds).key == wide.key

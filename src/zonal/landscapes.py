@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, random_generator, whole_number
+from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
 from zonal.feedback import Feedback, Mean
 from zonal.instruments import Instrument, Noise
 from zonal.spaces import Category, MemberRegion, MemberSpace, ProductRegion, Region, Space
@@ -149,8 +149,7 @@ def from_table(
     >>> dna.best().region.name, dna.average(dna.space.region("C*"))
     ('CC', 3.5)
     """
-    if direction not in ("maximize", "minimize"):
-        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    check_choice(direction, "direction", ("maximize", "minimize"))
     if not hasattr(space, "arrange"):
         raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
     ordered = space.arrange(values, "values")
@@ -299,9 +298,12 @@ def _first_of_best(values: Floats) -> int:
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     """Return values as an array with as many entries as the space has parts."""
     try:
-        table = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("values must be numbers", type(values).__name__, "Pass an array.") from None
+        table = np.asarray(values)
+        if table.dtype.kind == "c":  # whose imaginary part would be lost without a word
+            raise TypeError
+        table = table.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
     fits = table.ndim == len(shape) and all(
         want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
     )

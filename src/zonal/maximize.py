@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from typing import Any
 
-from zonal.run import Callback, Measure
+from zonal.engines import Anywhere, Measure
+from zonal.run import Callback, OnError
 from zonal.settings import SpaceLike
 from zonal.study import Study
 from zonal.trials import Result
@@ -16,11 +16,14 @@ def maximize(
     space: SpaceLike,
     budget: int,
     *,
-    executor: Executor | None = None,
+    executor: Anywhere = None,
     workers: int | None = None,
     callback: Callback | None = None,
     progress: bool = False,
     tolerance: float | None = None,
+    on_error: OnError = "raise",
+    max_failures: int | None = None,
+    timeout: float | None = None,
     **settings: Any,
 ) -> Result:
     """Find the region of the highest average, on a fixed budget of noisy measurements.
@@ -33,7 +36,7 @@ def maximize(
         Where to look.
     budget : int
         How many measurements to make.
-    executor, workers, callback, progress, tolerance
+    executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
     **settings
         As for `Study`: kernel, noise, mean, feedback, policy, rng, direction, max_looks and so on.
@@ -55,7 +58,15 @@ def maximize(
     study = Study(space, budget=budget, **settings)
     try:
         return study.optimize(
-            measure, executor, workers=workers, callback=callback, progress=progress, tolerance=tolerance
+            measure,
+            executor,
+            workers=workers,
+            callback=callback,
+            progress=progress,
+            tolerance=tolerance,
+            on_error=on_error,
+            max_failures=max_failures,
+            timeout=timeout,
         )
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.draws import Model, model_of
-from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
+from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.instruments import Noise
 from zonal.kernels import Kernel
 from zonal.landscapes import Direction, Landscape
@@ -245,8 +245,7 @@ def _source(
     space: Any, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
 ) -> Model | Landscape:
     """Return where functions come from: the model, or a table."""
-    if direction not in (None, "maximize", "minimize"):
-        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))
     if landscape is None:
         return model_of(space, kernel, signal, direction or "maximize")
     if not isinstance(landscape, Landscape):
@@ -313,7 +312,7 @@ def _all(campaigns: Campaigns, runs: int, jobs: int | None, progress: bool) -> l
             return answers
         _check_that_it_travels(campaigns)
         with worker_pool(jobs, _settle, campaigns) as pool:
-            for answer in pool.map(_play_here, range(runs)):
+            for answer in pool.in_order(_play_here, range(runs)):
                 answers.append(answer)
                 bar.update()
         return answers

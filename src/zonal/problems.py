@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation
+from zonal.errors import InvalidInput, NumericalWarning, check_choice, random_generator, standard_deviation
 from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
 from zonal.kernels import RBF
@@ -69,18 +69,19 @@ class Simulation(Instrument):
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._known: dict[Hashable, float] = {}
+        self._known: dict[tuple[Any, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
-        if region.key not in self._known:
+        place = region.space, region.key
+        if place not in self._known:
             if region.space.axes is None:
                 seen = with_feedback(region, self._feedback)
                 mean = float(seen.weights @ self._values(seen.points))
             else:
                 mean = _mean(self._values, region, self._feedback)
-            self._known[region.key] = mean
-        return self._known[region.key]
+            self._known[place] = mean
+        return self._known[place]
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
@@ -240,14 +241,12 @@ def reward_function(
         By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
         hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
     """
-    if preset not in ("authors", "paper"):
-        raise InvalidInput("preset must be 'authors' or 'paper'", preset, "Choose one of the two.")
+    check_choice(preset, "preset", ("authors", "paper"))
+    check_choice(name, "name", ("f1", "f2", "f3"))
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
         return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05)
-    if name not in ("f2", "f3"):
-        raise InvalidInput("name must be 'f1', 'f2' or 'f3'", name, "Choose one of the three.")
     regions = 9 if preset == "authors" else 10
     width = 0.9 / regions
     centers = width * (np.arange(regions) + 0.5)

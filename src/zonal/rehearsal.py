@@ -167,8 +167,8 @@ class Rehearsal:
         lines = [f"{'':{wide}}  mean regret  std. error  best found"]
         for name, own in self.campaigns.items():
             exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
-            error = 0.0 if own.sem < 1e-9 * own.mean else own.sem  # less is rounding
-            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:10.2g}  {exact:5d} of {len(own.regrets)} runs")
+            error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
+            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:>10}  {exact:5d} of {len(own.regrets)} runs")
         return "\n".join(lines)
 
 
@@ -240,7 +240,7 @@ def rehearse(
         regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
     else:
         with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
-            answers = list(bar(pool.map(partial(_play_here, play=play), tasks)))
+            answers = list(bar(pool.in_order(partial(_play_here, play=play), tasks)))
         regions = [landscape.space.cell(node) for node in answers]
     campaigns = {}
     for name in players:

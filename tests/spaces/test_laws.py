@@ -383,3 +383,12 @@ def test_the_centre_of_points_is_the_one_nearest_to_their_mean() -> None:
     region = space.region([0, 1, 2, 3], zn.Center())
     assert region.points.tolist() == [[1, 52]]
     assert region.weights.tolist() == [1]
+
+
+@every_kind
+def test_a_region_is_the_same_however_it_is_seen(kind: Kind) -> None:
+    for cell in kinds.cells(kind.space, most=5, deepest=2):
+        seen = kind.space.cell(cell.node, zn.Mean())
+        assert seen == cell
+        assert hash(seen) == hash(cell)
+        assert seen.feedback != cell.feedback

@@ -42,8 +42,16 @@ class ProductRegion(Region):
 
     @property
     def key(self) -> Hashable:
-        """What tells this region from others of the same space."""
-        return self.edges
+        """What tells this region from others of the same space: its edges, as long as they can."""
+        return (self.edges, self.node) if self._below_spacing() else self.edges
+
+    def _below_spacing(self) -> bool:
+        """Tell whether a cell is so small that its edges, rounded, are also those of others."""
+        return self.parts is not None and any(
+            abs(high - low - size) > size / 4
+            for axis, (low, high), size in zip(self.space.axes, self.edges, self.sizes, strict=True)
+            if isinstance(axis, Interval)
+        )
 
     @property
     def bounds(self) -> Floats:

@@ -57,7 +57,7 @@ class Region(ABC):
 
     space: Any = field(repr=False)
     node: Node | None = None
-    feedback: Viewer | None = field(default=None, repr=False)
+    feedback: Viewer | None = field(default=None, repr=False, compare=False)  # how it is seen is not what it is
 
     @property
     @abstractmethod
