@@ -9,23 +9,43 @@ ARENA  ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+OLDEST := .venv-oldest
+define OLDEST_OF
+import tomllib
+project = tomllib.load(open('pyproject.toml', 'rb'))['project']
+print(*(one.replace('>=', '==') for one in project['dependencies'] + project['optional-dependencies']['test']))
+endef
+export OLDEST_OF
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs bench arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray lint docs bench arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
-	@awk -F ' *## ' '/^[a-z]+:.*## / { sub(/:.*/, "", $$1); printf "  %-12s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ' *## ' '/^[a-z-]+:.*## / { sub(/:.*/, "", $$1); printf "  %-12s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## find the best region of the paper's first function, and draw it
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test docs arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
-test arena applications: export MPLBACKEND := Agg
+test test-oldest test-ray docs arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test test-oldest arena applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
 	@$(BIN)/python -m pytest -n 2
+
+test-oldest: ## run all tests with the oldest version of every dependency that we say we work with
+	@rm -rf $(OLDEST)
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install -qq $$($(PYTHON) -c "$$OLDEST_OF")
+	@$(OLDEST)/bin/python -m pip install -qq --no-deps --editable .
+	@# Old packages do what newer ones beneath them have deprecated since.
+	@$(OLDEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+
+test-ray: $(READY) ## run the tests of the driver on Ray, which is installed for it
+	@$(BIN)/python -m pip install -qq 'ray>=2.9'
+	@$(BIN)/python -m pytest tests/test_ray.py
 
 lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff check .
@@ -51,7 +71,7 @@ bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
 
 clean: ## remove .venv, caches and builds
-	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv $(OLDEST) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

@@ -40,7 +40,7 @@ class Kind:
 
 def symbols(space: Any) -> list[bool]:
     """Tell axes of symbols from continuous ones, if the space has axes."""
-    return [isinstance(axis, Category) for axis in getattr(space, "axes", ())]
+    return [isinstance(axis, Category) for axis in space.axes or ()]
 
 
 def codes(paths: Sequence[Path]) -> Array:
@@ -55,13 +55,20 @@ def codes(paths: Sequence[Path]) -> Array:
 # Where a region looks, from what the user gave.
 
 
+def per_axis(feedback: Feedback) -> int | None:
+    """Return how many points an axis a feedback looks at, None for all."""
+    if isinstance(feedback, zn.Average):
+        return feedback.s
+    return 1 if isinstance(feedback, zn.Center) else None
+
+
 def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     """Return points and weights of a region's average; of an exact mean along a continuous axis a Gauss rule."""
     if isinstance(region, MemberRegion):
         assert kind.X is not None
         assert kind.w is not None
         rows = region.members
-        if feedback.grid is None:
+        if per_axis(feedback) is None:
             return kind.X[rows], kind.w[rows] / kind.w[rows].sum()
         seen = kind.space.region(rows, feedback)
         return seen.points, seen.weights
@@ -70,8 +77,9 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.bounds, strict=True):
         if isinstance(axis, Interval):
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
-            if feedback.grid is not None:
-                weights = np.full(len(feedback.grid), 1 / len(feedback.grid))
+            number = per_axis(feedback)
+            if number is not None:
+                weights = np.full(number, 1 / number)
                 nodes = 2 * (np.arange(len(weights)) + 0.5) * weights - 1
             axes.append((low + (high - low) * (nodes + 1) / 2, weights / weights.sum()))
         else:

@@ -57,6 +57,11 @@ def test_a_typo_gets_a_clear_error(words: list[str], complaint: str) -> None:
     assert "Traceback" not in output
 
 
+def test_commands_are_listed_in_the_order_a_person_meets_them() -> None:
+    shown = run("--help")[1].split("Commands:")[1]
+    assert [line.split()[0] for line in shown.strip().splitlines()] == ["demo", "rehearse", "power", "paper"]
+
+
 def test_help_and_version_are_there() -> None:
     assert "demo" in run("--help")[1]
     assert "theory" in run("paper", "--help")[1]

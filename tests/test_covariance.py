@@ -14,9 +14,11 @@ import oracle
 import zonal as zn
 from numbered import Numbered
 from zonal import covariance as covariance_room
-from zonal.covariance import Averages, ProductCovariance
+from zonal.covariance import ProductCovariance
 from zonal.feedback import Feedback, Footprints
 from zonal.kernels import Kernel
+from zonal.measures import Uniform
+from zonal.profiles import Averaged
 from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
@@ -256,14 +258,14 @@ def test_thousands_of_lengthscales_cost_no_more_than_the_rounding_of_positions(n
 @pytest.mark.parametrize("space", LATTICES[:4], ids=lambda space: f"{space.bounds} by {space.arity}")
 def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: pytest.MonkeyPatch) -> None:
     computed = 0
-    original = Averages.of
+    original = Uniform.mean
 
-    def counting(self: Averages, geometry: Array, scale: float) -> Array:
+    def counting(self: Uniform, profile: Averaged, geometry: Array, scale: float) -> Array:
         nonlocal computed
         computed += geometry.shape[1]
-        return original(self, geometry, scale)
+        return original(self, profile, geometry, scale)
 
-    monkeypatch.setattr(Averages, "of", counting)
+    monkeypatch.setattr(Uniform, "mean", counting)
     monkeypatch.setattr("zonal.covariance.CHEAP", 0)
     kernel, _ = kernel_of("rbf", space)
     covariance = Numbered(ProductCovariance(kernel, zn.Mean(), space.axes))
@@ -317,7 +319,7 @@ def test_hundreds_of_intervals_leave_earlier_ones_as_they_were(space: zn.Box) ->
 def test_large_grids_are_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, k = kernel_of("matern52", SPACES[0])
     regions = mixture(SPACES[0])
-    monkeypatch.setattr(covariance_room, "BLOCK", 1000)
+    monkeypatch.setattr("zonal.measures.BLOCK", 1000)
     found = matrix(kernel, zn.Average(25), regions)
     np.testing.assert_allclose(found, double_sums(k, regions, 25), rtol=0, atol=1e-14)
 

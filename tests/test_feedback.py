@@ -11,24 +11,28 @@ from hypothesis import strategies as st
 
 import zonal as zn
 from zonal.feedback import Feedback
+from zonal.spaces import Interval
+
+UNIT = Interval("x", 0.0, 1.0)
 
 
 def test_a_centre_sees_the_middle_only() -> None:
-    assert zn.Center().grid.tolist() == [0]
-    assert zn.Center().reach == 0.5
+    places, weights = zn.Center().nodes(UNIT, 3.0)
+    assert (places.tolist(), weights.tolist()) == ([0], [1])
+    assert zn.Center().reach(UNIT, 1.0) == 0.5
 
 
 @pytest.mark.parametrize("s", [1, 2, 3, 10, 101])
 def test_an_average_sees_the_middles_of_equal_parts(s: int) -> None:
-    grid = zn.Average(s).grid
-    np.testing.assert_allclose(grid, [(2 * i + 1) / (2 * s) - 0.5 for i in range(s)], rtol=0, atol=1e-16)
-    np.testing.assert_allclose(grid, -grid[::-1], rtol=0, atol=1e-16)
-    assert zn.Average(s).reach == pytest.approx(1 - 1 / (2 * s), rel=1e-15)
+    places, weights = zn.Average(s).nodes(UNIT, 1.0)
+    np.testing.assert_allclose(places, [(2 * i + 1) / (2 * s) - 0.5 for i in range(s)], rtol=0, atol=1e-16)
+    np.testing.assert_allclose(places, -places[::-1], rtol=0, atol=1e-16)
+    np.testing.assert_allclose(weights, 1 / s, rtol=1e-15)
+    assert zn.Average(s).reach(UNIT, 1.0) == pytest.approx(1 - 1 / (2 * s), rel=1e-15)
 
 
-def test_a_mean_sees_all_and_so_has_no_grid() -> None:
-    assert zn.Mean().grid is None
-    assert zn.Mean().reach == 1.0
+def test_a_mean_reaches_across_the_region() -> None:
+    assert zn.Mean().reach(UNIT, 0.3) == 0.3
 
 
 @settings(deadline=None, max_examples=50)
@@ -39,7 +43,7 @@ def test_no_point_of_a_region_is_farther_from_a_seen_point_than_the_reach(
     for feedback in (zn.Center(), zn.Average(s)):
         region = zn.Box([(low, low + width)]).cell((0, 0), feedback)
         farthest = max(abs(edge - point) for edge in region.edges[0] for point in region.points[:, 0])
-        assert farthest == pytest.approx(feedback.reach * region.sizes[0], rel=1e-9)
+        assert farthest == pytest.approx(feedback.reach(region.space.axes[0], region.sizes[0]), rel=1e-9)
 
 
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(4), zn.Mean()])
@@ -52,36 +56,39 @@ def test_footprints_are_centres_and_widths_counted_from_the_lower_corner(feedbac
 
 
 def test_points_have_the_last_axis_fastest() -> None:
-    points = zn.Average(2).points(np.array([0.0, 10.0]), np.array([4.0, 2.0]))
-    np.testing.assert_array_equal(points, [(-1, 9.5), (-1, 10.5), (1, 9.5), (1, 10.5)])
-    np.testing.assert_array_equal(zn.Average(2).weights(2), [0.25] * 4)
+    region = zn.Box([(-2, 2), (9, 11)]).cell((0, 0), zn.Average(2))
+    np.testing.assert_array_equal(region.points, [(-1, 9.5), (-1, 10.5), (1, 9.5), (1, 10.5)])
+    np.testing.assert_array_equal(region.weights, [0.25] * 4)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(3), zn.Average(10)])
 def test_weights_add_up_to_1(feedback: Feedback, d: int) -> None:
-    weights = feedback.weights(d)
-    assert weights.sum() == pytest.approx(1, rel=1e-13)
-    assert len(weights) == len(feedback.points(np.zeros(d), np.ones(d)))
+    region = zn.Box([(0, 1)] * d).cell((0, 0), feedback)
+    assert region.weights.sum() == pytest.approx(1, rel=1e-13)
+    assert len(region.weights) == len(region.points)
 
 
-def test_the_mean_refuses_to_list_points() -> None:
-    with pytest.raises(zn.InvalidInput, match=r"exact mean.*got Mean\(\)\. Use region\.bounds, or Average"):
-        zn.Mean().points(np.zeros(1), np.ones(1))
-    with pytest.raises(zn.InvalidInput, match=r"exact mean.*got Mean\(\)\. Use region\.bounds, or Average"):
-        zn.Mean().weights(1)
+@pytest.mark.parametrize("feedback", [zn.Mean(), zn.Beam(0.5)], ids=repr)
+def test_a_density_refuses_to_list_points(feedback: Feedback) -> None:
+    region = zn.Box([(0, 1)]).cell((0, 0), feedback)
+    with pytest.raises(zn.InvalidInput, match=r"no list of.*got (Mean|Beam).*Use region\.bounds, or Average"):
+        _ = region.points
+    with pytest.raises(zn.InvalidInput, match=r"no list of.*got (Mean|Beam).*Use region\.bounds, or Average"):
+        _ = region.weights
 
 
-def test_a_feedback_must_say_where_it_looks() -> None:
-    with pytest.raises(zn.InvalidInput, match="no grid"):
-        _ = Feedback().grid
+def test_a_feedback_must_say_what_it_sees() -> None:
+    with pytest.raises(TypeError, match="along"):
+        Feedback()  # type: ignore[abstract]
 
 
 def test_feedbacks_are_values() -> None:
     assert zn.Average(3) == zn.Average(3)
     assert zn.Average(3) != zn.Average(4)
     assert len({zn.Average(1), zn.Average(1), zn.Center(), zn.Center(), zn.Mean(), zn.Mean()}) == 3
-    for feedback in (zn.Average(3), zn.Center(), zn.Mean()):
+    assert len({zn.Beam(1), zn.Beam(1.0), zn.Beam(share=1), zn.Beam({"x": 1}), zn.Beam({"x": 1.0})}) == 3
+    for feedback in (zn.Average(3), zn.Center(), zn.Mean(), zn.Beam(0.5), zn.Beam({"x": 1.0}), zn.Beam(share=2)):
         assert pickle.loads(pickle.dumps(feedback)) == feedback
     with pytest.raises(AttributeError):
         zn.Average(3).s = 4  # type: ignore[misc]

@@ -13,8 +13,9 @@ import zonal as zn
 from numbered import Numbered
 from zonal.covariance import ProductCovariance
 from zonal.feedback import Footprints
-from zonal.interval_means import Profile, mean_over_intervals
+from zonal.interval_means import mean_over_intervals
 from zonal.kernels import Kernel
+from zonal.profiles import Closed
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,10 @@ def column(name: str) -> Array:
     return np.array([row[at] for row in TABLE["rows"]], dtype=float)
 
 
-def profile(name: str) -> Profile:
-    return KERNELS[name].profile
+def profile(name: str) -> Closed:
+    own = KERNELS[name].profile
+    assert isinstance(own, Closed)
+    return own
 
 
 def mean(name: str, gap: float, wide_a: float, wide_b: float) -> float:

@@ -69,4 +69,4 @@ def test_more_than_remains_is_refused_before_anything_is_measured() -> None:
 
 def test_a_number_where_an_executor_belongs_is_answered_with_what_was_meant() -> None:
     with pytest.raises(zn.InvalidInput, match=r"the second argument is an executor; got 30. Did you mean n=30\?"):
-        study().optimize(measure, 30)  # type: ignore[arg-type]
+        study().optimize(measure, 30)

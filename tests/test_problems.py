@@ -232,17 +232,24 @@ def test_the_same_seed_gives_the_same_noise() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(order=st.permutations(range(8)), seed=st.integers(0, 1000))
-def test_a_trials_noise_depends_on_the_seed_and_its_number_only(order: list[int], seed: int) -> None:
-    space = zn.Box([(0, 1)])
+def test_noise_drawn_here_may_be_used_elsewhere_in_any_order(order: list[int], seed: int) -> None:
+    cells = [zn.Box([(0, 1)]).cell((3, number)) for number in range(8)]
     measure = zn.simulate(flat, zn.Center(), noise=1.0, rng=seed)
-    values = [measure.at(space.cell((3, number)), number) for number in range(8)]
+    values = [measure(cell) for cell in cells]
     assert len(set(values)) == 8
-    measure(space.cell((0, 0)))  # draws of its own do not disturb
-    travelled = pickle.loads(pickle.dumps(measure))
-    for other in (measure, travelled, copy.deepcopy(measure)):
-        again = {number: other.at(space.cell((3, number)), number) for number in order}
-        assert [again[number] for number in range(8)] == values
-    assert zn.simulate(flat, zn.Center(), noise=1.0, rng=seed + 1).at(space.cell((3, 0)), 0) != values[0]
+    again = zn.simulate(flat, zn.Center(), noise=1.0, rng=seed)
+    draws = [again.draw() for _ in range(8)]
+    travelled = pickle.loads(pickle.dumps(again))
+    for other in (again, travelled, copy.deepcopy(again)):
+        readings = {number: other.reading(cells[number], draws[number]) for number in order}
+        assert [readings[number] for number in range(8)] == values
+        assert other(cells[0]) not in values
+
+
+def test_the_truth_of_one_space_is_not_that_of_another() -> None:
+    measure = zn.simulate(lambda x: x[:, 0], zn.Mean())
+    assert measure.average(zn.Points([[1.0], [2.0]]).cell((0, 0))) == 1.5
+    assert measure.average(zn.Points([[11.0], [12.0]]).cell((0, 0))) == 11.5
 
 
 def flat(x: Array) -> Array:

@@ -32,6 +32,11 @@ def test_the_examples_of_the_readme_run_and_find_the_peak(capsys: pytest.Capture
     assert result.region.name in capsys.readouterr().out
 
 
+def test_the_examples_of_what_a_measurement_sees_run() -> None:
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "feedback.md").read_text(), re.DOTALL))
+    exec(compile(code, "feedback.md", "exec"), {"__name__": "__main__"})
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", document.read_text()):
@@ -42,6 +47,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     "module",
     [
         "theory",
+        "feedback",
         "spaces.product",
         "spaces.sequences",
         "spaces.points",

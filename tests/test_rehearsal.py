@@ -365,7 +365,7 @@ def test_the_table_has_means_standard_errors_and_how_often_the_best_was_found() 
     assert Rehearsal(truth, 5, campaigns).table().splitlines() == [
         "       mean regret  std. error  best found",
         "Zonal          1.5        0.96      2 of 4 runs",
-        "one          0.125         nan      0 of 1 runs",
+        "one          0.125           -      0 of 1 runs",
     ]
     assert campaigns["Zonal"].sem == pytest.approx(np.std([0, 0, 2, 4], ddof=1) / 2)
 

@@ -182,7 +182,8 @@ def test_a_callback_that_fails_leaves_the_study_usable() -> None:
         make_study().optimize(wave, executor, callback=callback)
 
 
-def test_progress_is_shown_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_on_stderr(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     make_study().optimize(wave, progress=True)
     shown = capsys.readouterr()
     assert "measuring" in shown.err
@@ -192,13 +193,24 @@ def test_progress_is_shown_on_stderr(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_counts_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_of_a_study_that_goes_on_does_not_start_at_zero(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     study = make_study()
     for _ in range(2):
         study.tell(study.ask(), 0.5)
     with executor_of(2) as executor:
         study.optimize(wave, executor, progress=True)
-    assert "10/10" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "2/12" in shown
+    assert "12/12" in shown
+    assert "0/12" not in shown
+
+
+def test_progress_is_not_shown_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    make_study().optimize(wave, progress=True)
+    assert capsys.readouterr() == ("", "")
 
 
 # Errors.
@@ -323,29 +335,41 @@ def test_the_posterior_of_a_parallel_run_is_that_of_its_measurements() -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-11)
 
 
-def test_simulated_noise_of_a_parallel_run_can_be_reproduced() -> None:
-    measure = zn.simulate(zn.reward_function("f1"), zn.Average(3), noise=0.5, rng=3)
-    again = zn.simulate(zn.reward_function("f1"), zn.Average(3), noise=0.5, rng=3)
+def simulated(seed: int = 3) -> zn.problems.Simulation:
+    return zn.simulate(zn.reward_function("f1"), zn.Average(3), noise=0.5, rng=seed)
+
+
+def assert_noise_is_of_the_seed(study: zn.Study) -> None:
+    """Check that the k-th trial has the k-th draw of the noise."""
+    again = simulated()
+    assert [trial.value for trial in study.trials] == [again(trial.region) for trial in study.trials]
+    assert len({trial.value for trial in study.trials}) == len(study.trials)
+
+
+@pytest.mark.parametrize("workers", [None, 1, 4])
+def test_simulated_noise_is_of_the_seed_alone_and_on_an_executor(workers: int | None) -> None:
     study = make_study(budget=30)
-    with ThreadPoolExecutor(4) as executor:
-        study.optimize(measure, executor)
-    assert [trial.value for trial in study.trials] == [
-        again.at(trial.region, trial.number) for trial in study.trials
-    ]
-    assert len({trial.value for trial in study.trials}) == 30
+    with executor_of(workers) as executor:
+        study.optimize(simulated(), executor)
+    assert_noise_is_of_the_seed(study)
+
+
+def test_runs_with_one_instrument_have_noise_of_their_own() -> None:
+    measure = simulated()
+    one, other = make_study(), make_study()
+    one.optimize(measure, workers=2)
+    other.optimize(measure, workers=2)
+    assert not {trial.value for trial in one.trials} & {trial.value for trial in other.trials}
 
 
 def test_processes_measure_too() -> None:
-    measure = zn.simulate(zn.reward_function("f1"), zn.Average(3), noise=0.5, rng=3)
     study = make_study(budget=15)
     with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
-        result = study.optimize(measure, executor)
+        result = study.optimize(simulated(), executor)
     assert result.success
     assert result.nfev == 15
     assert_consistent(study)
-    assert [trial.value for trial in study.trials] == [
-        measure.at(trial.region, trial.number) for trial in study.trials
-    ]
+    assert_noise_is_of_the_seed(study)
 
 
 def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
@@ -358,7 +382,7 @@ def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
             started.wait()
             if number == 1:
                 raise OSError("cloudy")
-            time.sleep(0.05)  # still measuring when the other fails
+            time.sleep(0.4)  # still measuring when the other fails
         return wave(region)
 
     study = make_study()
@@ -688,7 +712,7 @@ def scene(name: str) -> Iterator[subprocess.Popen[str]]:
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a scene and return its report."""
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     told: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     return told

@@ -5,6 +5,8 @@ import itertools
 import math
 import pickle
 import re
+from dataclasses import dataclass
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,12 @@ from hypothesis import strategies as st
 import oracle
 import zonal as zn
 import zonal.spaces
+from zonal.landscapes import from_table
+from zonal.rehearsal import cut
+from zonal.spaces import AxisSpace, Interval
+
+DNA = zn.Sequences("ACGT", 5)
+PLANE = zn.Product({"x": (0, 1), "y": (0, 1)}, smallest=1 / 8)
 
 
 @st.composite
@@ -153,10 +161,10 @@ def test_smallest_may_be_one_number_one_an_axis_or_by_name() -> None:
     assert zn.Box(axes).smallest is None
 
 
-def test_a_wide_smallest_on_one_axis_stops_splits_when_its_turn_comes() -> None:
+def test_a_wide_smallest_on_one_axis_leaves_the_splits_to_the_other() -> None:
     space = zn.Box({"l": (0, 1), "b": (0, 1)}, smallest={"l": 0.1, "b": 1})
-    assert space.may_split(space.cell((0, 0)))
-    assert not space.may_split(space.cell((1, 0)))
+    assert [space.may_split(space.cell((depth, 0))) for depth in range(5)] == [True] * 3 + [False] * 2
+    assert space.cell((3, 0)).sizes == (0.125, 1.0)
 
 
 # Names and units.
@@ -265,7 +273,7 @@ def test_points_are_the_papers_with_the_last_axis_fastest(d: int, s: int) -> Non
         expected = oracle.representatives(oracle.cell(space.bounds, 3, node), s)
         assert region.points.shape == (s**d, d)
         np.testing.assert_allclose(region.points, expected, rtol=1e-14, atol=1e-15)
-        np.testing.assert_array_equal(region.weights, np.full(s**d, 1 / s**d))
+        np.testing.assert_allclose(region.weights, np.full(s**d, 1 / s**d), rtol=1e-15)
         assert region.weights.sum() == pytest.approx(1, rel=1e-14)
 
 
@@ -287,7 +295,7 @@ def test_the_exact_mean_has_no_points_and_says_why() -> None:
     region = zn.Box([(0, 1)]).cell((2, 1), zn.Mean())
     for column in ("points", "weights"):
         with pytest.raises(
-            zn.InvalidInput, match=r"no representative points.*Use region\.bounds, or Average\(s\)"
+            zn.InvalidInput, match=r"no list of representative points.*Use region\.bounds, or Average\(s\)"
         ):
             getattr(region, column)
 
@@ -338,7 +346,7 @@ def test_regions_are_equal_by_what_they_say() -> None:
     assert region == space.cell((3, 2), zn.Average(2))
     assert hash(region) == hash(space.cell((3, 2), zn.Average(2)))
     assert region != space.cell((3, 3), zn.Average(2))
-    assert region != space.cell((3, 2), zn.Average(3))
+    assert region == space.cell((3, 2), zn.Average(3))
     assert region != zn.Box([(0, 1), (0, 2)]).cell((3, 2), zn.Average(2))
     assert len({space.cell((3, i)) for i in range(8)} | {space.cell((3, 0))}) == 8
 
@@ -370,3 +378,99 @@ def test_what_a_region_hands_out_cannot_change_it() -> None:
 
 def test_the_examples_in_the_documentation_are_true() -> None:
     assert doctest.testmod(zonal.spaces).failed == 0
+
+
+# Spaces of one's own, and what a box does at its smallest width.
+
+
+def test_an_axis_at_its_smallest_is_passed_over_and_the_others_go_on() -> None:
+    box = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest={"x": 0.5, "y": 0.01})
+    assert [box.axis_at(depth) for depth in range(7)] == [0, 1, 1, 1, 1, 1, 1]
+    assert (box.deepest(), box.count(7)) == (7, 128)
+    cells = [box.cell((7, index)) for index in range(128)]
+    assert {cell.sizes for cell in cells} == {(0.5, 1 / 64)}
+    assert sum(cell.weight for cell in cells) == pytest.approx(1)
+    assert not any(box.may_split(cell) for cell in cells)
+    study = zn.Study(box, budget=30, kernel=zn.RBF(1, 0.2), noise=0.1)
+    study.optimize(lambda region: -abs(float(region.center[1]) - 0.3))
+    assert abs(study.recommend().region.center[1] - 0.3) < 0.05
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_box_without_a_smallest_width_is_split_by_turns(d: int) -> None:
+    box = zn.Box([(0, 1)] * d, arity=3)
+    assert [box.axis_at(depth) for depth in range(12)] == [depth % d for depth in range(12)]
+    assert box.count(200) == 3**200
+    assert [box.splits(j, 7) for j in range(d)] == [(7 + d - 1 - j) // d for j in range(d)]
+
+
+def test_deep_searches_of_small_trees_begin_at_once() -> None:
+    policy = zn.GPOO(zn.GeometricDelta(1, 0.999), h_max=10_000)
+    start = process_time()
+    for small, kernel in [(PLANE, zn.RBF(1, 0.2)), (DNA, zn.Categorical(1, 0.2))]:
+        zn.Study(small, budget=3, kernel=kernel, noise=0.1, policy=policy).ask()
+    assert process_time() - start < 3
+
+
+def test_points_are_parted_into_no_more_parts_than_there_are() -> None:
+    X = np.random.default_rng(0).random((5000, 2))
+    assert zn.Points(X, arity=5000).count(1) == 5000
+    with pytest.raises(
+        zn.InvalidInput, match=r"arity is larger than the number of points; got 10{9}\. Pass at most"
+    ):
+        zn.Points(X, arity=10**9)
+
+
+@dataclass(frozen=True)
+class Columns(AxisSpace):
+    """A plane whose columns are searched first, and then their rows: one method says so."""
+
+    axes: tuple[Interval, ...] = (Interval("x", 0.0, 1.0), Interval("y", 0.0, 1.0))
+    arity: int = 2
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int | None:
+        return 0 if splits[0] < 3 else 1 if splits[1] < 2 else None
+
+
+class Borrowed:
+    """A space that shares nothing with those of the house but what they can be asked."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(other is self or other == self.inner)
+
+    def __hash__(self) -> int:
+        return hash(self.inner)
+
+
+@pytest.mark.parametrize(
+    "space", [Columns(), Borrowed(zn.Box([(0, 1), (0, 1)], smallest=1 / 8))], ids=["own", "duck"]
+)
+@pytest.mark.parametrize("policy", [None, zn.GPOO(zn.SpreadDelta())], ids=repr)
+def test_a_space_of_ones_own_is_searched_like_any_other(space: Any, policy: Any) -> None:
+    landscape = from_table(space, np.add.outer(np.sin(np.arange(32) / 6), np.zeros(32)))
+    measure = landscape.simulate(0.05, rng=0)
+    study = zn.Study(space, budget=30, policy=policy)
+    study.optimize(measure)
+    best = study.recommend()
+    assert landscape.average(best.region.bounds) > 0.8
+    assert landscape.best().average > 0.9
+    assert len(cut(space, space.deepest())) == space.count(space.deepest())
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (1e6, 1e6 + 1), (-3e-8, 7e-8)])
+def test_no_two_cells_share_a_key_however_small_they_are(bounds: tuple[float, float]) -> None:
+    space = zn.Box([bounds])
+    cells = [
+        space.cell((depth, 2**depth - 1 - back)) for depth in range(5, 62) for back in range(min(2**depth, 40))
+    ]
+    assert len({cell.key for cell in cells}) == len(cells)
+    wide = space.cell((10, 1000))
+    assert space.region(wide.bounds).key == wide.key

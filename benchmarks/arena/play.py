@@ -12,7 +12,6 @@ import os
 import subprocess
 import traceback
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -192,15 +191,5 @@ def _outcomes(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Line] |
             yield task, attempt(task)
         return
     with worker_pool(jobs) as pool:
-        under_way: dict[Future[list[Line] | str], Task] = {}
-        waiting = iter(tasks)
-        while True:
-            for task in waiting:
-                under_way[pool.submit(attempt, task)] = task
-                if len(under_way) >= 2 * jobs:
-                    break
-            if not under_way:
-                return
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield under_way.pop(future), future.result()
+        for number, outcome in pool.as_done(attempt, tasks):
+            yield tasks[number], outcome

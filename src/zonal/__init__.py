@@ -13,7 +13,7 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
-from zonal.feedback import Average, Center, Mean
+from zonal.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.kernels import RBF, Categorical, Matern
 from zonal.listings import Listing
 from zonal.maximize import maximize, minimize
@@ -24,8 +24,7 @@ from zonal.policies.optimistic import GPOO, StoOO
 from zonal.power import Power, power
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.refine import PointResult
-from zonal.settings import AnySpace
-from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
+from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
 from zonal.study import Study
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.tree import TreeTable
@@ -38,14 +37,15 @@ __all__ = [
     "GPTree",
     "RBF",
     "UCB",
-    "AnySpace",
     "Average",
     "Bands",
+    "Beam",
     "Box",
     "BudgetSpent",
     "Categorical",
     "Center",
     "Exhausted",
+    "Feedback",
     "GeometricDelta",
     "Hierarchy",
     "InvalidInput",
@@ -72,6 +72,7 @@ __all__ = [
     "Sequences",
     "SmoothnessWarning",
     "SpreadDelta",
+    "Space",
     "StoOO",
     "Study",
     "Thompson",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -13,20 +15,44 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from zonal import __version__
-from zonal.errors import ZonalError
+from zonal.errors import CannotWrite, ZonalError
+from zonal.files import check_writable
 
 if TYPE_CHECKING:
     from zonal.paper.results import Settings
 
 
+CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
+
+
 class _Group(click.Group):
-    """Shows Zonal's own errors as messages, not as tracebacks."""
+    """Shows commands in the order a person meets them; its own errors, and those of the disk, as one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except ZonalError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if error.filename is None:
+                _leave_output_alone()
+            if error.errno == errno.EPIPE:  # whoever read the output has had enough
+                raise click.exceptions.Exit(CLOSED_PIPE) from error
+            what = error.filename or "the output"
+            raise click.ClickException(f"{what} cannot be used: {error.strerror}.") from error
+
+
+def _leave_output_alone() -> None:
+    """Send what is still to be printed nowhere: it could not be, and must not be tried again at the end."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # there is no real output
+        pass
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,8 +77,8 @@ def demo(budget: int, rng: int, out: Path) -> None:
 
     _check_picture(out)
     finished = demonstrate(budget, rng)
-    click.echo(finished.report())
     finished.draw(out)
+    click.echo(finished.report())
     click.echo(f"picture               {out.resolve()}")
 
 
@@ -241,16 +267,13 @@ def _check_picture(out: Path) -> None:
         raise click.BadParameter(f"{out} does not end in .png, .pdf or .svg.", param_hint="--out")
     if not out.parent.is_dir():
         raise click.BadParameter(f"there is no folder {out.parent}; make it first.", param_hint="--out")
-    there = out.exists()
     try:
-        out.open("ab").close()
-    except OSError as error:
-        raise click.BadParameter(f"{out} cannot be written: {error.strerror}.", param_hint="--out") from error
-    if not there:
-        out.unlink()
+        check_writable(out)
+    except CannotWrite as error:
+        raise click.BadParameter(str(error), param_hint="--out") from error
 
 
-@main.group()
+@main.group(cls=_Group)
 def paper() -> None:
     """Regenerate the paper's figures and tables, and check its theory.
 

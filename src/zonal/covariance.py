@@ -18,81 +18,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.blas import SHARED_FROM, one_thread
 from zonal.feedback import Feedback, Footprints
-from zonal.interval_means import Averaged, mean_over_intervals
 from zonal.kernels import Along, Kernel, Match
 from zonal.layout import Cases, Intervals, Pools, ProductLayout
+from zonal.measures import Measure
+from zonal.profiles import Profile
 from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-BLOCK = 1 << 20  # kernel values in memory at once
 CHEAP = 1 << 16  # kernel values, up to which computing anew is faster than remembering
-EXACT_COST = 1000  # what an exact mean costs, in kernel values
-GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 FEW = 256  # cases that are computed whether they are asked for or not
 MOST_KEPT = 256  # factors of kernels whose averages are kept
-
-
-class Averages:
-    """Averages of a kernel along one axis over pairs of footprints, all in lengthscales.
-
-    Parameters
-    ----------
-    profile : Averaged
-        The kernel along the axis, at lengthscale one.
-    variance : float
-        The factor for all values.
-    grid : array, shape (s,), or None
-        Where a footprint looks within its interval; None for all of it.
-    """
-
-    def __init__(self, profile: Averaged, variance: float, grid: Floats | None) -> None:
-        self._profile = profile
-        self._variance = variance
-        self._exact = grid is None
-        points = np.zeros(1) if grid is None else grid
-        ours, theirs = np.repeat(points, len(points)), np.tile(points, len(points))
-        # Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs)
-        self._pairs = np.stack([np.ones(ours.size), ours, -theirs])
-        self._weights = np.full(ours.size, variance / ours.size)
-        self.cost = EXACT_COST if grid is None else ours.size
-
-    def __call__(self, gap: Floats, wide_a: Floats, wide_b: Floats, scale: float = 1.0) -> Floats:
-        """Return averages for distances of the centres and pairs of widths, which broadcast together."""
-        geometry = np.empty((3, *gap.shape))
-        geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
-        return self.of(geometry.reshape(3, -1), scale).reshape(gap.shape)
-
-    def of(self, geometry: Floats, scale: float) -> Floats:
-        """Return averages for distances of centres and pairs of widths, shape (3, n), in units of 1 / scale."""
-        if self._exact:
-            return self._variance * mean_over_intervals(self._profile, *(scale * geometry))
-        pairs, places = scale * self._pairs, geometry.T
-        step = max(1, BLOCK // len(places))
-        total = self._sum(places, pairs[:, :step], self._weights[:step])
-        for start in range(step, len(self._weights), step):
-            total += self._sum(places, pairs[:, start : start + step], self._weights[start : start + step])
-        return total
-
-    def _sum(self, places: Floats, pairs: Floats, weights: Floats) -> Floats:
-        """Add up the kernel over some of the pairs of points."""
-        with one_thread(places.size * pairs.shape[1] // GEMM_SHARES_LATER):
-            values = self._profile.value(places @ pairs)
-        if values.size < SHARED_FROM:
-            return np.asarray(values @ weights)
-        values *= weights  # BLAS would hand a product of this size to several threads
-        return np.asarray(np.add.reduce(values, 1))
 
 
 class Along1D:
     """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout."""
 
-    def __init__(self, intervals: Intervals, averages: Averages, lengthscale: float) -> None:
+    def __init__(self, intervals: Intervals, measure: Measure, profile: Profile, lengthscale: float) -> None:
         self._intervals = intervals
-        self._averages = averages
+        self._measure = measure
+        self._profile = profile
         self._scale = 1 / lengthscale
         self._values = np.zeros(0)
         self._known = 0
@@ -109,7 +56,7 @@ class Along1D:
         """Return averages between the given intervals and all that are entered."""
         intervals = self._intervals
         others, other_widths = intervals.centers[: intervals.size], intervals.widths[: intervals.size]
-        if len(centers) * intervals.size * self._averages.cost <= CHEAP:
+        if len(centers) * intervals.size * self._measure.cost <= CHEAP:
             return self._compute(centers[:, None] - others, widths[:, None], other_widths)
         case = intervals.pairs(centers, widths)
         off = case < 0
@@ -128,7 +75,12 @@ class Along1D:
         return self._compute(centers[:, None] - centers, widths[:, None], widths)
 
     def _compute(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        return self._averages(gap, wide_a, wide_b, self._scale)
+        geometry = np.empty((3, *gap.shape))
+        geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
+        return self._of(geometry.reshape(3, -1)).reshape(gap.shape)
+
+    def _of(self, geometry: Floats) -> Floats:
+        return self._measure.mean(self._profile, geometry, self._scale)
 
     def of(self, case: Cases) -> Floats:
         """Return the averages of some cases, computing those that are new."""
@@ -140,7 +92,7 @@ class Along1D:
             missing = np.isnan(mean)
             if missing.any():
                 new = np.unique(case[missing])
-                self._values[new] = self._averages.of(self._intervals.geometry[:, new], self._scale)
+                self._values[new] = self._of(self._intervals.geometry[:, new])
                 mean = self._values.take(case)
         return mean
 
@@ -151,7 +103,7 @@ class Along1D:
             self._values = np.concatenate([self._values, np.full(more, np.nan)])
         if cases - self._known <= FEW:
             new = slice(self._known, cases)
-            self._values[new] = self._averages.of(self._intervals.geometry[:, new], self._scale)
+            self._values[new] = self._of(self._intervals.geometry[:, new])
             self._known = cases
 
 
@@ -200,8 +152,10 @@ class Tables:
 
     def __init__(self, layout: ProductLayout, feedback: Feedback) -> None:
         self.layout = layout
-        self._grid = feedback.grid
-        self._kept: dict[tuple[int, str, float], Along1D] = {}
+        self._measures = {
+            j: feedback.along(axis) for j, axis in enumerate(layout.axes) if isinstance(axis, Interval)
+        }
+        self._kept: dict[tuple[int, Profile, float], Along1D] = {}
 
     def __call__(self, j: int, factor: Along | Match) -> Any:
         """Return the averages of a factor along an axis."""
@@ -210,12 +164,11 @@ class Tables:
             assert isinstance(part, Pools)
             return OfSymbols(part, factor.correlation)
         assert isinstance(part, Intervals)
-        key = j, type(factor.profile).__name__, factor.lengthscale
+        key = j, factor.profile, factor.lengthscale
         if key not in self._kept:
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be asked for again
                 self._kept.pop(next(iter(self._kept)))
-            averages = Averages(factor.profile, 1.0, self._grid)
-            self._kept[key] = Along1D(part, averages, factor.lengthscale)
+            self._kept[key] = Along1D(part, self._measures[j], factor.profile, factor.lengthscale)
         return self._kept[key]
 
     def pairs(self, slots: Ints) -> Callable[[Sequence[Along | Match]], Floats]:

@@ -9,6 +9,7 @@ from time import perf_counter
 from tqdm import tqdm
 
 from zonal.feedback import Average
+from zonal.files import write_picture
 from zonal.kernels import RBF
 from zonal.policies.optimistic import GPOO
 from zonal.problems import RewardFunction, Simulation, aggregated_regret, grid_optimum, reward_function, simulate
@@ -71,7 +72,7 @@ class Demonstration:
         cells.set_title(f"GPOO after {self.study.told} noisy averages over cells", fontsize=11)
         plot_tree(self.study, tree)
         figure.legend(*cells.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-        figure.savefig(path, dpi=150)
+        write_picture(figure, path, dpi=150)
 
 
 def demonstrate(budget: int = 80, rng: int = 0, *, progress: bool = True) -> Demonstration:
@@ -94,7 +95,7 @@ def demonstrate(budget: int = 80, rng: int = 0, *, progress: bool = True) -> Dem
         _study(80).optimize(simulate(function, Average(10), noise=NOISE, rng=0))
     study = _study(budget)
     seconds = 0.0
-    for _ in tqdm(range(budget), desc="measuring", unit="", disable=not progress):
+    for _ in tqdm(range(budget), desc="measuring", unit="", disable=None if progress else True):
         start = perf_counter()
         trial = study.ask()
         seconds += perf_counter() - start

@@ -21,7 +21,6 @@ from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.beliefs.frames import kernel_from
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
-from zonal.interval_means import mean_over_intervals
 from zonal.kernels import Along, Categorical, Custom, Kernel, Match, Matern, custom
 from zonal.landscapes import Direction, Landscape, from_table
 from zonal.spaces import Box, Category, Interval, MemberSpace, Product, Sequences
@@ -203,7 +202,7 @@ def _covariance(axis: Interval | Category, cells: int, factor: Along | Match) ->
     assert isinstance(axis, Interval)
     widths = np.full(cells, (axis.high - axis.low) / cells / factor.lengthscale)
     gaps = np.asarray(widths * np.arange(cells), dtype=np.float64)
-    return np.asarray(toeplitz(mean_over_intervals(factor.profile, gaps, widths, widths)))
+    return np.asarray(toeplitz(factor.profile.mean(gaps, widths, widths)))
 
 
 def _root(covariance: Floats, kernel: Kernel) -> Floats:

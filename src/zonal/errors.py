@@ -10,6 +10,7 @@ import math
 import operator
 import sys
 import warnings
+from collections.abc import Hashable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -59,6 +60,21 @@ class BudgetSpent(ZonalError, RuntimeError):
 
 class Exhausted(ZonalError, RuntimeError):
     """No region is left that may be measured."""
+
+
+class CannotWrite(ZonalError, OSError):
+    """A file or folder that cannot be written.
+
+    Parameters
+    ----------
+    path : object
+        Which.
+    error : OSError
+        Why, as the system says it.
+    """
+
+    def __init__(self, path: object, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}. Make room, or name another place.")
 
 
 class NumericalWarning(UserWarning):
@@ -129,7 +145,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     """Return `value` as an int of at least `least`, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -139,9 +155,19 @@ def whole_number(value: Any, name: str, least: int) -> int:
     return number
 
 
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
+    """Complain unless `value` is one of a few; an array, which compares entry by entry, is none of them."""
+    if not isinstance(value, Hashable) or value not in choices:
+        shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+        raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
+
+
 def random_generator(rng: Any) -> np.random.Generator:
     """Return a random generator from a seed, a generator or None, or complain."""
     try:
+        if isinstance(rng, bool | np.random.RandomState):  # which some versions of numpy would take
+            raise TypeError
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise InvalidInput("rng must be a seed or a generator", rng, "Pass a whole number of 0 or more.") from None
+        fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."
+        raise InvalidInput("rng must be a seed or a generator", rng, fix) from None

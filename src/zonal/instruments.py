@@ -22,15 +22,18 @@ class Instrument(ABC):
 
     def __call__(self, region: Region) -> float:
         """Return a noisy measurement of `region`; repeated calls draw new noise."""
-        return self.average(region) + self._std(region) * float(self._rng.standard_normal())
+        return self.reading(region, self.draw())
 
-    def at(self, region: Region, number: int) -> float:
-        """Return the measurement of trial `number`, the same on every worker and in any order."""
-        seed = self._rng.bit_generator.seed_seq
-        assert isinstance(seed, np.random.SeedSequence)
-        own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number))
-        noise = float(np.random.default_rng(own).standard_normal())
-        return self.average(region) + self._std(region) * noise
+    def draw(self) -> float:
+        """Return the next draw of the noise, in standard deviations.
+
+        Whoever measures elsewhere draws here first: the k-th measurement has the k-th draw, wherever it is made.
+        """
+        return float(self._rng.standard_normal())
+
+    def reading(self, region: Region, draw: float) -> float:
+        """Return the measurement of `region` that a draw of the noise gives."""
+        return self.average(region) + self._std(region) * draw
 
     @abstractmethod
     def average(self, region: Region) -> float:

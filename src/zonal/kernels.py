@@ -6,7 +6,8 @@ kernels is not the radial Matern kernel of the same nu; for RBF product and radi
 finite sets of points any positive semi-definite function will do. A kernel knows points and distances; it must
 not know regions.
 
-To add a kernel, write its profile at lengthscale one (`profiles.py`) and a class that returns it.
+To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
+that returns it.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.interval_means import Profile
-from zonal.profiles import Matern12Profile, Matern32Profile, Matern52Profile, RBFProfile
+from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
+from zonal.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
 
 Floats = NDArray[np.float64]
 
 
-SHORTEST = 1e-150
+SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,8 @@ class ProductKernel(Kernel):
         numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
         if min(numbers) < SHORTEST:
             raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
+        if max(numbers) > LONGEST:
+            raise InvalidInput("lengthscale is too long", max(numbers), f"Pass {LONGEST:g} at most.")
         # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
         object.__setattr__(self, "variance", float(self.variance))
         object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
@@ -207,9 +209,10 @@ class RBF(ProductKernel):
     @property
     def profile(self) -> Profile:
         """The kernel along one axis at lengthscale one."""
-        return RBFProfile()
+        return _RBF
 
 
+_RBF = RBFProfile()
 _MATERN: dict[float, Profile] = {
     0.5: Matern12Profile(),
     1.5: Matern32Profile(),
@@ -237,8 +240,7 @@ class Matern(ProductKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.nu not in tuple(_MATERN):
-            raise InvalidInput("nu must be 0.5, 1.5 or 2.5", self.nu, "Choose one of the three.")
+        check_choice(self.nu, "nu", tuple(_MATERN))
 
     @property
     def profile(self) -> Profile:

@@ -12,24 +12,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.dataframes import as_frame, as_series, in_order
-from zonal.errors import InvalidInput, finite_number, random_generator, whole_number
-from zonal.feedback import Feedback
+from zonal.dataframes import as_frame, as_series
+from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
+from zonal.feedback import Feedback, Mean
 from zonal.instruments import Instrument, Noise
-from zonal.spaces import (
-    Box,
-    Category,
-    Hierarchy,
-    MemberRegion,
-    MemberSpace,
-    Product,
-    ProductRegion,
-    Region,
-    Sequences,
-)
+from zonal.spaces import Category, MemberRegion, MemberSpace, ProductRegion, Region, Space
 from zonal.spaces.member_columns import checked_weights
 from zonal.spaces.members import sums
-from zonal.spaces.nesting import by_name
 
 Floats = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -76,7 +65,7 @@ class Landscape:
         With a `feedback` other than the exact mean, the average over the parts in which its points lie.
         """
         where = region if isinstance(region, Region) else self.space.region(region)
-        return self._averages.of(where, None if feedback is None or feedback.grid is None else feedback)
+        return self._averages.of(where, feedback)
 
     def simulate(
         self,
@@ -103,8 +92,7 @@ class Landscape:
             return self._best_of_smallest()
         depth = whole_number(depth, "depth", 0)
         if depth not in self._best:
-            if not 0 < self.space.count(depth) <= MOST_VALUES:
-                raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
+            self._check(depth)
             index, average = self._averages.best(depth, self._sign)
             self._best[depth] = Best(self.space.cell((depth, index)), average)
         return self._best[depth]
@@ -115,6 +103,10 @@ class Landscape:
         regret = self._sign * (best - self.average(region))
         return regret if abs(regret) > TIE * abs(best) else 0.0  # less is rounding
 
+    def _check(self, depth: int) -> None:
+        if not 0 < self.space.count(depth) <= MOST_VALUES:
+            raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
+
     def _best_of_smallest(self) -> Best:
         deepest = self.space.deepest()
         if deepest is None:
@@ -123,16 +115,15 @@ class Landscape:
                 self.space,
                 "Pass a depth, or a space with smallest=.",
             )
-        if not isinstance(self._averages, _Members):
-            return self.best(deepest)
         if None not in self._best:
+            self._check(deepest)
             node, average = self._averages.best_leaf(self._sign)
             self._best[None] = Best(self.space.cell(node), average)
         return self._best[None]
 
 
 def from_table(
-    space: Box | Product | Sequences | MemberSpace,
+    space: Space,
     values: ArrayLike | Mapping[str, float],
     weights: ArrayLike | Mapping[str, float] | None = None,
     direction: Direction = "maximize",
@@ -160,32 +151,31 @@ def from_table(
     >>> dna.best().region.name, dna.average(dna.space.region("C*"))
     ('CC', 3.5)
     """
-    if direction not in ("maximize", "minimize"):
-        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
-    if not isinstance(space, MemberSpace | Box | Product | Sequences):
+    check_choice(direction, "direction", ("maximize", "minimize"))
+    if not hasattr(space, "arrange"):
         raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
-    averages = (
-        _Members(space, values, weights) if isinstance(space, MemberSpace) else _Grid(space, values, weights)
-    )
+    ordered = space.arrange(values, "values")
+    weighed = None if weights is None else space.arrange(weights, "weights")
+    averages = _Members(space, ordered, weighed) if space.axes is None else _Grid(space, ordered, weighed)
     return Landscape(space, averages, direction)
 
 
 class _Members:
     """Averages over sets of members."""
 
-    def __init__(self, space: MemberSpace, values: Any, weights: Any) -> None:
-        self._space = space
-        self._values = _numbers(_in_order(space, values, "values"), (space.size,))[space.rows]
+    def __init__(self, space: Any, values: Any, weights: Any) -> None:
+        self._space: MemberSpace = space
+        self._values = _numbers(values, (space.size,))[space.rows]
         self._weights = space.weights
         if weights is not None:
-            self._weights = checked_weights(_in_order(space, weights, "weights"), space.size)[space.rows]
+            self._weights = checked_weights(weights, space.size)[space.rows]
 
     def of(self, region: Region, feedback: Feedback | None = None) -> float:
         """Return the average over a region, or over those of its members that a feedback looks at."""
         if not isinstance(region, MemberRegion) or region.space != self._space:
             raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
-        if feedback is not None:
-            seen, shares = region.seen(feedback)
+        if feedback is not None and not isinstance(feedback, Mean):
+            seen, shares = feedback.seen(region)
             return float(shares @ self._values[seen])
         at = region.positions
         return float(np.average(self._values[at], weights=self._weights[at]))
@@ -212,16 +202,6 @@ class _Members:
         return sums(self._values * self._weights, level.start, level.stop) / total
 
 
-def _in_order(space: MemberSpace, values: Any, what: str) -> Any:
-    """Return values in the order of the user's rows if they came by name."""
-    if not isinstance(values, Mapping):
-        return in_order(values, space.ways, what)
-    if not isinstance(space, Hierarchy) and space.labels is None:
-        raise InvalidInput(f"{what} by name are for named members", space, "Pass one a point, in order.")
-    names = [str(name) for name in space.ways[-2 if isinstance(space, Hierarchy) else 0]]
-    return by_name(values, names, what)
-
-
 class _Grid:
     """Averages over products: equal pixels along continuous axes, symbols along the others."""
 
@@ -230,11 +210,6 @@ class _Grid:
         shape: tuple[int | None, ...] = tuple(
             len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes
         )
-        if isinstance(space, Sequences):
-            values, weights = (
-                _by_sequence(space, values),
-                None if weights is None else _by_sequence(space, weights),
-            )
         self._values = _numbers(values, shape)
         self._weights = None if weights is None else _numbers(weights, self._values.shape)
         if self._weights is not None and not (self._weights > 0).all():
@@ -246,12 +221,7 @@ class _Grid:
             raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
         overlaps, inside = [], []
         for j, pixels in enumerate(self._values.shape):
-            offset, size = region.offset[j], region.sizes[j]
-            if feedback is None or isinstance(self._space.axes[j], Category):
-                overlap = self._overlap(j, offset, size, pixels)
-            else:
-                places = offset + size * np.asarray(feedback.grid)
-                overlap = np.mean([self._overlap(j, place, 0.0, pixels) for place in places], axis=0)
+            overlap = self._overlap(j, region.offset[j], region.sizes[j], pixels, feedback or Mean())
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])
@@ -265,17 +235,23 @@ class _Grid:
             splits = space.splits(j, depth)
             if isinstance(axis, Category):
                 pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
-                matrices.append(np.array([self._overlap(j, pool, 0.0, shape[j]) for pool in pools]))
+                matrices.append(np.array([self._overlap(j, pool, 0.0, shape[j], Mean()) for pool in pools]))
             else:
                 parts, whole = space.arity**splits, axis.high - axis.low
                 centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
-                matrices.append(np.array([self._overlap(j, c, whole / parts, shape[j]) for c in centers]))
+                matrices.append(np.array([self._overlap(j, c, whole / parts, shape[j], Mean()) for c in centers]))
         averages = self._contract((slice(None),) * len(shape), matrices)
         nodes = self._indices(depth, averages.shape)
         by_node = np.empty(averages.size)
         by_node[nodes] = averages.ravel()
         index = _first_of_best(sign * by_node)
         return index, float(by_node[index])
+
+    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
+        """Return node and average of the best region of the smallest size."""
+        deepest = self._space.deepest()
+        index, average = self.best(deepest, sign)
+        return (deepest, index), average
 
     def _indices(self, depth: int, parts: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the index within the depth of every combination of parts, the last axis fastest."""
@@ -289,22 +265,15 @@ class _Grid:
             scale *= children
         return index
 
-    def _overlap(self, j: int, offset: float, size: float, pixels: int) -> Floats:
-        """Return the share of each pixel, or symbol, in one part of an axis."""
+    def _overlap(self, j: int, offset: float, size: float, pixels: int, feedback: Feedback) -> Floats:
+        """Return the share of each pixel, or symbol, in what is seen of one part of an axis."""
         axis = self._space.axes[j]
-        if isinstance(axis, Category):
-            inside = axis.frequencies(int(offset))
-            if self._weights is not None:  # which take the place of frequencies
-                inside = (inside > 0) / np.count_nonzero(inside)
-            return np.asarray(inside)
-        pixel = (axis.high - axis.low) / pixels
-        low, high = (offset - size / 2) / pixel, (offset + size / 2) / pixel
-        edges = np.arange(pixels + 1)
-        share = np.clip(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0, None)
-        share[share < 1e-9 * max(high - low, 1e-300)] = 0.0  # rounding at an edge
-        if share.sum() == 0:  # a point
-            share[min(int(low), pixels - 1)] = 1.0
-        return np.asarray(share / share.sum())
+        if not isinstance(axis, Category):
+            return feedback.along(axis).shares(offset, size, (axis.high - axis.low) / pixels, pixels)
+        inside = axis.frequencies(int(offset))
+        if self._weights is not None:  # which take the place of frequencies
+            inside = (inside > 0) / np.count_nonzero(inside)
+        return np.asarray(inside)
 
     def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
         """Return weighted averages along every axis."""
@@ -334,9 +303,12 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     if labels not in (None, tuple(range(len(labels or ())))):
         raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
     try:
-        table = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("values must be numbers", type(values).__name__, "Pass an array.") from None
+        table = np.asarray(values)
+        if table.dtype.kind == "c":  # whose imaginary part would be lost without a word
+            raise TypeError
+        table = table.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
     fits = table.ndim == len(shape) and all(
         want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
     )
@@ -346,41 +318,4 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     if not np.isfinite(table).all():
         where = tuple(int(place) for place in np.argwhere(~np.isfinite(table))[0])
         raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Mend it.")
-    return table
-
-
-def _by_sequence(space: Sequences, values: Any) -> Floats:
-    """Return values as an array with one dimension a position."""
-    shape = (space.arity,) * space.length
-    if space.arity**space.length > MOST_VALUES:
-        raise InvalidInput(
-            f"a table of all {space.arity}^{space.length} sequences is too long",
-            space.length,
-            "Use fewer positions.",
-        )
-    series = as_series(values)
-    if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
-        values = dict(zip(series.labels or (), series.values, strict=True))
-    if not isinstance(values, Mapping):
-        table = np.asarray(values)
-        return table.reshape(shape) if table.shape == (space.arity**space.length,) else table
-    number = {symbol: s for s, symbol in enumerate(space.alphabet)}
-    table = np.full(shape, np.nan)
-    for row, (sequence, value) in enumerate(values.items()):
-        try:
-            symbols = space.tokens(sequence) if isinstance(sequence, str) else sequence
-            place = tuple(number[symbol] for symbol in symbols)
-        except (KeyError, TypeError) as error:
-            raise InvalidInput(
-                f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
-                error.args[0],
-                "Mend it.",
-            ) from None
-        if len(place) != space.length:
-            raise InvalidInput(f"sequence in row {row} must have {space.length} symbols", sequence, "Mend it.")
-        table[place] = finite_number(value, f"the value of {sequence!r}")
-    if len(values) < table.size:
-        place = np.argwhere(np.isnan(table))[0]
-        missing = space.region([space.alphabet[s] for s in place]).name
-        raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
     return table

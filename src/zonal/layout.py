@@ -274,6 +274,7 @@ class ProductLayout:
 
     Attributes
     ----------
+    axes : sequence of Interval or Category
     parts : list of Intervals or Pools
         By axis.
     numbers : array of int, shape (d, size) at least
@@ -284,6 +285,7 @@ class ProductLayout:
         self.parts = [
             Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low) for axis in axes
         ]
+        self.axes = axes
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.numbers = np.zeros((len(axes), 128), dtype=np.intp)
 

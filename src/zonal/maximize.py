@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from zonal.beliefs.fit import Spec
+from zonal.engines import Anywhere, Measure
 from zonal.feedback import Feedback
 from zonal.policies import Policy
-from zonal.run import Callback, Measure
+from zonal.run import Callback, OnError
 from zonal.settings import ForbiddenLike, Noise, SpaceLike
 from zonal.study import Study
 from zonal.trials import Result
@@ -35,11 +35,14 @@ class Settings(TypedDict, total=False):
 class Running(TypedDict, total=False):
     """How measurements are made: see `Study.optimize`."""
 
-    executor: Executor | None
+    executor: Anywhere
     workers: int | None
     callback: Callback | None
     progress: bool
     tolerance: float | None
+    on_error: OnError
+    max_failures: int | None
+    timeout: float | None
 
 
 class Options(Settings, Running, total=False):
@@ -66,7 +69,7 @@ def maximize(
         How many measurements to make.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
-    executor, workers, callback, progress, tolerance
+    executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
     kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit
         As for `Study`.

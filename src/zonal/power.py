@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.draws import Model, model_of
-from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
+from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.instruments import Noise
 from zonal.kernels import Kernel
 from zonal.landscapes import Direction, Landscape
 from zonal.plots import ESTIMATE, INK
 from zonal.rehearsal import Zonal
-from zonal.settings import AnySpace, SpaceLike
-from zonal.spaces import Box
+from zonal.settings import SpaceLike
+from zonal.spaces import as_space
 from zonal.study import Study
 from zonal.workers import worker_pool
 
@@ -222,7 +222,7 @@ def power(
     True
     """
     played, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
-    area = space if isinstance(space, AnySpace) else Box(space)
+    area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
     Study(source.space, budget=played[0], direction=source.direction, **settings)  # complains before hours pass
     campaigns = Campaigns(source, played, noise, given, tuple(settings.items()), rng)
@@ -245,8 +245,7 @@ def _source(
     space: Any, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
 ) -> Model | Landscape:
     """Return where functions come from: the model, or a table."""
-    if direction not in (None, "maximize", "minimize"):
-        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))
     if landscape is None:
         return model_of(space, kernel, signal, direction or "maximize")
     if not isinstance(landscape, Landscape):
@@ -313,7 +312,7 @@ def _all(campaigns: Campaigns, runs: int, jobs: int | None, progress: bool) -> l
             return answers
         _check_that_it_travels(campaigns)
         with worker_pool(jobs, _settle, campaigns) as pool:
-            for answer in pool.map(_play_here, range(runs)):
+            for answer in pool.in_order(_play_here, range(runs)):
                 answers.append(answer)
                 bar.update()
         return answers

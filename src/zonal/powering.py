@@ -10,6 +10,7 @@ from typing import Any
 
 from zonal.draws import with_smallest
 from zonal.errors import InvalidInput
+from zonal.files import write_picture
 from zonal.kernels import Matern
 from zonal.landscapes import Landscape
 from zonal.plots import column_width
@@ -71,8 +72,10 @@ def draw(found: Power, value: str, out: Path) -> None:
     with column_width():
         figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
         found.plot(ax).set_ylabel(f"regret: the best average {value} there is,\nless that of the region found")
-        figure.savefig(out, dpi=150)
-        plt.close(figure)
+        try:
+            write_picture(figure, out, dpi=150)
+        finally:
+            plt.close(figure)
 
 
 def _one_of(ways: Mapping[str, object]) -> None:

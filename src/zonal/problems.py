@@ -5,7 +5,6 @@ This room plays the world's part. It must not know studies, beliefs or policies.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -15,12 +14,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
+from zonal.errors import (
+    InvalidInput,
+    NumericalWarning,
+    check_choice,
+    random_generator,
+    standard_deviation,
+    warn_user,
+)
 from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
 from zonal.kernels import RBF
 from zonal.landscapes import Landscape, from_table
-from zonal.spaces import Box, ProductRegion, Region, with_feedback
+from zonal.spaces import Category, Region, with_feedback
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -69,21 +75,19 @@ class Simulation(Instrument):
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
-        self._known: dict[Hashable, float] = {}
+        self._known: dict[tuple[Any, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
-        if region.key not in self._known:
-            seen = with_feedback(region, self._feedback)
-            exact = self._feedback.grid is None and isinstance(region, ProductRegion)
-            if exact and len(region.space.categories) < region.space.d:
-                mean = _mean(self._values, region)
-            elif isinstance(region.space, Box):
-                mean = float(self._values(seen.points).mean())
-            else:
+        place = region.space, region.key
+        if place not in self._known:
+            if region.space.axes is None:
+                seen = with_feedback(region, self._feedback)
                 mean = float(seen.weights @ self._values(seen.points))
-            self._known[region.key] = mean
-        return self._known[region.key]
+            else:
+                mean = _mean(self._values, region, self._feedback)
+            self._known[place] = mean
+        return self._known[place]
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
@@ -131,69 +135,68 @@ def simulate(
     return Simulation(f, feedback, noise, random_generator(rng))
 
 
-def _mean(f: Callable[[Floats], Floats], region: Any) -> float:
-    """Return the mean of f over a region, symbol by symbol, by finer and finer Gauss rules until two agree.
+def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
+    """Return the mean of f over what a feedback sees of a product, by finer and finer rules until two agree.
 
-    Axes of width 0 are held fixed.
+    Along an axis of symbols, and where points are looked at, one rule is exact.
     """
-    pools = [(j, axis.frequencies(int(region.offset[j]))) for j, axis in region.space.categories]
-    if math.prod(np.count_nonzero(shares) for _, shares in pools) > MOST_NODES:
+    space = region.space
+    exact: list[tuple[Floats, Floats] | None] = []  # by axis
+    for axis, offset, width in zip(space.axes, region.offset, region.sizes, strict=True):
+        if isinstance(axis, Category):
+            symbols = axis.members(int(offset))
+            exact.append((np.array(symbols, dtype=float), axis.frequencies(int(offset))[symbols]))
+            continue
+        measure = feedback.along(axis)
+        places, weights = measure.rule(width, 1, 1)
+        single = measure.finite or not measure.rule(width, 2, 1)[0].any()  # all at one place
+        exact.append((axis.low + offset + places, weights) if single else None)
+    free = [j for j, rule in enumerate(exact) if rule is None]
+    most = MOST_NODES // max(1, math.prod(len(rule[0]) for rule in exact if rule is not None))
+    if most < 1:
         raise InvalidInput(
-            f"f would have to be evaluated for more than {MOST_NODES} combinations of symbols",
+            f"f would have to be evaluated at more than {MOST_NODES} points, or combinations of symbols",
             region.name,
             "Measure pools in a way of your own: any function of a region will do.",
         )
-
-    def seen(places: Floats) -> Floats:
-        return f(region.space.native(places))  # nodes are spread as the axes are: over decades, if logarithmic
-
-    total, low = 0.0, np.array([edge for edge, _ in region.edges])
-    for symbols in itertools.product(*(np.flatnonzero(shares) for _, shares in pools)):
-        low[[j for j, _ in pools]] = symbols
-        share = math.prod(shares[s] for s, (_, shares) in zip(symbols, pools, strict=True))
-        total += share * _mean_of_box(seen, low, region)
-    return total
-
-
-def _mean_of_box(f: Callable[[Floats], Floats], low: Floats, region: Region) -> float:
-    """Return the mean of f over the continuous axes of a region, from a lower corner on."""
-    widths = region.widths
-    widths[[j for j, _ in region.space.categories]] = 0.0
-    free = np.flatnonzero(widths)
-    if len(free) == 0:
-        return float(f(low[None, :])[0])
     estimate, gap, scale = math.nan, math.inf, 0.0
-    for axis, weights in _rules(len(free)):
-        grid = np.stack([place.ravel() for place in np.meshgrid(*[axis] * len(free), indexing="ij")], axis=1)
-        points = np.tile(low, (len(grid), 1))
-        points[:, free] += grid * widths[free]
-        values = f(points)
+    for panels, order in _finer(len(free), most):
+        rules = list(exact)
+        for j in free:
+            places, weights = feedback.along(space.axes[j]).rule(region.sizes[j], panels, order)
+            rules[j] = space.axes[j].low + region.offset[j] + places, weights
+        axes, shares = zip(*(rule for rule in rules if rule is not None), strict=True)
+        grid = np.stack([place.ravel() for place in np.meshgrid(*axes, indexing="ij")], axis=1)
+        values = f(space.native(grid))  # rules are spread as the axes are: over decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))
-        values = values.reshape((len(axis),) * len(free))
-        for _ in free:
-            values = weights @ values
+        values = values.reshape([len(place) for place in axes])
+        for weights in reversed(shares):
+            values = values @ weights
         gap, estimate = abs(float(values) - estimate), float(values)
-        if gap <= QUADRATURE * scale:
-            break
+        if not free or gap <= QUADRATURE * scale:
+            return estimate
     if gap > POOR * scale:
         warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
     return estimate
 
 
-def _rules(d: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yield finer and finer rules for the mean over [0, 1], as fine as `d` axes allow.
+def _finer(d: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield panels and their order, finer and finer, as fine as `d` axes allow.
 
-    With few axes, more and more panels of 16 nodes, which narrow peaks and kinks need; with many, more nodes.
+    With few axes, more and more panels of 16 places, which narrow peaks and kinks need; with many, more places.
     """
     panels, order = {1: 8, 2: 2}.get(d, 1), 16 if d <= 3 else 4
-    while (panels * order) ** d <= MOST_NODES:
-        nodes, weights = np.polynomial.legendre.leggauss(order)
-        places = (np.arange(panels)[:, None] + (nodes + 1) / 2) / panels
-        yield places.ravel(), np.tile(weights, panels) / (2 * panels)
+    while d > 0 and order > 1 and (panels * order) ** d > most:
+        panels, order = 1, order // 2
+    yield panels, order
+    while d > 0:
         if d <= 3:
             panels *= 2
         else:
             order += max(1, order // 3)
+        if (panels * order) ** d > most:
+            return
+        yield panels, order
 
 
 @dataclass(frozen=True)
@@ -243,14 +246,12 @@ def reward_function(
         By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
         hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
     """
-    if preset not in ("authors", "paper"):
-        raise InvalidInput("preset must be 'authors' or 'paper'", preset, "Choose one of the two.")
+    check_choice(preset, "preset", ("authors", "paper"))
+    check_choice(name, "name", ("f1", "f2", "f3"))
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
         return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05)
-    if name not in ("f2", "f3"):
-        raise InvalidInput("name must be 'f1', 'f2' or 'f3'", name, "Choose one of the three.")
     regions = 9 if preset == "authors" else 10
     width = 0.9 / regions
     centers = width * (np.arange(regions) + 0.5)

@@ -24,7 +24,7 @@ from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.run import INTERRUPTED
-from zonal.spaces import Hierarchy, MemberSpace, Points, Region, Sequences
+from zonal.spaces import Hierarchy, Points, Region, Sequences
 from zonal.spaces.nesting import check_nested
 from zonal.study import Study
 from zonal.tables import Table
@@ -115,13 +115,8 @@ def _best(values: Sequence[float], landscape: Landscape) -> int:
 
 def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
     """Return the regions of a depth and the leaves above it, or some of them by number."""
-    if not isinstance(space, MemberSpace):
-        return [space.cell((depth, int(i))) for i in (range(space.count(depth)) if chosen is None else chosen)]
-    nodes = [
-        (above, int(index)) for above in range(depth) for index in np.flatnonzero(space.level(above).children == 0)
-    ]
-    nodes += [(depth, index) for index in range(space.count(depth))]
-    return [space.cell(nodes[int(i)]) for i in (range(len(nodes)) if chosen is None else chosen)]
+    numbers = range(space.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -172,8 +167,8 @@ class Rehearsal:
         lines = [f"{'':{wide}}  mean regret  std. error  best found"]
         for name, own in self.campaigns.items():
             exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
-            error = 0.0 if own.sem < 1e-9 * own.mean else own.sem  # less is rounding
-            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:10.2g}  {exact:5d} of {len(own.regrets)} runs")
+            error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
+            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:>10}  {exact:5d} of {len(own.regrets)} runs")
         return "\n".join(lines)
 
 
@@ -245,7 +240,7 @@ def rehearse(
         regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
     else:
         with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
-            answers = list(bar(pool.map(partial(_play_here, play=play), tasks)))
+            answers = list(bar(pool.in_order(partial(_play_here, play=play), tasks)))
         regions = [landscape.space.cell(node) for node in answers]
     campaigns = {}
     for name in players:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import InvalidInput
+from zonal.files import write_picture
 from zonal.plots import column_width, plot_map, plot_regions, plot_regrets
 from zonal.rehearsal import Rehearsal, Zonal, everybody, landscape_of, rehearse
 from zonal.study import Study
@@ -71,5 +72,7 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
         left.set_title("one campaign of Zonal: measured (rings or dots) and found (green)")
         plot_regrets(rehearsal, right)
         right.set_title(f"{rehearsal.budget} measurements, all runs")
-        figure.savefig(out, dpi=150)
-        plt.close(figure)
+        try:
+            write_picture(figure, out, dpi=150)
+        finally:
+            plt.close(figure)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.beliefs.fit import Model, Spec, Unknowns
-from zonal.beliefs.frames import Frame, ProductFrame, SubsetFrame
+from zonal.beliefs.frames import frame_of
 from zonal.beliefs.learner import Learner
 from zonal.errors import (
     InvalidInput,
@@ -23,7 +23,7 @@ from zonal.feedback import Feedback, Mean
 from zonal.kernels import Categorical, Kernel, ProductKernel, custom
 from zonal.policies import INDEX_LIMIT, Policy
 from zonal.policies.knowledge import KnowledgeGradient
-from zonal.spaces import Box, MemberSpace, Product, Region, Sequences
+from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import forbidden_rule
 
 Noise = float | Callable[[Region], float]
@@ -31,8 +31,7 @@ Forbidden = Callable[[Region], bool]
 RegionLike = Region | ArrayLike | Mapping[str, Any]
 ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
 Direction = Literal["maximize", "minimize"]
-AnySpace = Box | Product | Sequences | MemberSpace
-SpaceLike = AnySpace | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
 MOST_OPENING_CELLS = 64
 TRIED = 200  # points on which a kernel is tried out
@@ -91,12 +90,12 @@ def checked(
     value_unit: str,
 ) -> Settings:
     """Return what a user gave as settings, or complain."""
-    own: Any = space if isinstance(space, AnySpace) else Box(space)
+    own: Any = as_space(space)
     budget = whole_number(budget, "budget", 1)
     if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
         raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
-    function = callable(kernel) and isinstance(own, MemberSpace) and not isinstance(kernel, type | Kernel)
+    function = callable(kernel) and own.axes is None and not isinstance(kernel, type | Kernel)
     if not (kernel is None or family or function or isinstance(kernel, Kernel)):
         raise InvalidInput(
             "kernel must be a kernel, a kernel class or None",
@@ -233,10 +232,3 @@ class Problem:
         if sem is not None:
             return sem**2
         return None if self.settings.noise is None and self.learner is not None else noise**2
-
-
-def frame_of(space: Any, feedback: Feedback) -> Frame:
-    """Return a space as beliefs see it."""
-    if isinstance(space, MemberSpace):
-        return SubsetFrame(space)
-    return ProductFrame(space.axes, space.sides(), feedback)

@@ -11,7 +11,6 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -23,6 +22,7 @@ from zonal.beliefs.fit import Model, Spec
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
 from zonal.certainty import Outlook
+from zonal.engines import Anywhere, Measure
 from zonal.errors import (
     LARGEST_STD,
     BudgetSpent,
@@ -45,7 +45,7 @@ from zonal.policies import Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.portion import Portion, checked_executor
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
-from zonal.run import ENOUGH, Callback, Measure, drive
+from zonal.run import ENOUGH, Callback, OnError, drive
 from zonal.settings import ForbiddenLike, Noise, Problem, RegionLike, Settings, SpaceLike, checked
 from zonal.spaces import Box, Interval, Region, with_feedback
 from zonal.state import Observation, State
@@ -633,27 +633,31 @@ class Study:
     def optimize(
         self,
         measure: Measure,
-        executor: Executor | None = None,
+        executor: Anywhere = None,
         *,
         n: int | None = None,
         workers: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
         tolerance: float | None = None,
+        on_error: OnError = "raise",
+        max_failures: int | None = None,
+        timeout: float | None = None,
     ) -> Result:
         """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
 
         Parameters
         ----------
         measure : callable
-            Region to value. If it raises, its trial is given up and the error is passed on; the study can go
-            on afterwards.
-        executor : concurrent.futures.Executor, optional
-            Where to measure several regions at once.
+            Region to value, or to (value, standard error). If it raises, its trial is given up and the error is
+            passed on; the study can go on afterwards.
+        executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
+            Where to measure several regions at once. A function that returns an executor is called again if a
+            worker process dies.
         n : int, optional
             How many measurements to make now; by default all that remain.
         workers : int, optional
-            How many at once; by default as many as the executor has workers.
+            How many at once; by default as many as the executor has workers. Without an executor, so many threads.
         callback : callable, optional
             Called with the study and the trial after each measurement; raise StopIteration to stop.
         progress : bool
@@ -661,6 +665,12 @@ class Study:
         tolerance : float, optional
             In value units: stop early once the gap of the recommended region is no larger, twice in a row; while a
             model is learned not before the opening sweep and ten more.
+        on_error : {"raise", "give_up"}
+            Whether a measurement that fails ends the search, or only its trial.
+        max_failures : int, optional
+            With ``on_error="give_up"``: one failure more is raised; by default as many as measurements remain.
+        timeout : float, optional
+            Seconds after which a measurement has failed.
 
         Returns
         -------
@@ -677,6 +687,9 @@ class Study:
             callback=part.callback(callback),
             progress=progress,
             enough=enough,
+            on_error=on_error,
+            max_failures=max_failures,
+            timeout=timeout,
         )
         reached = enough is not None and why == ENOUGH
         if reached:
@@ -758,7 +771,8 @@ class Study:
             )
         region = self.recommend().region
         if points is None:
-            points = region.points if self.feedback.grid is not None else _spread(region)
+            listed = all(self.feedback.along(axis).finite for axis in self.space.axes)
+            points = region.points if listed else _spread(region)
         candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
         if candidates.shape[1:] != (self.space.d,):
             raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
@@ -773,12 +787,15 @@ class Study:
         spread = standard_deviation(noise, "noise")
         with self._lock:
             zero = self._state.prior_mean
-            centred, covariance = answers.joint(self._state, spots)
+            # Only so many points can be measured: the covariance is that of the most promising ones.
+            order = np.argsort(-answers.predict(self._state, spots)[0], kind="stable")
+            kept = np.sort(order[: whole_number(budget, "budget", 1)])
+            centred, covariance = answers.joint(self._state, [spots[at] for at in kept])
 
         def reward(x: NDArray[np.float64]) -> float:
             return self._sign * self._checked(measure_point(x), None)[0] - zero
 
-        found = sequential_halving(candidates, centred, covariance, spread, reward, budget)
+        found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
         return replace(found, mean=self._sign * (zero + found.mean))
 
     def table(self) -> Listing:

@@ -8,8 +8,9 @@ from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import InvalidInput
 from zonal.policies import Floats, Rows, View
-from zonal.spaces import MemberSpace
 from zonal.state import State
+
+SOME = 8  # cells of a depth that stand for all
 
 
 def views(state: State, pending: bool = True) -> list[View]:
@@ -51,9 +52,7 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     if kept is None or kept[0] is not state.known.fit:
         space, deepest = problem.space, problem.space.deepest()
         depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
-        count = space.count(depth)
-        some = {0} if not isinstance(space, MemberSpace) else set(range(0, count, max(1, count // 8)))
-        cells = [space.cell((depth, index), problem.feedback) for index in sorted(some)]
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, SOME)]
         footprints = problem.feedback.footprints(cells)
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
         kept = state.known.fit, [float(np.max(np.diag(own.among(footprints)))) for own in covariances]

@@ -4,22 +4,64 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from multiprocessing import get_context, resource_tracker
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from zonal.blas import libraries
 from zonal.errors import InvalidInput
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+AHEAD = 4  # tasks submitted for every process, so that none has to wait for the next
+
+
+class Workers:
+    """Processes that are ready to work. Made by `worker_pool`."""
+
+    def __init__(self, pool: ProcessPoolExecutor, jobs: int) -> None:
+        self._pool = pool
+        self._ahead = AHEAD * jobs
+
+    def as_done(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number and the answer of each task, as they come."""
+        waiting = enumerate(tasks)
+        under_way: dict[Future[R], int] = {}
+        done: SimpleQueue[Future[R]] = SimpleQueue()
+        while True:
+            # An interrupt within submit() or wait() may leave a lock taken that the pool needs to come to an end;
+            # waiting for such a queue is a single step, done or not.
+            with _ctrl_c_held():
+                for number, task in islice(waiting, self._ahead - len(under_way)):
+                    future = self._pool.submit(function, task)
+                    under_way[future] = number
+                    future.add_done_callback(done.put)
+            if not under_way:
+                return
+            future = done.get()
+            yield under_way.pop(future), future.result()
+
+    def in_order(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """Yield the answers in the order of the tasks."""
+        early: dict[int, R] = {}
+        following = 0
+        for number, answer in self.as_done(function, tasks):
+            early[number] = answer
+            while following in early:
+                yield early.pop(following)
+                following += 1
+
 
 @contextmanager
-def worker_pool(
-    jobs: int, settle: Callable[..., None] | None = None, *arguments: Any
-) -> Iterator[ProcessPoolExecutor]:
-    """Start processes; on any error, Ctrl-C among them, what has not begun is dropped.
+def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments: Any) -> Iterator[Workers]:
+    """Start processes; on any error, Ctrl-C among them, they are ended with whatever they do.
 
     Parameters
     ----------
@@ -36,7 +78,7 @@ def worker_pool(
             with _ctrl_c_held():
                 for _ in range(jobs):
                     pool.submit(int)  # anything: each submission starts a worker, up to their number
-            yield pool
+            yield Workers(pool, jobs)
         except BrokenProcessPool as error:
             raise InvalidInput(
                 "a worker process ended before its work was done",
@@ -45,8 +87,10 @@ def worker_pool(
                 "is short, use fewer jobs.",
             ) from error
         except BaseException:
-            # Waiting keeps the pool alive until its thread has seen that the rest is dropped; else it does it all.
-            pool.shutdown(wait=True, cancel_futures=True)
+            with _ctrl_c_held():
+                for process in list((pool._processes or {}).values()):
+                    process.terminate()  # nobody waits for its answer any more
+                pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 

@@ -8,8 +8,9 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+import oracle
 import zonal as zn
-from zonal.beliefs.fit import Model, Posterior, Unknowns, first_guess, fit
+from zonal.beliefs.fit import Model, Posterior, Unknowns, first_guess, fit, standard_units
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.feedback import AnyFootprints, Feedback
@@ -111,9 +112,7 @@ def test_the_collapsed_likelihood_is_that_of_all_rewards() -> None:
 
     def dense(parameters: np.ndarray) -> float:
         variance, lengthscale, noise = np.exp(parameters)
-        points = np.concatenate(
-            [feedback.points(cells[slot].center, cells[slot].widths) for slot, _, _ in rewards]
-        )
+        points = np.concatenate([oracle.representatives(cells[slot].bounds, feedback.s) for slot, _, _ in rewards])
         a = np.kron(np.eye(len(rewards)), np.full(10, 0.1))
         own = [noise**2 if v is None else v / posterior.scale**2 for _, _, v in rewards]
         q = a @ zn.RBF(float(variance), float(lengthscale))(points, points) @ a.T + np.diag(own)
@@ -223,3 +222,25 @@ def test_known_noise_combines_by_precision_in_the_ledger() -> None:
     repeats, chi2 = ledger.scatter(None)
     assert repeats == 2
     assert chi2 == pytest.approx((1 - mean) ** 2 + 2 * (3 - mean) ** 2 + 4 * (2 - mean) ** 2)
+
+
+@pytest.mark.parametrize(("offset", "size"), [(0.0, 1.0), (1e9, 5e-4), (-1e9, 1.0), (0.0, 1e-100), (3e-20, 1e-30)])
+def test_the_scale_of_rewards_is_found_far_from_zero_and_close_to_it(offset: float, size: float) -> None:
+    rng = np.random.default_rng(0)
+    study = zn.Study([(0, 1)], budget=30, rng=0)
+    study.optimize(lambda region: offset + size * (math.sin(6 * region.center[0]) + 0.1 * rng.standard_normal()))
+    model = study.model
+    assert model.noise is not None
+    assert 0.03 * size < model.noise < 0.3 * size
+    assert 0.1 * size < math.sqrt(model.kernel.point_variance) < 10 * size
+
+
+@pytest.mark.parametrize("value", [1e-26, -7e8, 0.0])
+def test_what_is_constant_has_the_scale_of_its_size(value: float) -> None:
+    data = Data(np.arange(3), np.full(3, value), np.ones(3), np.zeros(3), 0.0, 0)
+    assert standard_units(data, None) == (value, abs(value) or 1.0)
+
+
+def test_a_scatter_whose_square_is_too_small_for_a_float_is_not_taken_for_one() -> None:
+    data = Data(np.arange(3), np.array([0.0, 1e-200, 2e-200]), np.ones(3), np.zeros(3), 0.0, 0)
+    assert 0 < standard_units(data, None)[1] <= 1e-150

@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import oracle
-import zonal as zn
 from zonal.paper import benefit, figure1, figure2, heatmap, regret
 from zonal.paper.results import Preset, Settings, Table
 from zonal.plots import column_width
@@ -231,7 +230,7 @@ def test_figure2_rounds_are_those_of_the_algorithm_written_densely() -> None:
         10,
         lambda h: shown.slope * 0.75 * 0.5**h,  # a cell reaches 3/4 of its width from its points
     )
-    root = zn.Average(2).points(np.array([0.5]), np.array([1.0]))
+    root = oracle.representatives(np.array([[0.0, 1.0]]), 2)
     _, prior = oracle.posterior(oracle.rbf(0.1, 0.15), [], [], [], [root])
     before_means, before_stds = {(0, 0): 0.0}, {(0, 0): float(prior[0])}
     for one, dense in zip(found, run.rounds, strict=True):
@@ -240,9 +239,7 @@ def test_figure2_rounds_are_those_of_the_algorithm_written_densely() -> None:
             assert leaf.mean == pytest.approx(before_means[leaf.node], abs=1e-9)
             assert leaf.confidence == pytest.approx(width * before_stds[leaf.node], abs=1e-9)
             assert leaf.variation == pytest.approx(shown.slope * 0.75 * 0.5 ** leaf.node[0])
-            points = zn.Average(2).points(
-                np.array([(leaf.lower + leaf.upper) / 2]), np.array([leaf.upper - leaf.lower])
-            )
+            points = oracle.representatives(np.array([[leaf.lower, leaf.upper]]), 2)
             assert leaf.average == pytest.approx(float(shown.f(points).mean()))
         assert (one.chosen.node, one.expanded) == (dense.node, dense.expanded)
         assert one.confidence_after == pytest.approx(width * dense.stds[dense.node], abs=1e-9)

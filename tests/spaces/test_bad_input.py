@@ -297,7 +297,7 @@ def test_regions_that_are_not_there_are_refused_and_change_nothing(
     codes = kinds.codes([("a", "x"), ("a", "y"), ("b",)])
     kind = (
         Kind(space)
-        if hasattr(space, "axes")
+        if space.axes is not None
         else Kind(space, codes if symbolic else space.features, None, symbolic)
     )
     study = grown(kind)

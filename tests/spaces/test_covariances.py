@@ -12,9 +12,9 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
 from numbered import Numbered
+from zonal.beliefs.frames import frame_of
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel
-from zonal.settings import frame_of
 from zonal.subset_covariance import EXACT
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def matrix(kind: Kind, kernel: Kernel, feedback: Feedback, regions: Sequence[Any
 
 def exactly_listed(kind: Kind, pair: Pair, feedback: Feedback) -> bool:
     """Tell whether points and weights give averages to rounding: not with a kink within an exact mean."""
-    return pair.smooth or feedback.grid is not None or all(kinds.symbols(kind.space))
+    return pair.smooth or kinds.per_axis(feedback) is not None or all(kinds.symbols(kind.space))
 
 
 LISTED = {name: case for name, case in CASES.items() if exactly_listed(*case)}
@@ -143,7 +143,7 @@ def test_a_space_of_many_members_is_seen_through_some_of_them_for_every_purpose_
     np.testing.assert_allclose(own, np.diag(whole)[n:], rtol=0, atol=1e-13)
     np.testing.assert_allclose(covariance.among(feedback.footprints(apart)), whole[n:, n:], rtol=0, atol=1e-13)
     assert np.linalg.eigvalsh(whole)[0] >= -1e-10
-    if feedback.grid is None:  # and that is nearly the whole truth
+    if kinds.per_axis(feedback) is None:  # and that is nearly the whole truth
         blocks = [kinds.block(kind, region, feedback) for region in cells[1:3]]
         expected = oracle_regions.covariance(kernel, blocks[:1], blocks)
         np.testing.assert_allclose(whole[n - 2, n - 2 : n], expected[0], rtol=0, atol=0.01)

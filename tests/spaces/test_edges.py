@@ -86,6 +86,18 @@ def test_thompson_goes_on_where_everything_is_known() -> None:
     assert study.optimize(lambda region: float(np.sin(region.center[0]))).success
 
 
+def test_thompson_draws_where_rounding_outweighs_what_is_unknown() -> None:
+    study = zn.Study(
+        zn.Box([(0, 1)], smallest=1 / 256),
+        budget=4,
+        kernel=zn.RBF(1.0, 1e4),
+        noise=1e-9,
+        policy=zn.Thompson(),
+        rng=0,
+    )
+    assert study.optimize(lambda region: 0.0).nfev == 4
+
+
 def test_the_best_smallest_region_has_no_children() -> None:
     chain = zn.Hierarchy({"a": {"b": ["z"]}, "c": None})
     assert from_table(chain, [1.0, 1.0]).best().region.name in ("c", "a > b > z")

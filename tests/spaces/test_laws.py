@@ -326,7 +326,7 @@ def test_without_features_leaves_are_alike_where_they_share_ancestors(kind: Kind
 def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=100, deepest=4)):
-        reach = space.reach(depth, 0.5)
+        reach = space.reach(depth, zn.Center().reach)
         if isinstance(space, MemberSpace):
             assert kind.X is not None
             widest = np.max([np.ptp(kind.X[cell.members], axis=0) for cell in level], axis=0)
@@ -342,7 +342,7 @@ def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
 @every_kind
 def test_representative_points_are_those_of_what_the_user_gave(kind: Kind) -> None:
     for feedback in kinds.allowed(kind):
-        if feedback.grid is None and not all(kinds.symbols(kind.space)):
+        if kinds.per_axis(feedback) is None and not all(kinds.symbols(kind.space)):
             continue  # an exact mean along a continuous axis has none
         for plain in [*kinds.cells(kind.space, most=40, deepest=3), *kinds.off_tree(kind, 4, seed=1)]:
             region = zn.spaces.with_feedback(plain, feedback)
@@ -360,7 +360,7 @@ def test_representative_points_are_those_of_what_the_user_gave(kind: Kind) -> No
 def test_some_members_stand_for_all_evenly_by_weight(kind: Kind, s: int) -> None:
     assert kind.w is not None
     for cell in kinds.cells(kind.space, most=30, deepest=3):
-        seen, shares = cell.seen(zn.Average(s))
+        seen, shares = zn.Average(s).seen(cell)
         assert set(kind.space.rows[seen]) <= set(cell.members)
         assert shares.sum() == pytest.approx(1)
         if s >= len(cell.members):
@@ -383,3 +383,12 @@ def test_the_centre_of_points_is_the_one_nearest_to_their_mean() -> None:
     region = space.region([0, 1, 2, 3], zn.Center())
     assert region.points.tolist() == [[1, 52]]
     assert region.weights.tolist() == [1]
+
+
+@every_kind
+def test_a_region_is_the_same_however_it_is_seen(kind: Kind) -> None:
+    for cell in kinds.cells(kind.space, most=5, deepest=2):
+        seen = kind.space.cell(cell.node, zn.Mean())
+        assert seen == cell
+        assert hash(seen) == hash(cell)
+        assert seen.feedback != cell.feedback

@@ -15,12 +15,12 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
 from zonal.beliefs.fit import Posterior, Unknowns, fit
+from zonal.beliefs.frames import frame_of
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.blas import one_thread
 from zonal.feedback import Feedback
 from zonal.kernels import Custom, Mixed
 from zonal.problems import from_table
-from zonal.settings import frame_of
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import pytest
 
 import zonal as zn
 from numbered import Numbered
-from zonal.settings import frame_of
+from zonal.beliefs.frames import frame_of
 
 LENGTH = 30
 RHO = [0.1 + 0.8 * j / LENGTH for j in range(LENGTH)]

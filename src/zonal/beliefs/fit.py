@@ -38,6 +38,8 @@ BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 1
 STARTS = (0.03, 0.12, 0.4)  # lengthscales in widths
 STARTS_OF_SYMBOLS = (0.4, 1.0, 4.0)  # odds of correlations
 FEW_STEPS, STEPS = 8, 60
+EPSILON = float(np.finfo(float).eps)
+SMALLEST = 1e-150  # scale of rewards: a variance is its square
 STEP = 1e-3  # logarithms are rounded to it: the rest is not known, and another machine finds the same
 Spec = Kernel | Family | None
 
@@ -113,13 +115,19 @@ class Model:
 
 def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
     """Return shift (the prior mean, if it is given) and scale that standardise rewards."""
-    weights = np.maximum(data.count, 1.0)
-    shift = mean if mean is not None else float(np.average(data.mean, weights=weights))
-    within = data.scatter / weights.sum()
-    scale = math.sqrt(float(np.average((data.mean - shift) ** 2, weights=weights)) + within)
-    if not scale > 1e-12 * abs(shift):  # nothing but rounding varies
-        scale = max(abs(shift), 1.0)
-    return shift, scale
+    return _units(data.mean, np.maximum(data.count, 1.0), data.scatter, mean)
+
+
+def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:
+    first = float(values[0])  # counted from it, values that are all the same differ by nothing, not by rounding
+    shift = mean if mean is not None else first + float(np.average(values - first, weights=weights))
+    off = values - shift
+    top = max(float(np.max(np.abs(off))), math.sqrt(scatter))
+    if top <= 4 * EPSILON * abs(shift):  # nothing but rounding varies
+        return shift, max(abs(shift), SMALLEST) if shift else 1.0
+    # In units of the largest, so that no square underflows.
+    squares = float(np.average((off / top) ** 2, weights=weights)) + scatter / top / top / float(weights.sum())
+    return shift, max(top * math.sqrt(squares), SMALLEST)
 
 
 class Posterior:
@@ -331,9 +339,7 @@ def _laplace(posterior: Posterior, best: Floats) -> dict[str, float]:
 
 def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
     """Return a model to go by until there is enough to learn from."""
-    spread = float(np.std(rewards)) if len(rewards) > 1 else 0.0
-    centre = float(np.mean(rewards)) if rewards else 0.0
-    scale = spread if spread > 1e-12 * abs(centre) else (max(abs(centre), 1.0))
+    centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
     kernel = unknowns.given
     if kernel is None:
         usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)

@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.beliefs.gp import Covariance
-from zonal.covariance import Averages, ProductCovariance, Tables
+from zonal.covariance import ProductCovariance, Tables
 from zonal.errors import InvalidInput
 from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
-from zonal.interval_means import Profile, Stretch
 from zonal.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
 from zonal.layout import ProductLayout, frequencies
-from zonal.spaces import Category, Interval, MemberSpace
+from zonal.measures import Measure
+from zonal.profiles import Profile
+from zonal.spaces import Category, Interval, MemberSpace, Space
 from zonal.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,9 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
+
+
+WITHIN = 48  # members of a cell that show how much f varies in it
 
 
 class Lines(Protocol):
@@ -63,6 +67,9 @@ class Frame(Protocol):
 
     def slopes(self, kernel: Kernel) -> Floats | None:
         """Return how much f changes along each axis, None where that is not known; complain if they do not fit."""
+
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a point, or at a member, about the average of its cell."""
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn, or complain that it does not fit the space."""
@@ -141,6 +148,11 @@ class ProductFrame:
         """Return how much f changes along each axis, None where it has no derivative."""
         return kernel.slopes(self.symbols)
 
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a point about the average of its cell."""
+        own = self.covariance(kernel).among(self._feedback.footprints([cell]))
+        return max(kernel.point_variance - float(own[0, 0]), 0.0)
+
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn for continuous axes; symbols are always `Categorical`."""
         if all(self.symbols) and wanted is not None and wanted is not Categorical:
@@ -176,14 +188,22 @@ class ProductFrame:
             else:
                 one = family(1.0, 1.0)
                 assert isinstance(one, ProductKernel)
-                parts.append(Pairs(centers / side, widths / side, one.profile, self._feedback.grid))
+                parts.append(Pairs(centers, widths, side, one.profile, self._feedback.along(axis)))
         return ProductLines(parts)
+
+
+def frame_of(space: Space, feedback: Feedback) -> Frame:
+    """Return a space as beliefs see it."""
+    if space.axes is None:
+        assert isinstance(space, MemberSpace)
+        return SubsetFrame(space)
+    return ProductFrame(space.axes, space.sides(), feedback)
 
 
 class Pairs:
     """Averages along one continuous axis between all pairs of lines, each distinct case computed once."""
 
-    def __init__(self, centers: Floats, widths: Floats, profile: Profile, grid: Floats | None) -> None:
+    def __init__(self, centers: Floats, widths: Floats, side: float, profile: Profile, measure: Measure) -> None:
         gap = np.abs(centers[:, None] - centers)
         wide = np.maximum(widths[:, None], widths)
         narrow = np.minimum(widths[:, None], widths)
@@ -195,13 +215,15 @@ class Pairs:
         )
         self._where = where.reshape(gap.shape)
         self._case = np.stack([part.ravel()[first] for part in (gap, wide, narrow)])
-        self._value = Averages(profile, 1.0, grid)
-        self._slope = Averages(Stretch(profile), 1.0, grid)
+        self._side = side
+        self._measure = measure
+        self._value, self._slope = profile, profile.by_lengthscale()
 
     def __call__(self, parameter: float) -> tuple[Floats, Floats]:
         """Return all averages and their derivatives by the logarithm of the lengthscale."""
-        scale = math.exp(-parameter)
-        return self._value.of(self._case, scale)[self._where], self._slope.of(self._case, scale)[self._where]
+        scale = math.exp(-parameter) / self._side
+        value, slope = (self._measure.mean(own, self._case, scale) for own in (self._value, self._slope))
+        return value[self._where], slope[self._where]
 
 
 class Overlaps:
@@ -238,7 +260,9 @@ class ProductLines:
             weighted = weight * product
             gradient = [np.sum(weighted)]
             for value, slope in zip(values, slopes, strict=True):
-                gradient.append(np.vdot(weighted, np.divide(slope, value, out=np.zeros_like(slope), where=value > 0)))
+                gradient.append(
+                    np.vdot(weighted, np.divide(slope, value, out=np.zeros_like(slope), where=value != 0))
+                )
             return np.array(gradient)
 
         return product, contract
@@ -272,6 +296,13 @@ class SubsetFrame:
                 "a hierarchy without features has no distances", kernel, "Pass features, or use zn.Categorical."
             )
         return kernel.slopes(self.symbols) if self._space.symbolic or not any(matches) else None
+
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a member about the average of its cell."""
+        places, shares = cell.some(WITHIN)
+        features = self._space.features[places]
+        gram = kernel(features, features)
+        return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""

@@ -94,7 +94,8 @@ class Task:
         """Return the true average of the function over a cell's representative points."""
         if node not in self._averages:
             where = self.footprints([node])
-            points = self.feedback.points(where.centers[0], where.widths[0])
+            places, _ = self.feedback.nodes(Box([(0, 1)]).axes[0], float(where.widths[0, 0]))
+            points = (where.centers[0] + places)[:, None]
             self._averages[node] = float(np.mean(np.asarray(self.function(points))))
         return self._averages[node]
 

@@ -119,7 +119,7 @@ def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
     As in the paper's picture. It takes the cell's average for the nearest point's value, so it bounds f where that
     point is no better than the others; delta, which counts the farthest distance, covers the rest.
     """
-    points = zn.Average(S).points(np.array([(leaf.lower + leaf.upper) / 2]), np.array([leaf.upper - leaf.lower]))
+    points = zn.Box([(0, 1)]).region([(leaf.lower, leaf.upper)], zn.Average(S)).points
     nearest = np.abs(x[:, None] - points[:, 0]).min(axis=1)
     return np.asarray(leaf.mean + leaf.confidence + slope * nearest)
 

@@ -67,16 +67,21 @@ class Case:
         return zn.Center() if self.s == 1 else zn.Average(self.s)
 
     @property
+    def reach(self) -> float:
+        """How far the unit interval reaches from what is seen of it."""
+        return self.feedback.reach(SPACE.axes[0], 1.0)
+
+    @property
     def L(self) -> float:
         """The Lipschitz constant with which delta fulfils Assumption 3 with equality."""
         if self.rule == "Lipschitz":
             return float(theory.lipschitz_constants(np.array([SLOPE]), H_MAX, THETA)[0])
-        return 14 / self.feedback.reach
+        return 14 / self.reach
 
     @property
     def delta(self) -> zn.GeometricDelta:
         """Delta: L times how far a cell of the unit interval reaches."""
-        return zn.GeometricDelta(self.L * self.feedback.reach, RHO)
+        return zn.GeometricDelta(self.L * self.reach, RHO)
 
     @property
     def policy(self) -> Policy:
@@ -138,7 +143,7 @@ def search_run(algorithm: str, s: int, rule: str, budget: int, seed: list[int]) 
     nodes = [(h, i) for h in range(H_MAX + 2) for i in range(SPACE.arity**h)]
     averages = {node: instrument.average(SPACE.cell(node)) for node in nodes}
     truth = Truth(f, *true_optimum(f), f(GRID[:, None]), instrument, averages)
-    nu = theory.shape_constant(1 - case.feedback.reach, case.delta(0))
+    nu = theory.shape_constant(1 - case.reach, case.delta(0))
     epsilons = [3 * case.delta(h) for h in range(H_MAX + 2)]
     near = theory.near_optimality(GRID, truth.values, truth.f_star, nu / 3, epsilons)
     constant = theory.rate_constant(case.noise, RHO, SPACE.arity, near)

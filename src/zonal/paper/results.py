@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import platform
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import zonal
+from zonal.files import folder, write, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,11 +96,10 @@ class Table:
 
     def write(self, settings: Settings, **more: Any) -> None:
         """Write CSV and JSON; the JSON carries settings, versions and seed."""
-        settings.out.mkdir(parents=True, exist_ok=True)
-        with (settings.out / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(self.columns)
-            writer.writerows(self.rows)
+        out = folder(settings.out)
+        lines = StringIO(newline="")
+        csv.writer(lines).writerows([self.columns, *self.rows])
+        write(out / f"{self.name}.csv", lines.getvalue().encode())
         content = {
             "experiment": self.name,
             "settings": {**vars(settings), "out": None},
@@ -107,16 +109,15 @@ class Table:
             "notes": self.notes,
             **more,
         }
-        (settings.out / f"{self.name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write(out / f"{self.name}.json", json.dumps(content, indent=1).encode())
 
 
 def save(figure: Figure, settings: Settings, name: str) -> list[Path]:
     """Write a picture as PDF and PNG and return the paths."""
-    settings.out.mkdir(parents=True, exist_ok=True)
-    paths = [settings.out / f"{name}.pdf", settings.out / f"{name}.png"]
-    # Without a date the same numbers give the same file.
-    figure.savefig(paths[0], metadata={"CreationDate": None})
-    figure.savefig(paths[1], dpi=200)
+    out = folder(settings.out)
+    paths = [out / f"{name}.pdf", out / f"{name}.png"]
+    write_picture(figure, paths[0], metadata={"CreationDate": None})  # with a date no two files would be the same
+    write_picture(figure, paths[1], dpi=200)
     return paths
 
 
@@ -130,4 +131,6 @@ def _widths(rows: list[list[str]]) -> list[int]:
 
 
 def _show(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4f}"  # of one run there is no standard error
+    return str(value)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from zonal import __version__
+from zonal import __version__, files
+from zonal.errors import CannotWrite
 from zonal.workers import worker_pool
 
 Answer = dict[str, Any]
@@ -64,14 +64,13 @@ def run_all(tasks: Iterable[Task], folder: Path, jobs: int, title: str) -> list[
         Of the progress bar.
     """
     tasks = list(tasks)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "runs.jsonl"
+    path = files.folder(folder) / "runs.jsonl"
     known = _read(path)
     missing = [task for task in tasks if task.name not in known]
     if missing:
         with (
             path.open("a", encoding="utf-8") as file,
-            tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run") as bar,
+            tqdm(total=len(tasks), initial=len(tasks) - len(missing), desc=title, unit="run", disable=None) as bar,
         ):
             try:
                 for name, answer in _compute(missing, jobs):
@@ -81,6 +80,8 @@ def run_all(tasks: Iterable[Task], folder: Path, jobs: int, title: str) -> list[
                     bar.update()
             except KeyboardInterrupt:
                 raise Interrupted from None
+            except OSError as error:  # what was kept before stays; a torn last line is cut off by the next call
+                raise CannotWrite(path, error) from error
     return [known[task.name] for task in tasks]
 
 
@@ -108,18 +109,12 @@ def _read(path: Path) -> dict[str, Answer]:
 def _compute(tasks: list[Task], jobs: int) -> Iterable[tuple[str, Answer]]:
     if jobs == 1:
         for task in tasks:
-            yield task.name, task.function(**task.values)
+            yield task.name, _run(task)
         return
     with worker_pool(jobs) as pool:
-        under_way: dict[Future[Answer], Task] = {}
-        waiting = iter(tasks)
-        while True:
-            for task in waiting:
-                under_way[pool.submit(task.function, **task.values)] = task
-                if len(under_way) >= 4 * jobs:
-                    break
-            if not under_way:
-                return
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield under_way.pop(future).name, future.result()
+        for number, answer in pool.as_done(_run, tasks):
+            yield tasks[number].name, answer
+
+
+def _run(task: Task) -> Answer:
+    return task.function(**task.values)

@@ -184,7 +184,20 @@ class Thompson(Leaves):
         covariance = view.covariance(rows, rows)
         # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
         known = (1e3 * setting.tie) ** 2  # where all is known, rounding is of the prior
-        covariance[np.diag_indices(len(rows))] += DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
+        jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
         with one_thread():
-            draw = np.linalg.cholesky(covariance) @ random.standard_normal(len(rows))
+            draw = _factor(covariance, jitter) @ random.standard_normal(len(rows))
         return best(tree, rows, view.mean[rows] + draw, 0.0)
+
+
+def _factor(covariance: Floats, jitter: float) -> Floats:
+    """Return a Cholesky factor of a covariance with jitter on its diagonal, ten times as much as long as it fails.
+
+    With many rows rounding adds up, in the end beyond any share of a variance that is nearly nought.
+    """
+    while True:
+        covariance[np.diag_indices(len(covariance))] += jitter
+        try:
+            return np.asarray(np.linalg.cholesky(covariance))
+        except np.linalg.LinAlgError:
+            jitter *= 9  # on top of what is there

@@ -3,8 +3,9 @@
 Before each round the tree is opened where it promises most. Then one of two rules chooses: the knowledge
 gradient, the expected rise of the highest posterior mean, averaged over all models that the measurements allow;
 or, every few rounds while the kernel is learned, the guard, which follows the highest raw means down the tree
-and trusts no model. The guard is there for fits that call a narrow peak noise. Recommended is the smallest
-region of the highest posterior mean.
+and trusts no model. The guard is there for fits that call a narrow peak noise. While nothing stands out of the
+noise, regions are measured step by step, a child after its parent: a peak that large regions only hint at is found
+sooner by halves than by chance. Recommended is the smallest region of the highest posterior mean.
 """
 
 from __future__ import annotations
@@ -107,21 +108,21 @@ class KnowledgeRules:
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
         members = views()
-        if self._guards(tree, t, members):
+        if not self.setting.learned:
+            return self._largest_gain(tree, members, self._questions(tree))
+        vague = not self._stands_out(tree, members)
+        turn = t - 1 - self.setting.opening
+        if turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0:
             row = self._follow(tree)
             if row is not None:
                 return row
-        return self._largest_gain(tree, members)
+        return self._largest_gain(tree, members, self._questions(tree, by_steps=vague))
 
-    def _guards(self, tree: Tree, t: int, views: list[View]) -> bool:
-        """Tell whether round `t` is the guard's: seldom once a region stands out of the noise, else often."""
-        turn = t - 1 - self.setting.opening
-        if not self.setting.learned or turn < 0:
-            return False
+    def _stands_out(self, tree: Tree, views: list[View]) -> bool:
+        """Tell whether the best region is better than the space as a whole by more than noise."""
         row = self.recommend(tree)
         noise = sum(view.weight * float(view.noise[row]) for view in views)
-        stands_out = tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise
-        return turn % (SELDOM if stands_out else OFTEN) == 0
+        return bool(tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise)
 
     def _followed(self, tree: Tree) -> int | None:
         """Return the node of the highest mean reward with something new within, None if there is none."""
@@ -149,7 +150,7 @@ class KnowledgeRules:
         children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
         return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
 
-    def _largest_gain(self, tree: Tree, views: list[View]) -> int:
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> int:
         """Return the node whose measurement is expected to raise the best mean most."""
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]
         if len(final) == 0:
@@ -159,7 +160,6 @@ class KnowledgeRules:
         candidates = final[_highest(upper[final], CANDIDATES, tie)]
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
         candidates = np.union1d(candidates, leaders)
-        questions = self._questions(tree)
         means, slopes = [], []
         pairs = np.full(len(questions), -np.inf)
         for view in views:
@@ -176,10 +176,15 @@ class KnowledgeRules:
         gains = np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0)
         return best(tree, questions[finalists], gains, TIE)
 
-    def _questions(self, tree: Tree) -> Rows:
-        """Return the askable nodes with the most promising regions within."""
+    def _questions(self, tree: Tree, by_steps: bool = False) -> Rows:
+        """Return the askable nodes with the most promising regions within, each after its parent if `by_steps`."""
         nodes = slice(0, tree.size)
         wanted = tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))
+        if by_steps and self.policy.depths == "any":
+            known = tree.looks[nodes] > 0
+            known[0] = True  # as far as steps go: nobody has to look at the whole space
+            parent = np.maximum(tree.parent[nodes], 0)
+            wanted &= known | known[parent] | ~tree.askable[parent]
         idle = wanted & (tree.looks[nodes] == tree.count[nodes])  # a batch is of different regions
         rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
         if len(rows) <= QUESTIONS:

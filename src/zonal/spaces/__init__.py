@@ -7,16 +7,25 @@ measurements or policies; a region only carries the feedback it will be measured
 representative points.
 """
 
+from typing import Any
+
 from zonal.spaces.axes import Category, Interval
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.members import MemberRegion, MemberSpace
 from zonal.spaces.points import Points
-from zonal.spaces.product import Box, Product
+from zonal.spaces.product import AxisSpace, Box, Product
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Region, Space, Viewer, with_feedback
 from zonal.spaces.sequences import Sequences
 
+
+def as_space(given: Any) -> Any:
+    """Return what users pass as a space: one as it is, of the house or of their own; bounds as a box."""
+    return given if hasattr(given, "cell") and hasattr(given, "split") else Box(given)
+
+
 __all__ = [
+    "AxisSpace",
     "Box",
     "Category",
     "Hierarchy",
@@ -31,5 +40,6 @@ __all__ = [
     "Sequences",
     "Space",
     "Viewer",
+    "as_space",
     "with_feedback",
 ]

@@ -176,7 +176,7 @@ def has_symbols(axis: Any) -> bool:
     """Tell an axis of symbols from a continuous one."""
     if isinstance(axis, (str, Mapping)):
         return True
-    return isinstance(axis, Iterable) and any(isinstance(symbol, str) for symbol in axis)
+    return np.iterable(axis) and any(isinstance(symbol, str) for symbol in axis)
 
 
 def symbols_of(name: str, axis: Any) -> Category:

@@ -266,6 +266,10 @@ class Hierarchy(MemberSpace):
             return isinstance(what, tuple)
         return not np.iterable(first) and not isinstance(first, Region)
 
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values in the order of the user's rows, also if they came by name of the leaf."""
+        return in_order(by_name(values, [path[-1] for path in self._paths_by_row], what), self.ways, what)
+
     def describe(self, region: MemberRegion) -> str:
         """Return the names from the top down, or how many leaves there are."""
         places, shared = region.positions, self._shared(region)

@@ -106,7 +106,7 @@ def checked_column(column: Any, name: str) -> Floats:
 
 def _complain_of_rows(features: Any, what: str) -> None:
     fix = "Pass as many numbers in each row."
-    if not isinstance(features, Iterable):
+    if not np.iterable(features):
         raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
     width: int | None = None
     for number, row in enumerate(features):

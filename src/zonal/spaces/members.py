@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from zonal.dataframes import Labels, as_series, in_order
 from zonal.errors import InvalidInput
 from zonal.listings import Cell
+from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
 
 Ints = NDArray[np.intp]
@@ -97,12 +98,12 @@ class MemberRegion(Region):
     @property
     def points(self) -> Floats:
         """The features of the members that are looked at, shape (n, d)."""
-        return np.asarray(self.space.features[self.seen(self.viewer())[0]])
+        return np.asarray(self.space.features[self.viewer().seen(self)[0]])
 
     @property
     def weights(self) -> Floats:
         """The weights of the members that are looked at, shape (n,); they add up to 1."""
-        return self.seen(self.viewer())[1]
+        return self.viewer().seen(self)[1]
 
     @property
     def x(self) -> Any:
@@ -123,22 +124,19 @@ class MemberRegion(Region):
             return bool(self.start < other.stop and other.start < self.stop)
         return bool(np.isin(self.positions, other.positions).any())
 
-    def seen(self, viewer: Viewer) -> tuple[Ints, Floats]:
-        """Return the places of the members that are looked at, and their shares.
+    def nearest(self) -> Ints:
+        """Return the place of the member nearest to the centre, in an array."""
+        if self.space.symbolic:
+            return self.positions[:1]
+        far = (self.space.features[self.positions] - self.center) / self.space.sides()
+        return self.positions[[int(np.argmin((far**2).sum(axis=1)))]]
 
-        All members for `Mean`, the one nearest to the centre for `Center`, s of them spread evenly over the weight
-        for `Average(s)`.
-        """
-        grid = viewer.grid
-        if grid is None or len(grid) >= len(self.positions):
-            weights = self.space.weights[self.positions]
+    def some(self, number: int) -> tuple[Ints, Floats]:
+        """Return the places and shares of members spread evenly over the weight; of all if they are no more."""
+        weights = self.space.weights[self.positions]
+        if number >= len(weights):
             return self.positions, weights / weights.sum()
-        if len(grid) == 1:
-            if self.space.symbolic:
-                return self.positions[:1], np.ones(1)
-            far = (self.space.features[self.positions] - self.center) / self.space.sides()
-            return self.positions[[int(np.argmin((far**2).sum(axis=1)))]], np.ones(1)
-        return spread_evenly(self.positions, self.space.weights[self.positions], len(grid))
+        return spread_evenly(self.positions, weights, number)
 
 
 class MemberSpace(Immutable, ABC):
@@ -166,6 +164,7 @@ class MemberSpace(Immutable, ABC):
     names: tuple[str, ...]
     symbolic: bool
     labels: Labels | None
+    axes: None = None  # it has none
     _levels: list[Level]
     _or_else = ""  # what else describes a region, for messages
 
@@ -233,6 +232,39 @@ class MemberSpace(Immutable, ABC):
         above = sum(int(np.sum(self.level(level).children == 0)) for level in range(depth))
         return self.count(depth) + above
 
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the regions if the tree ended at a depth, by number."""
+        for above, ends in enumerate(self._ends[:depth]):
+            if number < len(ends):
+                return above, int(ends[number])
+            number -= len(ends)
+        return depth, number
+
+    @cached_property
+    def _ends(self) -> list[Ints]:
+        """The cells without children, by depth."""
+        return [np.flatnonzero(level.children == 0) for level in self._levels]
+
+    def typical(self, depth: int, most: int) -> list[Node]:
+        """Return cells that stand for all of a depth: some of them, spread evenly."""
+        number = self.count(depth)
+        if number <= most:
+            return [(depth, index) for index in range(number)]
+        return [(depth, index) for index in np.unique(np.linspace(0, number - 1, most).astype(int)).tolist()]
+
+    def inside(self, depth: int, bottom: int) -> int:
+        """Return the number of members in the largest cell of a depth."""
+        level = self.level(depth)
+        return int((level.stop - level.start).max())
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values in the order of the user's rows, also if they came by label."""
+        if not isinstance(values, Mapping):
+            return in_order(values, self.ways, what)
+        if self.labels is None:
+            raise InvalidInput(f"{what} by name are for named members", self, "Pass one a point, in order.")
+        return by_name(values, [str(label) for label in self.labels], what)
+
     def deepest(self) -> int:
         """Return the depth of the deepest cells."""
         depth = 0
@@ -277,7 +309,7 @@ class MemberSpace(Immutable, ABC):
         extent = self.features.max(axis=0) - self.features.min(axis=0)
         return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
 
-    def reach(self, depth: int, inside: float) -> Floats:
+    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
         """Return the largest extent of each feature in a cell of a depth; of codes, whether there are several."""
         level = self.level(depth)
         if not len(level.start):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal.dataframes import DataFrame, DataSeries, in_order
-from zonal.errors import whole_number
+from zonal.errors import InvalidInput, whole_number
 from zonal.listings import Cell, Span
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace, sums
@@ -58,6 +58,10 @@ class Points(MemberSpace):
         self.symbolic = False
         self.arity = whole_number(arity, "arity", 2)
         self.smallest = smallest
+        if self.arity > max(len(features), FEW_PARTS):
+            raise InvalidInput(
+                "arity is larger than the number of points", arity, f"Pass at most {len(features)}."
+            )
         names = range(len(features)) if self.labels is None else self.labels
         weights_ = checked_weights(in_order(weights, [names], "weights"), len(features))
         least = checked_least(smallest, float(weights_.sum())) * (1 - ROUNDING)
@@ -118,6 +122,10 @@ class Points(MemberSpace):
         return f"{own if isinstance(own, str) else f'point {own}'}: {spans}"
 
 
+AT_ONCE = 1 << 20  # cuts of cells
+FEW_PARTS = 64  # that may be asked for whatever the number of points
+
+
 def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tuple[Ints, list[Level]]:
     """Return the order of the members and the levels of a balanced k-d tree, a whole level at a time."""
     size = len(features)
@@ -127,10 +135,15 @@ def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tup
     start, stop = np.array([0]), np.array([size])
     levels = []
     while len(start):
-        cuts, used = _sort_and_cut(relative, weights, order, start, stop, arity, least)
-        children = used.sum(axis=1) + used.any(axis=1)
+        children, pieces = np.zeros(len(start), dtype=np.intp), [start[:0]]
+        several = np.flatnonzero(stop - start > 1)
+        for some in np.split(several, range(AT_ONCE // arity + 1, len(several), AT_ONCE // arity + 1)):
+            if len(some):
+                cuts, used = _sort_and_cut(relative, weights, order, start[some], stop[some], arity, least)
+                children[some] = used.sum(axis=1) + used.any(axis=1)
+                pieces.append(np.column_stack([start[some], cuts])[np.column_stack([children[some] > 0, used])])
         levels.append(Level(start, stop, np.cumsum(children) - children, children))
-        edges = np.column_stack([start, cuts])[np.column_stack([children > 0, used])]
+        edges = np.concatenate(pieces)
         last = np.cumsum(children[children > 0]) - 1
         ends = np.append(edges[1:], 0)
         ends[last] = stop[children > 0]

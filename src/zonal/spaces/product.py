@@ -7,10 +7,9 @@ part it is), so that neighbours share their edges to the last bit at any depth.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -23,9 +22,23 @@ from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewe
 
 T = TypeVar("T")
 
+MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
 
-class AxisSpace(Immutable, ABC):
-    """What spaces of axes share: a recipe that says which axis is split at each depth, and the cells it makes."""
+
+@dataclass(frozen=True)
+class _Level:
+    """What all cells of a depth share: how often each axis was split, and the axis that is split next."""
+
+    depth: int
+    splits: tuple[int, ...]
+    axis: int | None
+
+
+class AxisSpace(Immutable):
+    """What spaces of axes share: which axis is split at each depth, and the cells that makes.
+
+    For a space of one's own, write `_next_axis`.
+    """
 
     axes: tuple[Axis, ...]
     arity: int
@@ -85,29 +98,85 @@ class AxisSpace(Immutable, ABC):
             shown[..., j] = axis.native(shown[..., j])
         return shown
 
-    @abstractmethod
     def axis_at(self, depth: int) -> int | None:
         """Return the axis on which cells of a depth are split, None if they are not."""
+        return self._level(depth).axis
 
     def splits(self, axis: int, depth: int) -> int:
         """Return how often `axis` was split on the way to `depth`."""
-        return sum(self.axis_at(level) == axis for level in range(depth))
+        return self._level(depth).splits[axis]
 
     def children_at(self, depth: int) -> int:
         """Return the number of children of a cell of a depth."""
         axis = self.axis_at(depth)
-        if axis is None:
-            return 0
-        split = self.axes[axis]
-        return len(split.symbols) if isinstance(split, Category) else self.arity
+        return 0 if axis is None else self._pieces(axis)
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
-        return math.prod(self.children_at(level) for level in range(depth))
+        level = self._level(depth)
+        if level.depth < depth:
+            return 0
+        return math.prod(self._pieces(j) ** number for j, number in enumerate(level.splits))
+
+    def _pieces(self, axis: int) -> int:
+        """Return into how many parts an axis is split."""
+        split = self.axes[axis]
+        return len(split.symbols) if isinstance(split, Category) else self.arity
+
+    def _level(self, depth: int) -> _Level:
+        """Return what all cells of a depth share; below the deepest ones, what those share."""
+        levels = self._levels
+        if depth >= len(levels) and levels[-1].axis is not None:
+            levels = list(levels)
+            while depth >= len(levels) and levels[-1].axis is not None:
+                last = levels[-1]
+                splits = tuple(number + (j == last.axis) for j, number in enumerate(last.splits))
+                levels.append(_Level(last.depth + 1, splits, self._next_axis(splits)))
+            self.__dict__["_levels"] = levels  # at once: others may be asking too
+        return levels[min(depth, len(levels) - 1)]
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        """The levels of the tree, as far as they were asked for."""
+        splits = (0,) * self.d
+        return [_Level(0, splits, self._next_axis(splits))]
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int | None:
+        """Return the axis to split next, given how often each was: the widest relative to its whole.
+
+        The first of equals; those that cannot be split further are passed over.
+        """
+        left = [j for j, number in enumerate(splits) if self._may_be_split(j, number)]
+        return min(left, key=splits.__getitem__, default=None)
+
+    def _may_be_split(self, axis: int, splits: int) -> bool:
+        """Tell whether an axis may be split again: symbols once, intervals into parts of at least `smallest`."""
+        split = self.axes[axis]
+        if isinstance(split, Category):
+            return splits == 0
+        if split.smallest is None:
+            return True
+        return bool((split.high - split.low) / self.arity ** (splits + 1) >= split.smallest * (1 - ROUNDING))
 
     def leaves(self, depth: int) -> int:
         """Return the number of regions if the tree ended at a depth."""
         return self.count(depth)
+
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the regions if the tree ended at a depth, by number."""
+        return depth, number
+
+    def typical(self, depth: int, most: int) -> list[Node]:
+        """Return cells that stand for all of a depth: one, since all are alike."""
+        return [(depth, 0)]
+
+    def inside(self, depth: int, bottom: int) -> int:
+        """Return the number of cells of the depth `bottom` in one of a depth."""
+        return self.count(bottom) // self.count(depth)
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values as an array with one dimension an axis: as they are."""
+        return values
 
     def cell(self, node: Node, feedback: Viewer | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
@@ -164,22 +233,16 @@ class AxisSpace(Immutable, ABC):
 
     def _splits_at(self, depth: int) -> bool:
         axis = self.axis_at(depth)
-        return axis is not None and self._wide_enough(axis, self.splits(axis, depth + 1))
-
-    def _wide_enough(self, axis: int, splits: int) -> bool:
-        """Tell whether the parts of an axis split that often are at least `smallest`."""
-        split = self.axes[axis]
-        if isinstance(split, Category) or split.smallest is None:
-            return True
-        return bool((split.high - split.low) / self.arity**splits >= split.smallest * (1 - ROUNDING))
+        return axis is not None and self._may_be_split(axis, self.splits(axis, depth))
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no smallest."""
-        if any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes):
-            return None
+        endless = any(isinstance(axis, Interval) and axis.smallest is None for axis in self.axes)
         depth = 0
         while self._splits_at(depth):
             depth += 1
+            if endless and depth > MOST_LEVELS:
+                return None
         return depth
 
     def cut(self, parts: Mapping[int, int]) -> int:
@@ -212,10 +275,10 @@ class AxisSpace(Immutable, ABC):
         """Return the width of the whole space along each axis, shape (d,)."""
         return self.widths(0)
 
-    def reach(self, depth: int, inside: float) -> Floats:
-        """Return how far a cell of a depth reaches along each axis from what is looked at, `inside` widths."""
-        continuous = np.array([isinstance(axis, Interval) for axis in self.axes])
-        return self.widths(depth) * np.where(continuous, inside, 1.0)
+    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
+        """Return how far a cell of a depth reaches along each axis from what is seen of it."""
+        widths = zip(self.axes, self.widths(depth).tolist(), strict=True)
+        return np.array([inside(axis, width) if isinstance(axis, Interval) else width for axis, width in widths])
 
     def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
         """Return any region of the space, on the tree's lattice or not.
@@ -347,8 +410,8 @@ class Box(AxisSpace):
     arity : int
         K, the number of children of a node, at least 2.
     smallest : float, sequence of float or mapping of name to float, optional
-        The smallest useful width, one for all axes or one an axis. A node is not split if a child would be
-        narrower.
+        The smallest useful width, one for all axes or one an axis. An axis is not split if its parts would be
+        narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.
     scale : {"linear", "log"}, sequence or mapping of name to these, optional
@@ -384,24 +447,26 @@ class Box(AxisSpace):
         """One pair (low, high) an axis."""
         return tuple(axis.ends for axis in self.axes)
 
-    @property
+    def _level(self, depth: int) -> _Level:
+        """Return what all cells of a depth share: without a smallest width, axes are split by turns."""
+        return super()._level(depth) if self.smallest else _by_turns(len(self.axes), depth)
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int:
+        """Return the axis to split next; cells below the smallest are there too, though no search goes so far."""
+        axis = super()._next_axis(splits)
+        return min(range(self.d), key=splits.__getitem__) if axis is None else axis
+
+    @cached_property
     def smallest(self) -> tuple[float, ...] | None:
         """The smallest useful width on each axis, None if there is none."""
         least = tuple(axis.smallest for axis in self.axes if axis.smallest is not None)
         return least or None
 
-    def axis_at(self, depth: int) -> int:
-        """Return the axis on which cells of a depth are split: by turns."""
-        return depth % len(self.axes)
 
-    def splits(self, axis: int, depth: int) -> int:
-        """Return how often `axis` was split on the way to `depth`."""
-        d = len(self.axes)
-        return (depth + d - 1 - axis) // d
-
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
-        return int(self.arity**depth)
+@lru_cache(maxsize=1024)
+def _by_turns(d: int, depth: int) -> _Level:
+    """Return what cells of a depth share where `d` axes are split by turns."""
+    return _Level(depth, tuple((depth + d - 1 - j) // d for j in range(d)), depth % d)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -452,27 +517,3 @@ class Product(AxisSpace):
         put = object.__setattr__
         put(self, "axes", tuple(symbols.get(str(name)) or lines[str(name)] for name in axes))
         put(self, "arity", whole_number(arity, "arity", 2))
-
-    @cached_property
-    def _recipe(self) -> list[int | None]:
-        """The axis split at each depth, as far as it was asked for."""
-        return []
-
-    @cached_property
-    def _splits_so_far(self) -> list[int]:
-        return [0] * self.d
-
-    def axis_at(self, depth: int) -> int | None:
-        """Return the axis on which cells of a depth are split: the widest relative to its whole."""
-        while len(self._recipe) <= depth:
-            done = self._splits_so_far
-            left = [
-                j
-                for j, axis in enumerate(self.axes)
-                if (done[j] == 0 if isinstance(axis, Category) else self._wide_enough(j, done[j] + 1))
-            ]
-            widest = min(left, key=lambda j: done[j], default=None)
-            self._recipe.append(widest)
-            if widest is not None:
-                done[widest] += 1
-        return self._recipe[depth]

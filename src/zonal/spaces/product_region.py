@@ -40,8 +40,16 @@ class ProductRegion(Region):
 
     @property
     def key(self) -> Hashable:
-        """What tells this region from others of the same space."""
-        return self.edges
+        """What tells this region from others of the same space: its edges, as long as they can."""
+        return (self.edges, self.node) if self._below_spacing() else self.edges
+
+    def _below_spacing(self) -> bool:
+        """Tell whether a cell is so small that its edges, rounded, are also those of others."""
+        return self.parts is not None and any(
+            abs(high - low - size) > size / 4
+            for axis, (low, high), size in zip(self.space.axes, self.edges, self.sizes, strict=True)
+            if isinstance(axis, Interval)
+        )
 
     @property
     def bounds(self) -> Floats:
@@ -85,18 +93,12 @@ class ProductRegion(Region):
     @property
     def points(self) -> Floats:
         """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
-        if not self.space.categories:
-            points = self.viewer().points(self.space.corner + self.offset, self.widths)
-        else:
-            axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
-            points = np.stack([axis.ravel() for axis in axes], axis=-1)
-        return np.asarray(self.space.native(points))
+        axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
+        return np.asarray(self.space.native(np.stack([axis.ravel() for axis in axes], axis=-1)))
 
     @property
     def weights(self) -> Floats:
         """The weights of the representative points, shape (n,); they add up to 1."""
-        if not self.space.categories:
-            return self.viewer().weights(len(self.sizes))
         weights = np.ones(1)
         for _, shares in self._places():
             weights = np.multiply.outer(weights, shares).ravel()
@@ -158,13 +160,13 @@ class ProductRegion(Region):
                 members = axis.members(pool)
                 places.append((np.array(members, dtype=float), axis.frequencies(pool)[members]))
             else:
-                low, width = axis.low + self.offset[j], self.sizes[j]
-                places.append((viewer.points(np.array([low]), np.array([width]))[:, 0], viewer.weights(1)))
+                inside, shares = viewer.nodes(axis, self.sizes[j])
+                places.append((axis.low + self.offset[j] + inside, shares))
         if math.prod(len(place) for place, _ in places) > MOST_POINTS:
             raise InvalidInput(
                 f"too many representative points to list in {len(places)} dimensions",
-                self.name,
-                "Use region.symbols and form them piece by piece.",
+                self.viewer(),
+                "Use region.bounds and region.symbols, and form them piece by piece.",
             )
         return places
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -22,15 +22,14 @@ ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, no
 class Viewer(Protocol):
     """What a region must know of a feedback: where it looks, and with which weights."""
 
-    @property
-    def grid(self) -> Floats | None:
-        """Positions within a region of width 1 centred at 0, or None for all of it."""
+    def nodes(self, axis: Any, width: float) -> tuple[Floats, Floats]:
+        """Return the points seen of an interval of a width, counted from its centre, and their weights."""
 
-    def points(self, center: Floats, widths: Floats) -> Floats:
-        """Return the representative points of a box, shape (n, d)."""
+    def seen(self, region: Any) -> tuple[Any, Floats]:
+        """Return the places of the members of a region that are seen, and their shares."""
 
-    def weights(self, d: int) -> Floats:
-        """Return their weights, shape (n,)."""
+    def reach(self, axis: Any, width: float) -> float:
+        """Return the farthest distance from what is seen of an interval to a point of it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +63,7 @@ class Region(ABC):
 
     space: Any = field(repr=False)
     node: Node | None = None
-    feedback: Viewer | None = field(default=None, repr=False)
+    feedback: Viewer | None = field(default=None, repr=False, compare=False)  # how it is seen is not what it is
 
     @property
     @abstractmethod
@@ -151,7 +150,11 @@ class Region(ABC):
 
 
 class Space(Protocol):
-    """What a search asks of a space."""
+    """What is asked of a space."""
+
+    @property
+    def axes(self) -> Any:
+        """The axes, by number; None for a space of members."""
 
     @property
     def d(self) -> int:
@@ -176,6 +179,18 @@ class Space(Protocol):
     def leaves(self, depth: int) -> int:
         """Return the number of regions if the tree ended at a depth: leaves above it count too."""
 
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of these regions, by number."""
+
+    def typical(self, depth: int, most: int) -> list[Node]:
+        """Return cells that stand for all of a depth, `most` of them at the most."""
+
+    def inside(self, depth: int, bottom: int) -> int:
+        """Return the number of smallest regions, of the depth `bottom`, or of members, in a cell of a depth."""
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return a table of values as the space orders them: one dimension an axis, or one value a member."""
+
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
 
@@ -185,8 +200,11 @@ class Space(Protocol):
     def sides(self) -> Floats:
         """Return the width of the whole space along each axis, shape (d,)."""
 
-    def reach(self, depth: int, inside: float) -> Floats:
-        """Return how far a cell of a depth reaches along each axis from what is looked at, `inside` widths."""
+    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
+        """Return how far a cell of a depth reaches along each axis from what is seen of it.
+
+        `inside` tells how far an interval of a width reaches along a continuous axis.
+        """
 
     def region(self, what: Any, feedback: Viewer | None = None) -> Region:
         """Return any region of the space, in the tree or not."""

@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.dataframes import DataFrame, DataSeries, as_frame, in_order, row_order
-from zonal.errors import InvalidInput, whole_number
+from zonal.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
+from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Category, category
 from zonal.spaces.product import AxisSpace
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
+
+MOST_VALUES = 100_000_000  # of a table of all sequences
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
 IUPAC = {
@@ -111,12 +113,22 @@ class Sequences(AxisSpace):
 
     def axis_at(self, depth: int) -> int | None:
         """Return the position that is fixed by splitting a cell of a depth."""
-        fits = depth < self.length and self.arity ** (self.length - depth - 1) >= self.smallest
-        return self.order[depth] if fits else None
+        return self.order[depth] if depth < self._fixed else None
 
     def splits(self, axis: int, depth: int) -> int:
         """Return 1 if a position is fixed at a depth, else 0."""
-        return int(self._turn[axis] < depth)
+        return int(self._turn[axis] < min(depth, self._fixed))
+
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+        return int(self.arity**depth) if depth <= self._fixed else 0
+
+    @cached_property
+    def _fixed(self) -> int:
+        """How many positions are fixed, at the most, so that `smallest` sequences or more are left."""
+        return next(
+            k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
+        )
 
     def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
         """Return any pool, in the tree or not.
@@ -152,6 +164,42 @@ class Sequences(AxisSpace):
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
         return isinstance(what, (Region, str, Mapping)) or not np.iterable(what)
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values, one a sequence in order or by sequence, as an array with one dimension a position."""
+        shape = (self.arity,) * self.length
+        if self.arity**self.length > MOST_VALUES:
+            raise InvalidInput(
+                f"a table of all {self.arity}^{self.length} sequences is too long",
+                self.length,
+                "Use fewer positions.",
+            )
+        series = as_series(values)
+        if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
+            values = dict(zip(series.labels or (), series.values, strict=True))
+        if not isinstance(values, Mapping):
+            table = np.asarray(values)
+            return table.reshape(shape) if table.shape == (self.arity**self.length,) else table
+        number = {symbol: s for s, symbol in enumerate(self.alphabet)}
+        table = np.full(shape, np.nan)
+        for row, (sequence, value) in enumerate(values.items()):
+            try:
+                symbols = self.tokens(sequence) if isinstance(sequence, str) else sequence
+                place = tuple(number[symbol] for symbol in symbols)
+            except (KeyError, TypeError) as error:
+                raise InvalidInput(
+                    f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
+                    error.args[0],
+                    "Mend it.",
+                ) from None
+            if len(place) != self.length:
+                raise InvalidInput(f"sequence in row {row} must have {self.length} symbols", sequence, "Mend it.")
+            table[place] = finite_number(value, f"the value of {sequence!r}")
+        if len(values) < table.size:
+            place = np.argwhere(np.isnan(table))[0]
+            missing = self.region([self.alphabet[s] for s in place]).name
+            raise InvalidInput(f"values must name all {table.size} sequences", missing, "Add it.")
+        return table
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
