@@ -52,19 +52,37 @@ def matern(nu: float, variance: float, lengthscales: ArrayLike) -> Kernel:
 # The tree of boxes, and the points that stand for a box.
 
 
-def cell(bounds: ArrayLike, arity: int, node: Node) -> Array:
+def axes_cut(bounds: ArrayLike, arity: int, depth: int, smallest: Sequence[float] | None = None) -> list[int]:
+    """Return on which axis cells of depths 0 to depth - 1 are cut: by turns, and an axis at its end is passed over.
+
+    An axis is at its end if its parts would become narrower than `smallest`. Fewer than `depth` are
+    returned if all axes are at their end before.
+    """
+    sides = np.ptp(np.array(bounds, dtype=np.float64), axis=1)
+    least = np.zeros(len(sides)) if smallest is None else np.asarray(smallest) * (1 - 1e-9)
+    cuts, order = [0] * len(sides), list[int]()
+    for _ in range(depth):
+        able = [axis for axis in range(len(sides)) if sides[axis] / arity ** (cuts[axis] + 1) >= least[axis]]
+        if not able:
+            break
+        axis = min(able, key=lambda axis: cuts[axis])
+        cuts[axis] += 1
+        order.append(axis)
+    return order
+
+
+def cell(bounds: ArrayLike, arity: int, node: Node, smallest: Sequence[float] | None = None) -> Array:
     """Return the (d, 2) bounds of the cell of a node.
 
     Child j of node (h, i) is (h + 1, K i + j). A cell at depth h is cut on axis h mod d into K
-    equal parts, in order of the coordinate; so the digits of i in base K, from the first to the
-    h-th, say which part was taken at each depth.
+    equal parts, in order of the coordinate (`axes_cut` has the rest of the rule); so the digits of
+    i in base K, from the first to the h-th, say which part was taken at each depth.
     """
     box = np.array(bounds, dtype=np.float64)
     depth, index = node
     position = [0] * len(box)
     parts = [1] * len(box)
-    for level in range(depth):
-        axis = level % len(box)
+    for level, axis in enumerate(axes_cut(bounds, arity, depth, smallest)):
         digit = index // arity ** (depth - 1 - level) % arity
         position[axis] = position[axis] * arity + digit
         parts[axis] *= arity
@@ -216,7 +234,7 @@ def gpoo(
 
     @cache
     def points(node: Node) -> Array:
-        return representatives(cell(bounds, arity, node), s)
+        return representatives(cell(bounds, arity, node, smallest), s)
 
     @cache
     def covariance(a: Node, b: Node) -> float:
@@ -226,10 +244,7 @@ def gpoo(
         return [(node[0] + 1, arity * node[1] + j) for j in range(arity)]
 
     def too_small_to_cut(node: Node) -> bool:
-        if smallest is None:
-            return False
-        low, high = cell(bounds, arity, children(node)[0]).T
-        return bool(np.any(high - low < np.asarray(smallest) * (1 - 1e-9)))
+        return len(axes_cut(bounds, arity, node[0] + 1, smallest)) <= node[0]
 
     def believe() -> tuple[dict[Node, float], dict[Node, float]]:
         gram = np.array([[covariance(a, b) for b in visits] for a in visits])
@@ -248,7 +263,7 @@ def gpoo(
         width = math.sqrt(beta(t, arity, h_max, theta))
         b_values = {node: means[node] + width * stds[node] + delta(node[0]) for node in leaves}
         node = _first_of_best(b_values, tie)  # line 2, on Z_{1:t-1}
-        reward = float(measure(node, cell(bounds, arity, node)))  # line 3
+        reward = float(measure(node, cell(bounds, arity, node, smallest)))  # line 3
         visits.append(node)
         rewards.append(reward)
         means, stds = believe()  # lines 4 and 5

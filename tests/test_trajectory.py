@@ -55,7 +55,7 @@ class Problem:
 
     def cell(self, node: Node) -> Array:
         """Return a node's bounds as the oracle has them."""
-        return oracle.cell(self.bounds, self.arity, node)
+        return oracle.cell(self.bounds, self.arity, node, self.smallest)
 
     def study(self) -> zn.Study:
         """Return the library's study of this problem."""
@@ -207,7 +207,7 @@ def test_a_solid_in_native_units_is_walked_as_by_the_equations(arity: int, s: in
     [
         (replace(paper_problem("f1", 10, 2), smallest=(0.06,)), 4),
         (replace(paper_problem("f3", 1, 3), smallest=(1 / 27,)), 3),
-        (replace(SKY, smallest=(90.0, 0.25)), 4),
+        (replace(SKY, smallest=(90.0, 0.25)), 5),
     ],
     ids=["line", "line in threes", "plane"],
 )
