@@ -110,7 +110,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     bar = ax.figure.colorbar(shown, ax=ax, pad=0.01, fraction=0.03)
     bar.set_label(f"posterior mean of {value_label(study)}")
     legend_above(ax, list(marks.values()))
-    if sum(isinstance(axis, Interval) for axis in getattr(study.space, "axes", ())) > 2:
+    if sum(isinstance(axis, Interval) for axis in study.space.axes or ()) > 2:
         ax.set_title("other axes: as in the region found", fontsize="small", loc="right")
     return ax
 
