@@ -32,6 +32,19 @@ PATIENCE = 60.0  # seconds to wait for another process that is writing
 TABLES = (
     "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)",
     "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
+    "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",  # so that no end can be missing
+)
+PROBLEMS = {
+    sqlite3.SQLITE_BUSY: f"another process has been writing to {{}} for {PATIENCE:g} s. Try again.",
+    sqlite3.SQLITE_FULL: "the disk is full, and nothing was written to {}. Make room, and try again.",
+    sqlite3.SQLITE_READONLY: "{} may not be written to ({}). Change its permissions.",
+    sqlite3.SQLITE_IOERR: "the disk does not take or give what {} needs ({}); nothing was written. Try again.",
+    sqlite3.SQLITE_CANTOPEN: "{} cannot be opened, or its folder not written to ({}).",
+}
+DAMAGED = "{} is damaged, or no study of Zonal ({}). Nothing was written; go back to a copy."
+REPLACED = (
+    "{} is not the file it was: another was put in its place, or an older copy of it. Nothing was written; open "
+    "it again to go on from there."
 )
 TAKEN = "there is a file {} already. Open it with Study.open, or name another."
 
@@ -69,6 +82,8 @@ class Journal:
         target = Path(path).absolute()
         if target.exists():
             raise StudyFileError(TAKEN.format(target.name))
+        if not target.parent.is_dir():
+            raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
         text, now = settings_to_json(settings), _now()
         journal = cls(target, Opened(settings, {}), _digest(b"", now, _versions(), text))
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.new")
@@ -98,6 +113,8 @@ class Journal:
         target = Path(path).absolute()
         _check_kind(target)
         with _trouble(target), closing(_connect(target)) as connection:
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                raise sqlite3.DatabaseError("another program has changed its journal mode")
             connection.execute("BEGIN")
             for (found,) in connection.execute("PRAGMA quick_check(1)"):
                 if found != "ok":
@@ -146,24 +163,27 @@ class Journal:
 
     def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
         """Return the events after those known, which are still what they were."""
-        (first,) = connection.execute("SELECT digest FROM study").fetchone()
+        ends = connection.execute("SELECT study.digest, head.events, head.digest FROM study, head").fetchall()
         query = "SELECT number, time, event, digest FROM events WHERE number >= ? ORDER BY number"
         rows = connection.execute(query, (max(known - 1, 0),)).fetchall()
-        last = rows.pop(0)[3] if known and rows else first
-        if first != self._digests[0] or last != self._digests[known]:
-            raise StudyFileError(
-                f"{self.path.name} is not the file it was: another was put in its place, or an older copy of it. "
-                "Nothing was written; open it again to go on from there."
-            )
+        if len(ends) != 1:
+            raise sqlite3.DatabaseError("there is no end to its events")
+        ((first, number, last),) = ends
+        before = rows.pop(0)[3] if known and rows else first
+        if first != self._digests[0] or before != self._digests[known]:
+            raise StudyFileError(REPLACED.format(self.path.name))
         events, digests = [], self._digests[: known + 1]
-        for at, (number, time, text, stored) in enumerate(rows, known):
-            digests.append(_digest(digests[-1], number, time, text))
-            if number != at or digests[-1] != stored:
-                raise sqlite3.DatabaseError(f"event {at} is not what was written")
+        for at, (place, time, text, stored) in enumerate(rows, known):
+            digests.append(_digest(digests[-1], place, time, text))
+            if place != at or digests[-1] != stored:
+                raise sqlite3.DatabaseError(f"event {at} is not what was written after those before it")
             try:
                 events.append(self._text.read(text))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
+        # More than the head counts is no harm: a copy may have been taken between two pages.
+        if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
+            raise sqlite3.DatabaseError(f"of {number} events there are {len(digests) - 1}")
         self._digests = digests
         return events
 
@@ -174,6 +194,7 @@ class Journal:
             text = self._text.write(event)
             digests.append(_digest(digests[-1], number, now, text))
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (number, now, text, digests[-1]))
+        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (known + len(digests) - 1, digests[-1]))
         return digests[1:]
 
 
@@ -197,7 +218,7 @@ class Writer:
         with _trouble(self._journal.path):
             digests = self._journal._insert(self._connection, self._known, events)
             self._connection.execute("COMMIT")
-        self._journal._digests += digests
+        self._journal._digests[self._known + 1 :] = digests
 
 
 def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connection:
@@ -222,15 +243,12 @@ def _check_kind(path: Path) -> None:
     with _trouble(path), closing(_connect(path, "ro", immutable=1)) as connection:
         (kind,) = connection.execute("PRAGMA application_id").fetchone()
         (number,) = connection.execute("PRAGMA user_version").fetchone()
-        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a study of Zonal.")
     if number > FORMAT:
         raise StudyFileError(
             f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."
         )
-    if mode == "wal":
-        raise StudyFileError(f"{path.name} was changed by another program (journal mode {mode}).")
 
 
 def _why_read_only(path: Path, opened: Opened) -> str:
@@ -250,25 +268,13 @@ def _trouble(path: Path) -> Iterator[None]:
     """Turn what goes wrong with a file into a clear error."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_BUSY:
-            raise StudyFileError(
-                f"another process has been writing to {path.name} for {PATIENCE:g} s. Try again."
-            ) from error
-        if code == sqlite3.SQLITE_FULL:
-            raise StudyFileError(
-                f"the disk is full: nothing was written to {path.name}. Make room, try again."
-            ) from error
-        if code == sqlite3.SQLITE_READONLY:
-            raise StudyFileError(f"{path.name} may not be written to. Change its permissions.") from error
-        raise StudyFileError(f"{path.name} cannot be used ({error}); nothing was written to it.") from error
-    except (sqlite3.Error, UnicodeError, OverflowError) as error:
-        raise StudyFileError(
-            f"{path.name} is damaged, or no study of Zonal ({error}). Nothing was written; go back to a copy."
-        ) from error
     except StudyFileError:
         raise
+    except sqlite3.Error as error:
+        problem = PROBLEMS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, DAMAGED)
+        raise StudyFileError(problem.format(path.name, error)) from error
+    except (UnicodeError, OverflowError) as error:
+        raise StudyFileError(DAMAGED.format(path.name, error)) from error
     except OSError as error:
         raise StudyFileError(f"{path.name} cannot be used ({error.strerror}).") from error
 

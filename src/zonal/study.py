@@ -936,7 +936,7 @@ class Study:
     def _commit(self, state: State, *warned: str) -> None:
         """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
         if self._writer is not None:
-            self._writer.append(list(state.events)[len(self._state.events) :])
+            self._writer.append(state.events[at] for at in range(len(self._state.events), len(state.events)))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
         said, state.belief.complaints[:] = list(state.belief.complaints), []
