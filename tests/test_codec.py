@@ -20,6 +20,7 @@ from zonal.errors import InvalidInput, StudyFileError
 from zonal.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
 from zonal.feedback import Feedback
 from zonal.kernels import Kernel, ProductKernel
+from zonal.measures import Nodes
 from zonal.profiles import RBFProfile
 from zonal.settings import Settings
 
@@ -253,9 +254,31 @@ def test_models_of_a_kernel_of_the_users_own_come_back(kernel: Any) -> None:
     assert tuple(texts.read(texts.write(event)) for event in study.events) == study.events
 
 
-def test_a_space_of_the_users_own_is_refused() -> None:
-    class Own(zn.Box):
-        pass
+@dataclass(frozen=True)
+class Tapered(zn.Feedback):
+    """A feedback of the user's own."""
 
-    with pytest.raises(InvalidInput, match="space cannot be kept in a file"):
-        settings_to_json(made(Own([(0, 1)])))
+    def along(self, axis: Any) -> Any:
+        return Nodes([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
+
+
+class Fine(zn.Box):
+    """A space of the user's own."""
+
+
+@pytest.mark.parametrize("name", ["space", "feedback"])
+def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
+    own: Any = Fine([(0, 1)]) if name == "space" else Tapered()
+    study = zn.Study(**{"space": zn.Box([(0, 1)]), "budget": 5, "kernel": zn.RBF(1, 0.1), "noise": 0.1, name: own})
+    study.observe([(0.1, 0.7)], 0.3)
+    text = settings_to_json(study.settings)
+    with pytest.raises(StudyFileError, match=f"Open it with {name}="):
+        settings_from_json(text, {})
+    opened = settings_from_json(text, {name: own})
+    events = Events(opened)
+    assert tuple(events.read(events.write(event)) for event in study.events) == study.events
+
+
+@pytest.mark.parametrize("beam", [zn.Beam(0.1), zn.Beam({"x": 0.2}), zn.Beam(share=0.8)], ids=repr)
+def test_a_beam_comes_back(beam: zn.Beam) -> None:
+    assert again(beam) == beam

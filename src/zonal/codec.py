@@ -23,7 +23,7 @@ from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
-from zonal.feedback import Average, Center, Mean
+from zonal.feedback import Average, Beam, Center, Mean
 from zonal.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, Sum
 from zonal.policies import Setting, Shape
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
@@ -54,7 +54,7 @@ VALUES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Box, Product, Sequences, Interval, Category, Level),
-        *(Center, Average, Mean, PerWeight),
+        *(Center, Average, Mean, Beam, PerWeight),
         *(GPOO, StoOO, GPTree, KnowledgeGradient, UCB, Random, Thompson, UniformGrid),
         *(GeometricDelta, LipschitzDelta, SpreadDelta),
         *(Fit, Weighted, Model),
@@ -66,6 +66,8 @@ MEMBERS: dict[str, tuple[type[MemberSpace], tuple[str, ...]]] = {
     "Points": (Points, ("names", "symbolic", "arity", "smallest", "features", "weights", "rows", "_levels")),
     "Hierarchy": (Hierarchy, ("names", "symbolic", "paths", "smallest", "features", "weights", "rows", "_levels")),
 }
+OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden")  # what may be the user's own
+NEEDED = ("space", "feedback")  # to make anything at all of the events
 LONG = 64  # numbers in a tuple of whole numbers, from which on it is stored as an array
 
 
@@ -146,7 +148,7 @@ def _own(name: str, value: Any) -> Any:
         if name == "policy" and type(value) in VALUES.values():
             parts = {field.name: _own(field.name, getattr(value, field.name)) for field in fields(value)}
             return {"$": type(value).__name__, **parts}
-        if name not in ("kernel", "noise", "forbidden", "policy", "delta"):
+        if name not in OWN:
             raise
     mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", type(value).__qualname__)}
     if name == "policy":
@@ -162,7 +164,7 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
     text : str
         As `settings_to_json` made it.
     given : mapping of name to function or object
-        What is the user's own, again: kernel, noise, delta, forbidden, policy.
+        What is the user's own, again.
     """
     missing: dict[str, str] = {}
     used: set[str] = set()
@@ -172,6 +174,11 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
         used.add(name)
         if given.get(name) is not None:
             return given[name]
+        if name in NEEDED:
+            raise StudyFileError(
+                f"this study was made with the user's own {name} ({mark['shown']}), and without it there is "
+                f"nothing to see. Open it with {name}=..."
+            )
         missing[name] = mark["shown"]
         if name == "policy":
             return AbsentPolicy(mark["empirical"], mark["whole"], mark["inner"])
@@ -209,13 +216,16 @@ class Events:
     @cached_property
     def _decode(self) -> Decoder:
         settings = self._opened.settings
-        return Decoder(
-            space=settings.space, kernel=settings.kernel, given=lambda: Problem(settings).unknowns.given
-        )
+        return Decoder(space=settings.space, given=settings)
 
     def write(self, event: Event) -> str:
         """Return an event as text."""
-        return _dump(encode(event, learned=self._opened.settings.kernel))
+        try:
+            return _dump(encode(event, self._opened.settings))
+        except NotStorable as error:
+            raise InvalidInput(
+                "this cannot be kept in a file", error.args[0], "Use what comes with Zonal, or a study in memory."
+            ) from None
 
     def read(self, text: str) -> Event:
         """Return an event from text."""
@@ -228,14 +238,14 @@ class Events:
         return event
 
 
-def encode(value: Any, learned: Any = None) -> Any:
+def encode(value: Any, given: Settings | None = None) -> Any:
     """Return a value as JSON has it.
 
     Parameters
     ----------
     value : object
-    learned : kernel class or other, optional
-        The study's kernel setting: models may hold instances of a class of the user's own, or the kernel itself.
+    given : Settings, optional
+        Of the study whose event this is: it may hold the study's own feedback or kernel, or one of its class.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -250,9 +260,9 @@ def encode(value: Any, learned: Any = None) -> Any:
     if isinstance(value, tuple | list):
         if len(value) >= LONG and all(type(item) is int for item in value):
             return {**_array(np.array(value)), "$": "numbers"}
-        return [encode(item, learned) for item in value]
+        return [encode(item, given) for item in value]
     if isinstance(value, dict):
-        return {"$": "dict", "items": {key: encode(item, learned) for key, item in value.items()}}
+        return {"$": "dict", "items": {key: encode(item, given) for key, item in value.items()}}
     if isinstance(value, type):
         if value not in KERNELS:
             raise NotStorable(value)
@@ -264,13 +274,15 @@ def encode(value: Any, learned: Any = None) -> Any:
         stored = {field.name: field for field in fields(value)}
         if isinstance(value, REGIONS):
             del stored["space"]  # it is the study's
-        return {"$": name, **{part: encode(getattr(value, part), learned) for part in stored}}
-    if isinstance(value, Kernel) and learned is not None:
-        if kind is learned and is_dataclass(value):
+        return {"$": name, **{part: encode(getattr(value, part), given) for part in stored}}
+    if given is not None and value == given.feedback:
+        return {"$": "given", "name": "feedback"}
+    if given is not None and isinstance(value, Kernel):
+        if kind is given.kernel and is_dataclass(value):
             parts = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
             return {"$": "learned", **parts}
-        if value == learned or (isinstance(value, Custom) and value.function is learned):
-            return {"$": "given"}
+        if value == given.kernel or (isinstance(value, Custom) and value.function is given.kernel):
+            return {"$": "given", "name": "kernel"}
     raise NotStorable(value)
 
 
@@ -291,16 +303,15 @@ class Decoder:
     ----------
     own : callable, optional
         Turns the mark of something of the user's own into a value.
-    space, kernel : optional
+    space : optional
         Of the study whose events are read.
-    given : callable, optional
-        Returns the kernel that was given, as models hold it.
+    given : Settings, optional
+        Of that study.
     """
 
     own: Callable[[dict[str, Any]], Any] | None = None
     space: Any = None
-    kernel: Any = None
-    given: Callable[[], Any] | None = None
+    given: Settings | None = None
 
     def __call__(self, value: Any) -> Any:
         """Return the value of which `encode` made this."""
@@ -320,10 +331,10 @@ class Decoder:
         if name == "own" and self.own is not None:
             return self.own(value)
         if name == "given" and self.given is not None:
-            return self.given()
+            return self._kernel if value["name"] == "kernel" else self.given.feedback
         parts = {part: self(item) for part, item in value.items() if part != "$"}
-        if name == "learned":
-            return self.kernel(**parts)
+        if name == "learned" and self.given is not None:
+            return self.given.kernel(**parts)
         if name in MEMBERS:
             space = object.__new__(MEMBERS[name][0])
             vars(space).update({**parts, "_levels": list(parts["_levels"])})
@@ -339,6 +350,12 @@ class Decoder:
                 object.__setattr__(made, part, item)
             return made
         return kind(**parts)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        """The kernel that was given, as models hold it."""
+        assert self.given is not None
+        return Problem(self.given).unknowns.given
 
 
 def _array_from(value: dict[str, Any]) -> NDArray[Any]:

@@ -163,8 +163,8 @@ class Study:
         path : str or path
             Where to; there must be no such file yet.
         space, **settings
-            As of `Study`. Functions and classes of your own (delta, noise, kernel, forbidden, a policy) are not
-            stored; `open` takes them again.
+            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, a policy) are
+            not stored; `open` takes them again.
         """
         study = cls(space, **settings)
         study.save(path)
@@ -175,11 +175,13 @@ class Study:
         cls,
         path: str | os.PathLike[str],
         *,
+        space: Any = None,
         kernel: Any = None,
         noise: Any = None,
+        feedback: Any = None,
+        policy: Any = None,
         delta: Any = None,
         forbidden: Any = None,
-        policy: Any = None,
     ) -> Self:
         """Return the study that lives in a file.
 
@@ -190,10 +192,11 @@ class Study:
         ----------
         path : str or path
             The file.
-        kernel, noise, delta, forbidden, policy
+        space, kernel, noise, feedback, policy, delta, forbidden
             Those that were functions or classes of your own when the study was made.
         """
-        named = {"kernel": kernel, "noise": noise, "delta": delta, "forbidden": forbidden, "policy": policy}
+        named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
+        named |= {"delta": delta, "forbidden": forbidden}
         given = {name: value for name, value in named.items() if value is not None}
         journal, events = Journal.open(path, given)
         study = cls.replay(journal.opened.settings, events, at_once=True)
