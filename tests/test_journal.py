@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -179,6 +180,11 @@ def test_without_its_functions_a_study_is_opened_to_be_looked_at(name: str, path
         assert "no posterior" in blind.read_only
         with pytest.raises(StudyFileError, match=r"kernel=\.\.\."):
             blind.recommend()
+        assert np.isnan(blind.tree.mean).all()
+        study.tell(study.ask(), 0.3)
+        blind.refresh()
+        assert blind.told == 4
+        assert np.isnan(blind.predict([0, 1]).std)
     else:
         close_but_for_the_next(blind, study)
     whole = zn.Study.open(path, **{name: own[name]})
@@ -441,6 +447,12 @@ def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:
     while step(alone, lambda _: None):
         pass
     same_walk(study, alone)
+
+
+def test_the_examples_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    page = (Path(__file__).parent.parent / "docs" / "files.md").read_text()
+    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "files.md", "exec"), {})
 
 
 # Files of all releases.

@@ -8,6 +8,7 @@ from zonal.errors import (
     ModelWarning,
     NumericalWarning,
     SmoothnessWarning,
+    StudyFileError,
     TrialError,
     ZonalError,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "SpreadDelta",
     "StoOO",
     "Study",
+    "StudyFileError",
     "Thompson",
     "Trial",
     "TrialError",

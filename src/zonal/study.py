@@ -201,6 +201,7 @@ class Study:
         journal, events = Journal.open(path, given)
         study = cls.replay(journal.opened.settings, events, at_once=True)
         study._journal = journal
+        study._take_in([])
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -250,8 +251,11 @@ class Study:
                     self._writer = None
 
     def _take_in(self, events: list[Event]) -> None:
+        """Go on from what the file says; without the kernel nothing is known but what happened."""
         if events:
             self._state = self._state.apply_all(events)
+        if self._journal is not None and not self._journal.opened.knows:
+            self._state.tree.fill(mean=np.nan, std=np.nan)
 
     @classmethod
     def replay(cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False) -> Self:
@@ -938,7 +942,8 @@ class Study:
 
     def _commit(self, state: State, *warned: str) -> None:
         """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
-        if self._writer is not None:
+        if self._journal is not None:
+            assert self._writer is not None, "a study in a file changes within _writing only"
             self._writer.append(state.events[at] for at in range(len(self._state.events), len(state.events)))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
