@@ -244,14 +244,26 @@ def test_a_stand_in_says_what_is_missing_when_it_is_needed() -> None:
         noise(zn.Box([(0, 1)]).cell((0, 0)))
 
 
-@pytest.mark.parametrize("kernel", [Rough, Rough(1.0, 0.1), lambda x, y: np.exp(-((x - y.T) ** 2))])
+@pytest.mark.parametrize(
+    "kernel",
+    [Rough, Rough(1.0, 0.1), zn.RBF(1, 0.3) + Rough(1.0, 0.1), lambda x, y: np.exp(-((x - y.T) ** 2))],
+    ids=["class", "kernel", "sum", "function"],
+)
 def test_models_of_a_kernel_of_the_users_own_come_back(kernel: Any) -> None:
     space = zn.Points(np.linspace(0, 1, 9)) if not isinstance(kernel, type | Kernel) else zn.Box([(0, 1)])
     study = zn.Study(space, budget=12, kernel=kernel, rng=0)
     for number in range(8):
         study.tell(study.ask(), float(np.sin(3 * number)))
-    texts = Events(Opened(study.settings, {}))
+    texts = Events(settings_from_json(settings_to_json(study.settings), {"kernel": kernel}))
     assert tuple(texts.read(texts.write(event)) for event in study.events) == study.events
+    blind = settings_from_json(settings_to_json(study.settings), {})
+    seen = zn.Study.replay(blind.settings, map(Events(blind).read, map(texts.write, study.events)), at_once=True)
+    assert seen.trials == study.trials
+
+
+def test_what_a_later_release_has_added_is_named() -> None:
+    with pytest.raises(StudyFileError, match="holds a Whatever, which this version of Zonal does not know"):
+        Decoder()({"$": "Whatever", "size": 3})
 
 
 @dataclass(frozen=True)

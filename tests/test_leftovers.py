@@ -14,6 +14,7 @@ import zonal as zn
 from benchmarks.torture import forked
 from zonal import whose
 from zonal.events import Taken
+from zonal.journal import Writer
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])
@@ -121,3 +122,25 @@ def test_a_dead_process_that_nobody_has_buried_is_gone() -> None:
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert whose.is_gone(who)
     os.waitpid(pid, 0)
+
+
+def test_a_measurement_that_the_file_does_not_take_is_said_and_not_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = zn.Study.create(tmp_path / "a? #%20.db", LINE, **GIVEN)
+
+    def full(*_: object) -> None:
+        raise zn.StudyFileError("the disk is full")
+
+    def measured(region: zn.Region) -> float:
+        monkeypatch.setattr(Writer, "append", full)
+        return 0.625
+
+    with monkeypatch.context(), pytest.raises(zn.StudyFileError, match="the disk is full"):
+        study.optimize(measured)
+    monkeypatch.undo()
+    assert "trial 0 was measured (0.625, sem None) and not stored" in caplog.text
+    again = zn.Study.open(tmp_path / "a? #%20.db")
+    assert [trial.number for trial in again.pending] == [0]
+    again.tell(0, 0.625)
+    assert again.optimize(measure).success

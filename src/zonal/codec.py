@@ -267,6 +267,8 @@ def encode(value: Any, given: Settings | None = None) -> Any:
         if value not in KERNELS:
             raise NotStorable(value)
         return {"$": "class", "name": value.__name__}
+    if given is not None and isinstance(value, Kernel) and _is_given(value, given.kernel):
+        return {"$": "given", "name": "kernel"}
     name, kind = type(value).__name__, type(value)
     if name in MEMBERS and kind is MEMBERS[name][0]:
         return {"$": name, **{part: encode(getattr(value, part)) for part in MEMBERS[name][1]}}
@@ -277,13 +279,14 @@ def encode(value: Any, given: Settings | None = None) -> Any:
         return {"$": name, **{part: encode(getattr(value, part), given) for part in stored}}
     if given is not None and value == given.feedback:
         return {"$": "given", "name": "feedback"}
-    if given is not None and isinstance(value, Kernel):
-        if kind is given.kernel and is_dataclass(value):
-            parts = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-            return {"$": "learned", **parts}
-        if value == given.kernel or (isinstance(value, Custom) and value.function is given.kernel):
-            return {"$": "given", "name": "kernel"}
+    if given is not None and kind is given.kernel and is_dataclass(value):
+        return {"$": "learned", **{field.name: encode(getattr(value, field.name)) for field in fields(value)}}
     raise NotStorable(value)
+
+
+def _is_given(kernel: Kernel, given: Any) -> bool:
+    """Tell whether a model's kernel is the one that the user gave, as a kernel or as a function."""
+    return bool(kernel == given) or (isinstance(kernel, Custom) and kernel.function is given)
 
 
 def _array(value: NDArray[Any]) -> dict[str, Any]:
@@ -339,6 +342,10 @@ class Decoder:
             space = object.__new__(MEMBERS[name][0])
             vars(space).update({**parts, "_levels": list(parts["_levels"])})
             return space
+        if name not in VALUES:
+            raise StudyFileError(
+                f"the study holds a {name}, which this version of Zonal does not know. Upgrade Zonal."
+            )
         kind = VALUES[name]
         if "grown" in parts:
             parts["grown"] = tuple(tuple(Split(*split) for split in batch) for batch in parts["grown"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from zonal.errors import BudgetSpent, Exhausted
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError
 from zonal.events import Asked
 from zonal.trials import Trial
 from zonal.whose import is_gone
+
+log = logging.getLogger("zonal")
 
 
 class Hand:
@@ -26,6 +29,7 @@ class Hand:
     def __init__(self, study: Shared, by: str, take_over: bool) -> None:
         self._study = study
         self._by = by
+        self._unwritten: set[int] = set()
         # As of now, with whose they are: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
 
@@ -56,12 +60,18 @@ class Hand:
             raise Exhausted(str(error)) from error
 
     def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
-        """Take in a measurement."""
-        self._study.tell(trial, value, sem)
+        """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
+        try:
+            self._study.tell(trial, value, sem)
+        except StudyFileError as error:
+            self._unwritten.add(trial.number)
+            log.error("trial %d was measured (%r, sem %r) and not stored: %s", trial.number, value, sem, error)
+            raise
 
     def give_up(self, trial: Trial) -> None:
-        """Take back a trial that failed."""
-        self._study.give_up(trial)
+        """Take back a trial that failed; one that was measured waits to be told."""
+        if trial.number not in self._unwritten:
+            self._study.give_up(trial)
 
     def withdraw(self, trial: Trial) -> None:
         """Take back a trial that was not tried."""
