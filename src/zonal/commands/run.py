@@ -1,0 +1,152 @@
+"""`zonal run`: a program measures until the budget is spent."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from zonal.commands.bench import standing
+from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
+from zonal.commands.programs import CannotStart, Failed, Program, Value
+from zonal.errors import Exhausted, ZonalError
+from zonal.leftovers import Hand
+from zonal.study import Study
+from zonal.trials import Trial
+from zonal.whose import run_of_mine
+
+ENDED = 128 + signal.SIGTERM
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@study_argument
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Programs at once.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a measurement may take.")
+@click.option(
+    "--retries", default=0, show_default=True, type=click.IntRange(min=0), help="Further attempts after a failure."
+)
+@click.option("-n", "most", type=click.IntRange(min=1), help="Measurements to make  [default: all that are left]")
+@click.option(
+    "--max-failures",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Trials given up in a row, after which to stop.",
+)
+@click.option("--take-over", is_flag=True, help="Measure what is under way too, whoever asked for it.")
+def run(
+    study: Study,
+    program: tuple[str, ...],
+    workers: int,
+    timeout: float | None,
+    retries: int,
+    most: int | None,
+    max_failures: int,
+    take_over: bool,
+) -> None:
+    """Let a PROGRAM measure, until the budget is spent.
+
+    Write ``zonal run sky.db -- ./measure.sh``. The region comes as JSON on its standard input, and as environment variables (ZONAL_TRIAL, ZONAL_REGION,
+    ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard output is the value, or the value and its standard
+    error. One that fails, or says nothing, gives its trial up and is reported; the others go on.
+    """
+    instrument = Program(program, timeout, retries)
+    with run_of_mine() as name, _terminated():
+        campaign = _Campaign(study, Hand(study, name, take_over), instrument, most, max_failures)
+        try:
+            campaign.go(workers)
+        except KeyboardInterrupt:
+            raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED) from None
+        finally:
+            say(standing(study))
+
+
+class _Campaign:
+    """What is under way, what is left to do, and how often it failed in a row."""
+
+    def __init__(self, study: Study, hand: Hand, program: Program, most: int | None, max_failures: int) -> None:
+        self._study, self._hand, self._program = study, hand, program
+        self._left = most
+        self._max_failures = max_failures
+        self._failures = 0
+        self._under_way: dict[Future[Value], Trial] = {}
+
+    def go(self, workers: int) -> None:
+        """Ask, measure and tell; whatever happens, nothing is left running or under way."""
+        pool = ThreadPoolExecutor(workers)
+        try:
+            with _bar(self._study) as step:
+                while self._fill(pool, workers):
+                    done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
+                    for future in sorted(done, key=lambda one: self._under_way[one].number):
+                        self._take(future)
+                        step()
+        finally:
+            self._program.stop()
+            pool.shutdown(cancel_futures=True)
+            for trial in self._under_way.values():
+                if any(trial.number == own.number for own in self._study.pending):
+                    self._study.withdraw(trial)
+
+    def _fill(self, pool: ThreadPoolExecutor, workers: int) -> bool:
+        """Begin as many measurements as there is room for, and tell whether any are under way."""
+        while len(self._under_way) < workers and self._left != 0 and self._hand.remaining:
+            try:
+                trial = self._hand.ask()
+            except Exhausted as error:
+                if not self._under_way:
+                    say(str(error))
+                break
+            self._left = None if self._left is None else self._left - 1
+            self._under_way[pool.submit(self._program.measure, trial, self._study.path)] = trial
+        return bool(self._under_way)
+
+    def _take(self, future: Future[Value]) -> None:
+        """Take in a measurement, well or not."""
+        trial = self._under_way[future]
+        try:
+            value, sem = future.result()
+            self._study.tell(trial, value, sem)
+            self._failures = 0
+        except (Failed, CannotStart) as error:
+            self._give_up(trial, error)
+        del self._under_way[future]
+
+    def _give_up(self, trial: Trial, error: ZonalError) -> None:
+        if isinstance(error, CannotStart):
+            raise error
+        self._study.give_up(trial)
+        say(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
+        self._failures += 1
+        if self._failures >= self._max_failures:
+            raise Refusal(f"stopped: the program failed {self._failures} times in a row.", KEEPS_FAILING)
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """Tidy up when this process is told to end, too."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(ENDED)
+
+    before: Any = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _bar(study: Study) -> Iterator[Any]:
+    """Show how far it is, if somebody watches."""
+    from tqdm import tqdm
+
+    done = study.budget - study.remaining
+    with tqdm(total=study.budget, initial=done, desc="measuring", unit="", disable=not on_terminal()) as bar:
+        yield bar.update
