@@ -14,10 +14,10 @@ from zonal.kernels import Matern
 from zonal.landscapes import Landscape
 from zonal.plots import column_width
 from zonal.power import Power, power
-from zonal.recipe import axis_words, sequence_words
 from zonal.rehearsal import landscape_of
 from zonal.spaces import Box, Sequences
 from zonal.tables import read_table
+from zonal.wording import axis_words, sequence_words
 
 
 def report(

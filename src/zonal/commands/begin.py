@@ -10,8 +10,9 @@ import click
 from zonal.commands.bench import standing
 from zonal.commands.frame import Command, say, study_argument
 from zonal.errors import InvalidInput
-from zonal.recipe import Recipe, axis_words, read_recipe, sequence_words, template
+from zonal.recipe import arguments, template
 from zonal.study import Study
+from zonal.wording import Recipe, axis_words, read_recipe, sequence_words
 
 # The options of `new` that say where to look, and the sections of a recipe that they stand for.
 FLAGS = {"axes": "--axis", "sequences": "--sequences", "points": "--points", "hierarchy": "--points"}
@@ -67,9 +68,9 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
         said = "--axis" if named[0] == "--axes" else named[0]
         raise click.UsageError(f"a recipe says it all: write into {recipe} what {said} says.")
     words = _from_flags(**flags) if recipe is None else read_recipe(recipe)
-    arguments = words.arguments()
+    given = arguments(words)
     with words.blamed():
-        study = Study.create(path, **arguments)
+        study = Study.create(path, **given)
     say(f"{path}: {standing(study)}")
 
 
