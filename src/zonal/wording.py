@@ -77,22 +77,20 @@ class Recipe:
                 )
         for key in words:
             if keys is not None and key not in keys:
-                raise self.unknown(
-                    (*path, key), f"[{'.'.join(path)}] has no such key" if path else "no such key", keys
-                )
-
-    def unknown(self, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
-        """Return the complaint about a word that is not among the known ones."""
-        word = path[-1]
-        close = difflib.get_close_matches(str(word).lower(), known, n=1)
-        guess = f"Did you mean {close[0]!r}? " if close else ""
-        return InvalidInput(f"{self.place(path)}: {problem}", word, f"{guess}There are {', '.join(known)}.")
+                problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
+                raise self._unknown(key, (*path, key), problem, keys)
 
     def choice(self, word: Any, path: Key, choices: Mapping[str, Any]) -> Any:
         """Return what a word stands for."""
         if not isinstance(word, str) or word.lower() not in choices:
-            raise self.unknown((*path, word), f"{path[-1]} is not known", tuple(choices))
+            raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
         return choices[word.lower()]
+
+    def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
+        """Return the complaint about a word that is not among the known ones."""
+        close = difflib.get_close_matches(str(word).lower(), known, n=1)
+        guess = f"Did you mean {close[0]!r}? " if close else ""
+        return InvalidInput(f"{self.place(path)}: {problem}", word, f"{guess}There are {', '.join(known)}.")
 
 
 def read_recipe(path: str | Path) -> Recipe:
@@ -169,7 +167,7 @@ def _key(written: str) -> Key:
         words = tomllib.loads(f"{written} = 0")
     except (ValueError, RecursionError):
         return (written.strip(),)
-    while isinstance(words, dict):
+    while isinstance(words, dict) and words:
         parts.append(next(iter(words)))
         words = words[parts[-1]]
     return tuple(parts)

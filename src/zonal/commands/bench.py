@@ -49,8 +49,7 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(trials, study.space))
-        then = f"zonal tell {study.path} --csv {sheet}"
-        say(f"{count(len(trials), 'question')} in {sheet}; fill in the values, then: {then}")
+        say(f"{count(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
         echo_json([trial_json(trial) for trial in trials])
     elif sheet is None:

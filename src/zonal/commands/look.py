@@ -20,7 +20,7 @@ from zonal.study import Study
 from zonal.trials import Recommendation
 
 AHEAD = 10  # more measurements, of which one wants to know what they bring
-SHOWN_NODES = 30
+SHOWN_NODES = 60
 
 
 @click.command(cls=Command)

@@ -64,8 +64,7 @@ def run(
             campaign.go(workers)
         except KeyboardInterrupt:
             raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED) from None
-        finally:
-            say(standing(study))
+    say(standing(study))
 
 
 class _Campaign:
@@ -126,7 +125,9 @@ class _Campaign:
         say(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
         self._failures += 1
         if self._failures >= self._max_failures:
-            raise Refusal(f"stopped: the program failed {self._failures} times in a row.", KEEPS_FAILING)
+            raise Refusal(
+                f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}", KEEPS_FAILING
+            )
 
 
 @contextmanager
