@@ -94,7 +94,8 @@ def _space(recipe: Recipe) -> Any:
 def _axes(recipe: Recipe) -> Box | Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
     axes: dict[str, Any] = {}
-    smallest, units = {}, {}
+    smallest: dict[str, Any] = {}
+    units: dict[str, Any] = {}
     for name, words in recipe.words["axes"].items():
         axes[name] = words
         if isinstance(words, Mapping):
@@ -104,7 +105,7 @@ def _axes(recipe: Recipe) -> Box | Product:
     lines = all(
         isinstance(axis, list | tuple) and not any(isinstance(x, str) for x in axis) for axis in axes.values()
     )
-    kind: Any = Box if lines and axes else Product
+    kind = Box if lines and axes else Product
     return kind(axes, recipe.words.get("arity", 2), smallest or None, units or None)
 
 
@@ -145,14 +146,17 @@ def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hiera
     with recipe.blamed(kind, "table"):
         table = read_table(recipe.folder / _text(words["table"], "table"))
     weight = words.get("weight")
-    weights = None if weight is None else table.numbers(_text(weight, "weight"))
-    coords = {name: table.numbers(name) for name in _texts(words.get("coords", []), "coords")}
+    with recipe.blamed(kind, "weight"):
+        weights = None if weight is None else table.numbers(_text(weight, "weight"))
+    with recipe.blamed(kind, "coords"):
+        coords = {name: table.numbers(name) for name in _texts(words.get("coords", []), "coords")}
     smallest = words.get("smallest")
     if kind == "points":
         if not coords:
             raise InvalidInput("[points] needs coords", None, 'Write for example coords = ["lon", "lat"].')
         return Points(coords, weights, recipe.words.get("arity", 2), smallest)
-    levels = {name: table.texts(name) for name in _texts(words.get("levels", []), "levels")}
+    with recipe.blamed(kind, "levels"):
+        levels = {name: table.texts(name) for name in _texts(words.get("levels", []), "levels")}
     if not levels:
         raise InvalidInput("[hierarchy] needs levels", None, 'Write for example levels = ["state", "county"].')
     features = np.stack(list(coords.values()), axis=1) if coords else None

@@ -109,7 +109,7 @@ def _from_flags(
     words |= {key: rest[key] for key in ("budget", "max_looks", "seed") if rest[key] is not None}
     if minimize:
         words["direction"] = "minimize"
-    places = {(section,): flag for section, flag in FLAGS.items() if section in words}
+    places: dict[tuple[str, ...], str] = {(section,): flag for section, flag in FLAGS.items() if section in words}
     places |= {(key,): f"--{key.replace('_', '-')}" for key in ("budget", "max_looks", "seed")}
     places |= {("measurement", "noise"): "--noise"}
     return Recipe(words, places, "the options")

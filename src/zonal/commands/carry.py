@@ -11,8 +11,9 @@ import click
 from zonal.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json
-from zonal.commands.frame import Command, new_file_argument, say, study_argument
+from zonal.commands.frame import DIFFERENT, Command, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
+from zonal.recheck import first_difference
 from zonal.study import Study
 
 FORMAT = 1
@@ -54,8 +55,8 @@ def _document(study: Study) -> str:
     outside = [
         {"region": regions.as_json(one.region), "value": one.value, "sem": one.sem} for one in study.observations
     ]
-    head = {"budget": study.budget, "direction": study.direction}
-    head |= {"value": {"name": study.value_name, "unit": study.value_unit}}
+    value = {"name": study.value_name, "unit": study.value_unit}
+    head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}
     return json.dumps({**head, "trials": trials, "observations": outside}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -110,3 +111,17 @@ def _settings(head: Any) -> Opened:
             "the export is of another version of Zonal", head["format"], f"This one reads {FORMAT}."
         )
     return settings_from_json(json.dumps(head["settings"]), {})
+
+
+@click.command(cls=Command)
+@study_argument
+def verify(study: Study) -> None:
+    """Decide everything again, and report the first difference.
+
+    A difference is no damage: another release or another machine may decide otherwise. The study goes on from what
+    was decided.
+    """
+    found = first_difference(study.settings, study.events)
+    if found:
+        raise Refusal(f"decided again, it comes out differently: {found}", DIFFERENT)
+    say(f"{len(study.events)} events decided again, all alike. {standing(study)}")

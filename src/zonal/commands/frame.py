@@ -51,7 +51,7 @@ class Refusal(click.ClickException):
 
     def __init__(self, message: str, code: int = REFUSED) -> None:
         super().__init__(message)
-        self.exit_code = code
+        self.exit_code = code  # type: ignore[misc]
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,15 +201,15 @@ def plot(study: Study, out: Path, kind: str | None) -> None:
 
     if out.suffix.lower() not in PICTURES:
         raise InvalidInput("the ending of a picture is not known", out.name, f"Use {', '.join(PICTURES)}.")
-    draw = {"map": [plot_map], "cells": [plot_cells], "regions": [plot_regions]}
+    ways: dict[str, Callable[[Study, Any], Any]] = {"map": plot_map, "cells": plot_cells, "regions": plot_regions}
     with column_width():
         figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        for one in draw[kind] if kind else [plot_map, plot_cells, plot_regions]:
+        for draw in [ways[kind]] if kind else ways.values():
             try:
-                one(study, ax)  # type: ignore[operator]
+                draw(study, ax)
                 break
             except InvalidInput:  # not for this space
-                if kind or one is plot_regions:
+                if kind or draw is plot_regions:
                     raise
         figure.savefig(out, dpi=150)
         plt.close(figure)

@@ -126,7 +126,8 @@ class _Campaign:
         self._failures += 1
         if self._failures >= self._max_failures:
             raise Refusal(
-                f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}", KEEPS_FAILING
+                f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}",
+                KEEPS_FAILING,
             )
 
 
