@@ -128,16 +128,18 @@ def test_a_mistake_is_named_with_its_line_its_value_and_the_fix(
         assert word in said
 
 
+@pytest.mark.filterwarnings("ignore")
 @settings(max_examples=MUTATIONS, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=mutated())
 def test_a_mutated_recipe_works_or_is_refused_with_its_place(text: str, folder: Path) -> None:
+    refused = ""
     try:
         made = study(text, folder)
         made.tell(made.ask(), 0.5)
         made.recommend()
     except zn.ZonalError as error:
-        assert str(error).startswith(("line ", "r.toml: ")), error
-        assert ". " in str(error)
+        refused = str(error)
+    assert not refused or (refused.startswith(("line ", "r.toml: ")) and ". " in refused)
 
 
 def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
