@@ -13,9 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
+from shell import fill, rows
 from zonal.cli import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "bench.md"
+TYPO = "0.O7"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -39,24 +41,17 @@ class Lab:
         self._space = zn.Sequences("ACGT", 6, smallest=16)
         self._pools = zn.problems.from_table(self._space, scores)
         self._rng = np.random.default_rng(0)
-        self._mended: set[str] = set()
 
-    def fill_in(self, sheet: Path) -> None:
-        with sheet.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        for row in rows:
-            if not row["value"]:
-                average = self._pools.average(self._space.region(row["region"]))
-                row["value"] = f"{average + 0.02 * self._rng.standard_normal():.4f}"
-        if sheet.name == "tuesday.csv":
-            rows[4]["value"] = "0.07" if sheet.name in self._mended else "0.O7"
-            self._mended.add(sheet.name)
-        if sheet.name == "wednesday.csv":
-            rows[6]["value"] = ""
-        with sheet.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+    def fill_in(self, sheet: str) -> None:
+        values = []
+        for row in rows(sheet):
+            average = self._pools.average(self._space.region(row["region"]))
+            values.append(row["value"] or f"{average + 0.02 * self._rng.standard_normal():.4f}")
+        if sheet == "tuesday.csv":
+            values[4] = "0.07" if values[4] == TYPO else TYPO
+        if sheet == "wednesday.csv":
+            values[6] = ""
+        fill(sheet, value=values)
 
 
 def masked(line: str) -> str:
@@ -71,7 +66,7 @@ def test_the_five_days_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.Monke
     for command, shown in commands():
         words = shlex.split(command)[1:]
         if words[0] == "tell":
-            lab.fill_in(Path(words[words.index("--csv") + 1]))
+            lab.fill_in(words[words.index("--csv") + 1])
         result = CliRunner().invoke(main, words)
         output = result.output.rstrip("\n").split("\n")
         if words[0] == "recommend":  # digits depend on the machine
