@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import zonal as zn
 from recipes import RECIPES, TABLE
@@ -63,9 +64,15 @@ def test_every_recipe_can_be_driven_from_a_shell(name: str, folder: Path) -> Non
     ("flags", "space"),
     [
         (["--axis", "x=0..1", "--smallest", "0.1"], zn.Box({"x": (0, 1)}, smallest=0.1)),
-        (["--axis", "x=0..1:m", "--axis", "dye=red,green"], zn.Product({"x": (0, 1), "dye": ["red", "green"]}, units={"x": "m"})),
+        (
+            ["--axis", "x=0..1:m", "--axis", "dye=red,green"],
+            zn.Product({"x": (0, 1), "dye": ["red", "green"]}, units={"x": "m"}),
+        ),
         (["--sequences", "ACGT,4", "--smallest", "16"], zn.Sequences("ACGT", 4, smallest=16)),
-        (["--points", "areas.csv", "--coords", "lon,lat"], zn.Points({"lon": [1, 2, 3, 4.5, 5], "lat": [2, 1.5, 0.5, 2.5, 3.5]})),
+        (
+            ["--points", "areas.csv", "--coords", "lon,lat"],
+            zn.Points({"lon": [1, 2, 3, 4.5, 5], "lat": [2, 1.5, 0.5, 2.5, 3.5]}),
+        ),
         (
             ["--points", "areas.csv", "--levels", "state,town", "--weight", "persons"],
             zn.Hierarchy({"N": ["Ayr", "Bath"], "S": ["Cork", "Deal", "Ely"]}, weights=[10, 20, 30, 5, 8]),
@@ -177,7 +184,7 @@ def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
 def test_a_damaged_export_is_refused_with_its_line(sky: Path, folder: Path) -> None:
     lines = zonal("export", sky, "--format", "events").stdout.splitlines()
     wrong = [
-        lines[:3] + ["{}"] + lines[4:],
+        [*lines[:3], "{}", *lines[4:]],
         [*lines[:3], lines[3][:40], *lines[4:]],
         lines[1:],
         [lines[0].replace('"format": 1', '"format": 2'), *lines[1:]],
@@ -210,8 +217,18 @@ def test_shells_complete_commands_and_options() -> None:
         assert found in run.stdout, run.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_a_file_that_may_not_be_written_is_refused(sky: Path) -> None:
-    sky.chmod(0o400)
-    zonal("show", sky)
-    zonal("ask", sky, code=4)
+def test_a_study_with_functions_of_the_users_own_can_be_looked_at(folder: Path) -> None:
+    def kernel(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-np.abs(x - y.T))
+
+    study = zn.Study.create("own.db", zn.Points({"a": [1, 2, 3, 4]}), budget=5, kernel=kernel, noise=0.1)
+    study.tell(study.ask(), 1.0)
+    study.ask(by="bench")
+    shown = zonal("show", "own.db")
+    assert "the user's own kernel" in shown.stderr
+    assert "1 of 5 told, 1 under way" in shown.stdout
+    assert len(answer("ask", "own.db", "--pending")) == 1
+    for words in (["ask"], ["tell", 1, 0.5], ["recommend"], ["extend", 1]):
+        assert "kernel" in zonal(words[0], "own.db", *words[1:], code=4).stderr
+    assert "user's own" in zonal("export", "own.db", "--format", "events", code=1).stderr
+    zonal("verify", "own.db", code=5)

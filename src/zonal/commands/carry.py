@@ -63,7 +63,14 @@ def _document(study: Study) -> str:
 def _events(study: Study) -> str:
     """Return settings and events, one a line."""
     settings = study.settings
-    head = {"kind": HEAD, "format": FORMAT, "settings": json.loads(settings_to_json(settings))}
+    stored = json.loads(settings_to_json(settings))
+    own = [name for name, value in stored.items() if isinstance(value, dict) and value.get("$") == "own"]
+    if own:
+        fix = "Copy the study's file, and open it in Python."
+        raise InvalidInput(
+            "this study was made with something of the user's own, which no export can hold", own[0], fix
+        )
+    head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     write = Events(Opened(settings, {})).write
     return "\n".join([json.dumps(head), *map(write, study.events)]) + "\n"
 

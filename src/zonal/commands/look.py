@@ -13,9 +13,9 @@ import numpy as np
 from zonal.certainty import Outlook
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json, trial_table
-from zonal.commands.frame import Command, echo_json, json_option, study_argument
+from zonal.commands.frame import Command, echo_json, json_option, say, study_argument
 from zonal.commands.texts import count, number, table, with_unit
-from zonal.errors import InvalidInput, ZonalError
+from zonal.errors import InvalidInput, StudyFileError
 from zonal.study import Study
 from zonal.trials import Recommendation
 
@@ -43,7 +43,10 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
 @json_option
 def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
     """How a study stands: budget, best regions, what is under way, what more would bring, and its tree."""
-    best, outlook, rows = study.recommend(k), _outlook(study), _rows(study, whole)
+    if study.read_only:
+        say(f"Only to be looked at: {study.read_only}")
+    best, outlook = _known(study, k)
+    rows = _rows(study, whole) if best else []
     if as_json:
         echo_json(
             {
@@ -61,7 +64,8 @@ def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
         return
     what = with_unit(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}")
-    click.echo(f"\nbest regions\n{_best(study, best)}")
+    if best:
+        click.echo(f"\nbest regions\n{_best(study, best)}")
     if outlook is not None:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
@@ -69,16 +73,23 @@ def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
         )
     if study.pending:
         click.echo(f"\nunder way\n{trial_table(study.pending)}")
-    click.echo(f"\n{'the tree' if whole else 'the tree, as far as it was measured'}\n{_tree(study, rows, whole)}")
+    if rows:
+        click.echo(
+            f"\n{'the tree' if whole else 'the tree, as far as it was measured'}\n{_tree(study, rows, whole)}"
+        )
 
 
-def _outlook(study: Study) -> Outlook | None:
-    """Return what more measurements would bring, where it is known."""
+def _known(study: Study, k: int) -> tuple[list[Recommendation], Outlook | None]:
+    """Return the best regions and what more measurements would bring, as far as is known."""
     try:
-        found = study.outlook(AHEAD)
-    except ZonalError:  # a belief without covariances
-        return None
-    return found if math.isfinite(found.rise) else None
+        best = study.recommend(k)
+    except StudyFileError:  # there is no posterior without the user's own kernel
+        return [], None
+    try:
+        outlook = study.outlook(AHEAD)
+    except InvalidInput:  # a belief without covariances
+        return best, None
+    return best, outlook if math.isfinite(outlook.rise) else None
 
 
 def _recommendation(one: Recommendation) -> dict[str, Any]:

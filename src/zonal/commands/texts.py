@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
 
 CUT = "…"
 NARROWEST = 8
+NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?%?|inf|nan")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
@@ -51,7 +53,7 @@ def line_width() -> int:
 
 
 def _is_number(cell: str) -> bool:
-    return cell == "" or cell[:1] in "-+.0123456789" or cell == "nan"
+    return NUMBER.fullmatch(cell) is not None
 
 
 def _fit(cell: str, size: int, right: bool) -> str:
