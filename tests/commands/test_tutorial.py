@@ -1,8 +1,9 @@
-"""The biologist's five days, by the command line alone: the tutorial itself is run."""
+"""The tutorials, run as they stand: a biologist's five days, and programs that measure."""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
-from shell import fill, rows
+from shell import fill, rows, zonal
 from zonal.cli import main
+from zonal.commands import regions
 
-PAGE = Path(__file__).parents[2] / "docs" / "bench.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, PROGRAMS = DOCS / "bench.md", DOCS / "program.md"
 TYPO = "0.O7"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
@@ -79,3 +82,19 @@ def test_the_five_days_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.Monke
     states = [row["state"] for row in csv.DictReader(with_answers.splitlines())]
     assert states.count("told") == 52
     assert states.count("given up") == 1
+
+
+def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = PROGRAMS.read_text(encoding="utf-8")
+    new, run = re.findall(r"^    zonal (.*)$", page, re.MULTILINE)
+    zonal(*shlex.split(new.replace("40", "8")))
+    for kind in ("sh", "python"):
+        (script,) = re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)
+        Path("measure.sh").write_text(script)
+        Path("measure.sh").chmod(0o755)
+        zonal(*shlex.split(run.replace("run sky.db", "run sky.db -n 4")))
+    trials = zn.Study.open("sky.db").trials
+    assert [(one.state, one.sem) for one in trials] == [("told", 0.05)] * 8
+    shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    assert set(shown["region"]) == set(regions.as_json(trials[0].region))

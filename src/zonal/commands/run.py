@@ -64,6 +64,7 @@ def run(
             campaign.go(workers)
         except KeyboardInterrupt:
             raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED) from None
+    study.refresh()
     say(standing(study))
 
 
@@ -100,7 +101,7 @@ class _Campaign:
             try:
                 trial = self._hand.ask()
             except Exhausted as error:
-                if not self._under_way:
+                if not self._under_way and self._study.remaining:  # else others have spent the budget
                     say(str(error))
                 break
             self._left = None if self._left is None else self._left - 1
