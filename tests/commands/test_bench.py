@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zonal as zn
-from shell import answer, fill, rows, zonal
+from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
+from zonal.commands import sheets
+from zonal.events import Told
 
 
 @pytest.fixture
@@ -161,3 +168,50 @@ def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
     study.optimize(lambda region: region.weight)
     assert [trial.number for trial in study.pending] == [0, 1]
     assert study.told == 8
+
+
+SHEET = "trial,region,look,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    at=st.integers(0, len(SHEET)),
+    size=st.integers(0, 5),
+    put=st.text("\r\n\t ,;\"'.-+e0123AN\x00é\ufeff", max_size=4),
+)
+def test_a_mutated_sheet_is_read_or_refused(
+    asked: zn.Study, tmp_path_factory: Any, at: int, size: int, put: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "mutated.csv"
+    file.write_bytes((SHEET[:at] + put + SHEET[at + size :]).encode())
+    try:
+        found, _ = sheets.answers(file, asked)
+    except zn.ZonalError:
+        return
+    assert {one.number for one in found} <= {0, 1, 2}
+
+
+@pytest.fixture(scope="module")
+def asked() -> zn.Study:
+    study = zn.Study(zn.Sequences("ACGT", 3), budget=10, noise=0.1, rng=0)
+    study.ask(3)
+    return study
+
+
+def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: Path) -> None:
+    zonal("ask", dna, "-n", 10, "--csv", "a.csv")
+    values = [str(at / 10) for at in range(10)]
+    fill("a.csv", value=values)
+    told = 0
+    for patience in (0.02, 0.1, 0.2):
+        run = subprocess.Popen([*PROGRAM, "tell", str(dna), "--csv", "a.csv"], env=ENVIRONMENT)
+        while run.poll() is None and zn.Study.open(dna).told == told:
+            time.sleep(patience / 10)
+        time.sleep(patience)
+        run.kill()
+        run.wait()
+        before, told = told, zn.Study.open(dna).told
+        assert told >= before
+    zonal("tell", dna, "--csv", "a.csv")
+    assert [str(one.value) for one in zn.Study.open(dna).trials] == values
+    assert sum(isinstance(event, Told) for event in zn.Study.open(dna).events) == 10

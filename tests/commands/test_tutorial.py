@@ -1,4 +1,4 @@
-"""The tutorials, run as they stand: a biologist's five days, and programs that measure."""
+"""The tutorials, run as they stand: a biologist's five days, programs that measure, and a cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
-from shell import fill, rows, zonal
+from shell import ENVIRONMENT, fill, rows, zonal
 from zonal.cli import main
 from zonal.commands import regions
 
@@ -98,3 +100,14 @@ def test_the_programs_of_the_page_on_programs_measure(tmp_path: Path, monkeypatc
     assert [(one.state, one.sem) for one in trials] == [("told", 0.05)] * 8
     shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
     assert set(shown["region"]) == set(regions.as_json(trials[0].region))
+
+
+def test_the_script_of_the_page_on_clusters_runs(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    (script,) = re.findall(r"```python\n(.*?)```", (DOCS / "cluster.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "sky.py").write_text(script.replace("budget=40", "budget=8"))
+    words = [sys.executable, "sky.py"]
+    run = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "8 of 8 measurements made" in run.stdout
+    assert [one.sem for one in zn.Study.open(tmp_path / "sky.db").trials] == [0.05] * 8
