@@ -116,6 +116,28 @@ def test_a_program_that_keeps_failing_is_stopped() -> None:
     assert "failed 2 times in a row; 0 of 6 told, 0 under way, 6 left." in said
 
 
+def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
+    body = "sys.exit(1) if trial else time.sleep(1)\nprint(low)\n"
+    said = zonal("run", "s.db", "--workers", 2, "--max-failures", 2, "--", program(body), code=6).stderr
+    assert "1 of 6 told" in zonal("show", "s.db").stdout
+    assert "failed 2 times in a row" in said
+
+
+def test_a_value_that_nobody_can_use_is_a_failure() -> None:
+    said = zonal("run", "s.db", "--max-failures", 1, "--", program("print(1e200)\n"), code=6).stderr
+    assert "too far from the prior mean" in said
+    assert [one.state for one in trials()] == ["given up"]
+
+
+def test_a_trial_that_somebody_told_meanwhile_is_theirs(folder: Path) -> None:
+    run = start("-n", "1", "--", program("open('measuring', 'w')\ntime.sleep(2)\nprint(low)\n"))
+    zonal("tell", "s.db", 0, 0.125)
+    _, said = run.communicate(timeout=WAIT)
+    assert run.returncode == 0, said
+    assert "was told already" in said
+    assert [one.value for one in trials()] == [0.125]
+
+
 @pytest.mark.parametrize("content", [None, "print(1)"])
 def test_a_program_that_cannot_be_run_costs_no_trial(content: str | None) -> None:
     if content is not None:  # it may be executed, but nobody knows how

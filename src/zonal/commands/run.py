@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,7 @@ import click
 from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
 from zonal.commands.programs import CannotStart, Failed, Program, Value
-from zonal.errors import Exhausted, ZonalError
+from zonal.errors import Exhausted, StudyFileError, ZonalError
 from zonal.leftovers import Hand
 from zonal.study import Study
 from zonal.trials import Trial
@@ -69,67 +70,95 @@ def run(
 
 
 class _Campaign:
-    """What is under way, what is left to do, and how often it failed in a row."""
+    """What is under way, what is left to do, and why to ask for no more."""
 
     def __init__(self, study: Study, hand: Hand, program: Program, most: int | None, max_failures: int) -> None:
         self._study, self._hand, self._program = study, hand, program
         self._left = most
         self._max_failures = max_failures
         self._failures = 0
+        self._stopped: Exception | None = None
         self._under_way: dict[Future[Value], Trial] = {}
 
     def go(self, workers: int) -> None:
-        """Ask, measure and tell; whatever happens, nothing is left running or under way."""
+        """Ask, measure and tell; whatever happens, nothing measured is lost, and nothing is left running."""
         pool = ThreadPoolExecutor(workers)
         try:
             with _bar(self._study) as step:
                 while self._fill(pool, workers):
                     done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
                     for future in sorted(done, key=lambda one: self._under_way[one].number):
-                        self._take(future)
-                        step()
+                        step(self._take(future))
         finally:
             self._program.stop()
             pool.shutdown(cancel_futures=True)
-            for trial in self._under_way.values():
-                if any(trial.number == own.number for own in self._study.pending):
-                    self._study.withdraw(trial)
+            with suppress(StudyFileError):  # then they are taken up by the next run
+                for future in list(self._under_way):
+                    self._end(future)
+        if self._stopped is not None:
+            raise self._stopped
 
     def _fill(self, pool: ThreadPoolExecutor, workers: int) -> bool:
         """Begin as many measurements as there is room for, and tell whether any are under way."""
-        while len(self._under_way) < workers and self._left != 0 and self._hand.remaining:
+        while len(self._under_way) < workers and self._left != 0 and not self._stopped and self._hand.remaining:
             try:
                 trial = self._hand.ask()
             except Exhausted as error:
                 if not self._under_way and self._study.remaining:  # else others have spent the budget
-                    say(str(error))
+                    _report(str(error))
                 break
             self._left = None if self._left is None else self._left - 1
             self._under_way[pool.submit(self._program.measure, trial, self._study.path)] = trial
         return bool(self._under_way)
 
-    def _take(self, future: Future[Value]) -> None:
-        """Take in a measurement, well or not."""
-        trial = self._under_way[future]
+    def _take(self, future: Future[Value]) -> bool:
+        """Take in a measurement, and tell whether it went well."""
+        trial = self._under_way.pop(future)
         try:
             value, sem = future.result()
-            self._study.tell(trial, value, sem)
-            self._failures = 0
-        except (Failed, CannotStart) as error:
+        except CannotStart as error:
+            self._study.withdraw(trial)
+            self._stopped = error
+            return False
+        except Failed as error:
             self._give_up(trial, error)
-        del self._under_way[future]
+            return False
+        try:
+            self._study.tell(trial, value, sem)
+        except StudyFileError as error:
+            _report(f"trial {trial.number} ({trial.region.name}) gave {value!r}, which could not be kept")
+            self._stopped = error
+        except ZonalError as error:  # a value beyond all bounds, or somebody else ended the trial
+            if trial in self._study.pending:
+                self._give_up(trial, error)
+            else:
+                _report(str(error))
+        else:
+            self._failures = 0
+            return True
+        return False
 
     def _give_up(self, trial: Trial, error: ZonalError) -> None:
-        if isinstance(error, CannotStart):
-            raise error
         self._study.give_up(trial)
-        say(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
+        _report(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
         self._failures += 1
         if self._failures >= self._max_failures:
-            raise Refusal(
-                f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}",
-                KEEPS_FAILING,
-            )
+            why = f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}"
+            self._stopped = Refusal(why, KEEPS_FAILING)
+
+    def _end(self, future: Future[Value]) -> None:
+        """Take in what is measured already, and withdraw what is not."""
+        if future.done() and not future.cancelled() and future.exception() is None:
+            self._take(future)
+        else:
+            self._study.withdraw(self._under_way.pop(future))
+
+
+def _report(text: str) -> None:
+    """Say something, above the bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(text, file=sys.stderr)
 
 
 @contextmanager
@@ -153,4 +182,4 @@ def _bar(study: Study) -> Iterator[Any]:
 
     done = study.budget - study.remaining
     with tqdm(total=study.budget, initial=done, desc="measuring", unit="", disable=not on_terminal()) as bar:
-        yield bar.update
+        yield lambda told: bar.update(int(told))
