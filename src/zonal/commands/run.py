@@ -15,7 +15,7 @@ import click
 from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
 from zonal.commands.programs import CannotStart, Failed, Program, Value
-from zonal.errors import Exhausted, StudyFileError, ZonalError
+from zonal.errors import Exhausted, StudyFileError, TrialError, ZonalError
 from zonal.leftovers import Hand
 from zonal.study import Study
 from zonal.trials import Trial
@@ -92,8 +92,8 @@ class _Campaign:
         finally:
             self._program.stop()
             pool.shutdown(cancel_futures=True)
-            with suppress(StudyFileError):  # then they are taken up by the next run
-                for future in list(self._under_way):
+            for future in list(self._under_way):
+                with suppress(StudyFileError, TrialError):  # the next run takes up what could not be withdrawn
                     self._end(future)
         if self._stopped is not None:
             raise self._stopped
@@ -128,18 +128,21 @@ class _Campaign:
         except StudyFileError as error:
             _report(f"trial {trial.number} ({trial.region.name}) gave {value!r}, which could not be kept")
             self._stopped = error
-        except ZonalError as error:  # a value beyond all bounds, or somebody else ended the trial
-            if trial in self._study.pending:
-                self._give_up(trial, error)
-            else:
-                _report(str(error))
+        except TrialError as error:  # somebody else ended it
+            _report(str(error))
+        except ZonalError as error:  # a value beyond all bounds
+            self._give_up(trial, error)
         else:
             self._failures = 0
             return True
         return False
 
     def _give_up(self, trial: Trial, error: ZonalError) -> None:
-        self._study.give_up(trial)
+        try:
+            self._study.give_up(trial)
+        except TrialError as ended:  # by somebody else
+            _report(str(ended))
+            return
         _report(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
         self._failures += 1
         if self._failures >= self._max_failures:
