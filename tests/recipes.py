@@ -48,7 +48,7 @@ x = [0, 1]
 z = [-1, 1]
 
 [measurement]
-feedback = { average = 2 }
+feedback = { beam = { x = 0.1, z = 0.2 } }
 
 [model]
 kernel = "rbf"

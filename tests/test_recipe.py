@@ -62,7 +62,7 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
         "space": zn.Box({"x": (0, 1), "z": (-1, 1)}, arity=3),
         "budget": 12,
         "kernel": zn.RBF(1.0, [0.2, 0.5]),
-        "feedback": zn.Average(2),
+        "feedback": zn.Beam({"x": 0.1, "z": 0.2}),
         "policy": zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.2, h_max=6),
     }
     assert words == same
@@ -167,7 +167,7 @@ def test_options_are_read_like_a_recipe() -> None:
         "dye": {"symbols": ["red", "green"]},
     }
     assert sequence_words("ACGT, 8") == {"alphabet": "ACGT", "length": 8}
-    for wrong in ("x", "x=1", "x=a..b", "=1..2", "x=0..1"):
+    for wrong in ("x", "x=1", "x=0,1", "x=a..b", "=1..2", "x=0..1"):
         with pytest.raises(zn.InvalidInput):
             axis_words([wrong, "x=0..1"])
     for wrong in ("ACGT", "ACGT,", "ACGT,-1", "ACGT,9999999999"):

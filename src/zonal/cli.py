@@ -42,17 +42,6 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print what makes a SHELL complete commands, options and files: eval "$(zonal completion bash)"."""
-    from click.shell_completion import get_completion_class
-
-    kind = get_completion_class(shell)
-    assert kind is not None
-    click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
-
-
-@main.command()
 @click.option("--budget", default=80, show_default=True, type=click.IntRange(min=1), help="Measurements.")
 @click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the noise.")
 @click.option(
@@ -75,6 +64,17 @@ def demo(budget: int, rng: int, out: Path) -> None:
 
 for _command in CAMPAIGN:
     main.add_command(_command)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a SHELL complete commands, options and files: eval "$(zonal completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
 _PICTURES = (".png", ".pdf", ".svg")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import InvalidInput, whole_number
-from zonal.feedback import Average, Center, Feedback, Mean
+from zonal.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.kernels import RBF, Categorical, Matern
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
@@ -189,10 +189,15 @@ def _feedback(recipe: Recipe, words: Any) -> Feedback:
     if not isinstance(words, Mapping):
         found: Callable[[], Feedback] = recipe.choice(words, path, FEEDBACKS)
         return found()
-    recipe.table(words, path, ("average",))
-    average = Average(words.get("average"))  # type: ignore[arg-type]
-    _at_most(average.s, "average", MOST_POINTS_AN_AXIS)
-    return average
+    recipe.table(words, path, ("average", "beam", "beam_share"))
+    if len(words) != 1:
+        fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
+        raise InvalidInput("a feedback is said in one way", dict(words), fix)
+    ((kind, own),) = words.items()
+    if kind == "average":
+        _at_most(whole_number(own, "average", 1), "average", MOST_POINTS_AN_AXIS)
+        return Average(own)
+    return Beam(own) if kind == "beam" else Beam(share=own)
 
 
 def _model(recipe: Recipe) -> dict[str, Any]:

@@ -181,28 +181,32 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
     """Return axes as they are written on a command line: ``l=-180..180:deg``, ``dye=red,green``."""
     axes: dict[str, Any] = {}
     for text in texts:
-        line, symbols = AXIS.fullmatch(text), SYMBOLS.fullmatch(text)
-        if line is None and symbols is None:
-            raise InvalidInput(
-                "an axis is a name and two numbers, or a name and symbols",
-                text,
-                "Write l=-180..180:deg or dye=red,green.",
-            )
-        name = (line or symbols)["name"].strip()  # type: ignore[index]
+        name, axis = _axis(text)
         if name in axes:
             raise InvalidInput("an axis is named twice", text, "Give each its own name.")
-        if line is None:
-            axes[name] = {"symbols": [symbol.strip() for symbol in symbols["symbols"].split(",")]}  # type: ignore[index]
-            continue
-        try:
-            axes[name] = {
-                "low": float(line["low"]),
-                "high": float(line["high"]),
-                "unit": (line["unit"] or "").strip(),
-            }
-        except ValueError:
-            raise InvalidInput("the bounds of an axis are numbers", text, "Write l=-180..180:deg.") from None
+        axes[name] = axis
     return axes
+
+
+def _axis(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an axis and what it is."""
+    if line := AXIS.fullmatch(text):
+        low, high = _float(line["low"]), _float(line["high"])
+        if low is not None and high is not None:
+            return line["name"].strip(), {"low": low, "high": high, "unit": (line["unit"] or "").strip()}
+    elif listed := SYMBOLS.fullmatch(text):
+        symbols = [symbol.strip() for symbol in listed["symbols"].split(",")]
+        if any(_float(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
+            return listed["name"].strip(), {"symbols": symbols}
+    fix = "Write x=0..1, or l=-180..180:deg, or dye=red,green."
+    raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def sequence_words(text: str) -> dict[str, Any]:
