@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +170,28 @@ def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
     study.optimize(lambda region: region.weight)
     assert [trial.number for trial in study.pending] == [0, 1]
     assert study.told == 8
+
+
+ROUNDS = int(os.environ.get("ZONAL_ROUNDS", "4"))  # `make torture` plays more
+
+
+def test_a_campaign_whose_commands_are_killed_walks_as_one_whose_are_not(dna: Path) -> None:
+    delays = np.random.default_rng(0).uniform(0.2, 1.2, size=(ROUNDS, 2))
+    zonal("new", "twin.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
+    zonal("new", "killed.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
+    for number in range(ROUNDS):
+        ask, tell = ["ask", "killed.db", "--key", str(number)], ["tell", "killed.db", str(number), str(number / 7)]
+        for words, delay in zip((ask, tell), delays[number], strict=True):
+            run = subprocess.Popen(
+                [*PROGRAM, *words], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(delay)
+            run.kill()
+            run.wait()
+            zonal(*words)
+        zonal("ask", "twin.db")
+        zonal("tell", "twin.db", number, number / 7)
+    assert zonal("export", "killed.db").stdout == zonal("export", "twin.db").stdout
 
 
 SHEET = "trial,region,look,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
