@@ -19,7 +19,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray lint docs bench arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray lint docs bench torture arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -29,7 +29,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test test-oldest test-ray docs arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test test-oldest test-ray torture docs arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test test-oldest arena applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
@@ -69,6 +69,11 @@ arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stop
 
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
+
+torture: $(READY) ## kill 10,000 processes at work on studies in files, check that nothing is lost; mutate 1,000 recipes
+	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
+	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
+	@$(BIN)/python benchmarks/torture.py
 
 clean: ## remove .venv, caches and builds
 	@rm -rf .venv $(OLDEST) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

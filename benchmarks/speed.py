@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import compileall
 import resource
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -172,6 +175,53 @@ def members_seconds(**given: Any) -> tuple[float, float]:
     return building, rounds_seconds(zn.Study(space, budget=200, **given), measure)
 
 
+def opening_seconds(budget: int, regions: int, space: zn.Box, policy: Any) -> float:
+    """Return the time of opening the file of a study with so many trials in so many distinct regions."""
+    study = zn.Study(space, budget=budget, kernel=KERNEL, noise=NOISE, feedback=zn.Average(10), policy=policy)
+    rounds_seconds(study, zn.simulate(F1, zn.Average(10), NOISE, rng=0))
+    if len({record.node for record in study.trials}) != regions:
+        raise RuntimeError(f"not {regions} distinct regions: the measurement would not be of what it says")
+    with TemporaryDirectory() as folder:
+        study.save(Path(folder) / "study.db")
+        start = perf_counter()
+        zn.Study.open(Path(folder) / "study.db")
+        return perf_counter() - start
+
+
+def commits_of_a_call(rounds: int = 100) -> float:
+    """Return what an ask or a tell on disk takes more than one in memory, in bare commits of the same file."""
+    space, given = zn.Box([(0, 1)]), {"kernel": KERNEL, "noise": NOISE, "policy": zn.GPOO(DELTA)}
+    seconds: dict[str, list[float]] = {name: [] for name in ("bare", "ask", "tell", "ask on disk", "tell on disk")}
+
+    def timed(name: str, call: Callable[[], Any]) -> Any:
+        start = perf_counter()
+        result = call()
+        seconds[name].append(perf_counter() - start)
+        return result
+
+    with TemporaryDirectory() as folder:
+        memory = zn.Study(space, budget=rounds, **given)  # type: ignore[arg-type]
+        disk = zn.Study.create(Path(folder) / "study.db", space, budget=rounds, **given)
+        bare = sqlite3.connect(Path(folder) / "study.db", isolation_level=None)
+        bare.execute("PRAGMA synchronous = EXTRA")
+        bare.execute("CREATE TABLE bare (text)")
+
+        def commit() -> None:
+            bare.execute("BEGIN IMMEDIATE")
+            bare.execute("INSERT INTO bare VALUES (?)", ("x" * 200,))
+            bare.execute("COMMIT")
+
+        for _ in range(rounds):
+            trial = timed("ask", memory.ask)
+            timed("ask on disk", disk.ask)
+            timed("bare", commit)
+            timed("tell", partial(memory.tell, trial, 0.1))
+            timed("tell on disk", partial(disk.tell, trial.number, 0.1))
+        bare.close()
+    median = {name: float(np.median(times)) for name, times in seconds.items()}
+    return max(median[f"{call} on disk"] - median[call] for call in ("ask", "tell")) / median["bare"]
+
+
 def megabytes_of(call: str) -> float:
     """Return the peak memory of a process that makes one call of this module."""
     code = (
@@ -255,6 +305,11 @@ def main() -> None:
     known = members_seconds(kernel=zn.RBF(0.1, 0.5), noise=NOISE, mean=0.5)[1]
     rows.append(("  200 rounds with kernel, noise and mean given", known, "s", None))
     rows.append(("  memory", megabytes_of("members_seconds()"), "MB", 1000))
+    wide_tree, deep_tree = zn.Box([(0, 1)], arity=200), zn.GPOO(lambda h: 1e3 * 0.999**h, h_max=30)
+    grid = zn.UniformGrid(level=1)
+    rows.append(("opening 5,000 trials in 200 regions", opening_seconds(5_000, 200, wide_tree, grid), "s", 2))
+    rows.append(("  2,000 trials in as many regions", opening_seconds(2_000, 2_000, line, deep_tree), "s", 15))
+    rows.append(("an ask or tell on disk, in bare commits", best(3, commits_of_a_call), "x", 3))
     compileall.compile_dir(Path(zn.__file__).parent, quiet=1)  # as an installer does
     base = import_seconds("numpy, scipy.linalg")
     rows.append(("import zonal against numpy and scipy.linalg", import_seconds("zonal") / base, "x", 1.5))

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from zonal import files
-from zonal.cli import CLOSED_PIPE, main
+from zonal.cli import main
+from zonal.commands.frame import CLOSED_PIPE
 from zonal.errors import CannotWrite
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -10,6 +10,7 @@ from zonal.errors import (
     ModelWarning,
     NumericalWarning,
     SmoothnessWarning,
+    StudyFileError,
     TrialError,
     ZonalError,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "Space",
     "StoOO",
     "Study",
+    "StudyFileError",
     "Thompson",
     "Trial",
     "TreeTable",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from zonal import __version__
-from zonal.errors import CannotWrite, ZonalError
+from zonal.commands import CAMPAIGN
+from zonal.commands.frame import CODES, debug_option, plain_errors, plain_warnings
+from zonal.errors import CannotWrite
 from zonal.files import check_writable
 
 if TYPE_CHECKING:
     from zonal.paper.results import Settings
-
-
-CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
 
 
 class _Group(click.Group):
@@ -32,30 +29,13 @@ class _Group(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with plain_errors(ctx), plain_warnings():
             return super().invoke(ctx)
-        except ZonalError as error:
-            raise click.ClickException(str(error)) from error
-        except OSError as error:
-            if error.filename is None:
-                _leave_output_alone()
-            if error.errno == errno.EPIPE:  # whoever read the output has had enough
-                raise click.exceptions.Exit(CLOSED_PIPE) from error
-            what = error.filename or "the output"
-            raise click.ClickException(f"{what} cannot be used: {error.strerror}.") from error
 
 
-def _leave_output_alone() -> None:
-    """Send what is still to be printed nowhere: it could not be, and must not be tried again at the end."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):  # there is no real output
-        pass
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Group, context_settings={"help_option_names": ["-h", "--help"]}, params=[debug_option()], epilog=CODES
+)
 @click.version_option(__version__, prog_name="zonal")
 def main() -> None:
     """Find the region with the highest average from noisy averages over regions."""
@@ -80,6 +60,21 @@ def demo(budget: int, rng: int, out: Path) -> None:
     finished.draw(out)
     click.echo(finished.report())
     click.echo(f"picture               {out.resolve()}")
+
+
+for _command in CAMPAIGN:
+    main.add_command(_command)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a SHELL complete commands, options and files: eval "$(zonal completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
 _PICTURES = (".png", ".pdf", ".svg")

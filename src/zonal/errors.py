@@ -77,6 +77,10 @@ class CannotWrite(ZonalError, OSError):
         super().__init__(f"{path} cannot be written: {error.strerror or error}. Make room, or name another place.")
 
 
+class StudyFileError(ZonalError, OSError):
+    """A study's file that cannot be read, or must not or cannot be written."""
+
+
 class NumericalWarning(UserWarning):
     """Rounding had to be repaired (jitter added or a negative variance raised to zero)."""
 

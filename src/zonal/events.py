@@ -119,6 +119,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """A trial that nobody was at any more was taken up by another process, or by the same one again.
+
+    Attributes
+    ----------
+    number : int
+        Of the trial.
+    by : str
+        Who is at it from now on.
+    """
+
+    number: int
+    by: str
+
+
+@dataclass(frozen=True)
 class Told:
     """A trial's measurement came in.
 
@@ -210,4 +226,4 @@ class Extended:
     n: int
 
 
-Event = Began | Asked | Told | Ended | Observed | Refitted | Extended
+Event = Began | Asked | Taken | Told | Ended | Observed | Refitted | Extended

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zonal.errors import BudgetSpent, InvalidInput, whole_number
-from zonal.run import Callback
+from zonal.run import Driven
 from zonal.trials import Trial
-
-if TYPE_CHECKING:
-    from zonal.study import Study
 
 
 class Portion:
     """A study with at most `n` more measurements; all that remain if `n` is None."""
 
-    def __init__(self, study: Study, n: int | None) -> None:
+    def __init__(self, study: Driven, n: int | None) -> None:
         self._study = study
         self._left = study.remaining if n is None else whole_number(n, "n", 1)
         self._whole = n is None
@@ -59,10 +56,6 @@ class Portion:
         """Take back a trial that was not tried."""
         self._study.withdraw(trial)
         self._left += 1
-
-    def callback(self, callback: Callback | None) -> Callback | None:
-        """Return a callback that is handed the study itself."""
-        return None if callback is None else lambda _, trial: callback(self._study, trial)
 
     def spent(self) -> str:
         """Return what has been spent once none remain."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from zonal.power import Power, power
 from zonal.rehearsal import landscape_of
 from zonal.spaces import Box, Sequences
 from zonal.tables import read_table
-
-AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>.*))?")
+from zonal.wording import axis_words, sequence_words
 
 
 def report(
@@ -96,29 +94,20 @@ def _refuse(problem: str, options: Mapping[str, object]) -> None:
 
 def _box(axes: Sequence[str], smallest: tuple[float, ...] | None) -> Box:
     """Return the box of some axes, as they are written."""
-    bounds, units = {}, {}
-    for text in axes:
-        match = AXIS.fullmatch(text)
-        try:
-            if match is None:
-                raise ValueError
-            name, pair = match["name"].strip(), (float(match["low"]), float(match["high"]))
-        except ValueError:
-            raise InvalidInput(
-                "an axis is a name and two numbers", text, "Write x=0..1, or l=-180..180:deg."
-            ) from None
-        if name in bounds:
-            raise InvalidInput("an axis is named twice", text, "Give each its own name.")
-        bounds[name], units[name] = pair, (match["unit"] or "").strip()
+    words = axis_words(axes)
+    symbols = [name for name, axis in words.items() if "symbols" in axis]
+    if symbols:
+        raise InvalidInput(
+            "this axis has symbols, and functions are drawn over numbers", symbols[0], "Leave it out."
+        )
+    bounds = {name: (axis["low"], axis["high"]) for name, axis in words.items()}
+    units = {name: axis["unit"] for name, axis in words.items()}
     return Box(bounds, smallest=_one_or_all(smallest), units=units)
 
 
 def _sequences(text: str, smallest: tuple[float, ...] | None) -> Sequences:
     """Return the space of sequences, as it is written."""
-    alphabet, comma, length = text.rpartition(",")
-    if not comma or not length.strip().isdigit():
-        raise InvalidInput("sequences are an alphabet and a length", text, "Write ACGT,8.")
-    return Sequences(alphabet.strip(), int(length), smallest=_count(smallest))
+    return Sequences(**sequence_words(text), smallest=_count(smallest))
 
 
 def _landscape(table: Path, smallest: tuple[float, ...] | None, direction: Any, columns: Any) -> Landscape:

@@ -11,7 +11,7 @@ Rewards are counted from 0, more is better; means in the table are counted from 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from zonal.events import (
     Observed,
     Refitted,
     Split,
+    Taken,
     Told,
     checksum,
 )
@@ -180,6 +181,9 @@ class State:
             case Asked():
                 self.grow(event.grown)
                 self.ask(event)
+            case Taken():
+                asked = replace(self.pending[event.number], by=event.by)
+                self.pending = {**self.pending, event.number: asked}
             case Told():
                 self.measure(event.number, event.value, event.sem)
                 self.tell(event.number, event.value, event.fit)

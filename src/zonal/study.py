@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -28,6 +31,7 @@ from zonal.errors import (
     BudgetSpent,
     InvalidInput,
     ModelWarning,
+    StudyFileError,
     TrialError,
     finite_number,
     positive_number,
@@ -36,9 +40,11 @@ from zonal.errors import (
     warn_user,
     whole_number,
 )
-from zonal.events import Asked, Began, Ended, Event, Observed, Told
+from zonal.events import Asked, Began, Ended, Event, Observed, Taken, Told
 from zonal.feedback import Average, Feedback
 from zonal.habits import missing
+from zonal.journal import Journal, Writer
+from zonal.leftovers import Hand
 from zonal.listings import Listing
 from zonal.looking import TOP, study_card, top_table, trial_table
 from zonal.policies import Policy
@@ -59,7 +65,7 @@ from zonal.trials import (
     Trial,
     TrialRecord,
 )
-from zonal.whose import me
+from zonal.whose import me, run_of_mine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,6 +158,115 @@ class Study:
         self._lock = threading.RLock()
         self._state = decisions.begin(settings)
 
+    _journal: Journal | None = None
+    _writer: Writer | None = None  # while the file's lock is held
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], space: SpaceLike, **settings: Any) -> Self:
+        """Begin a study that lives in a file: whatever it returned or took in is on the disk.
+
+        Any number of processes may ask and tell the same study, each having opened the file. What this one knows
+        of the others' trials is as of its last own call that changes the study, or of `refresh`.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; there must be no such file yet.
+        space, **settings
+            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, a policy) are
+            not stored; `open` takes them again.
+        """
+        study = cls(space, **settings)
+        study.save(path)
+        return study
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        space: Any = None,
+        kernel: Any = None,
+        noise: Any = None,
+        feedback: Any = None,
+        policy: Any = None,
+        delta: Any = None,
+        forbidden: Any = None,
+    ) -> Self:
+        """Return the study that lives in a file.
+
+        Nothing is decided again. Without what it needs the study opens all the same, to be looked at: see
+        ``read_only``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        space, kernel, noise, feedback, policy, delta, forbidden
+            Those that were functions or classes of your own when the study was made.
+        """
+        named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
+        named |= {"delta": delta, "forbidden": forbidden}
+        given = {name: value for name, value in named.items() if value is not None}
+        journal, events = Journal.open(path, given)
+        study = cls.replay(journal.opened.settings, events, at_once=True)
+        study._journal = journal
+        study._take_in([])
+        return study
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Give a study in memory a file to live in from now on.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; there must be no such file yet.
+        """
+        with self._lock:
+            if self._journal is not None:
+                raise StudyFileError(
+                    f"this study lives in {self._journal.path.name} already. Copy that file instead."
+                )
+            self._journal = Journal.create(path, self.settings, self.events)
+
+    def refresh(self) -> None:
+        """Take in what other processes have done to the study; `ask`, `tell` and the like do so by themselves."""
+        with self._lock:
+            if self._journal is not None:
+                self._take_in(self._journal.unseen(len(self._state.events)))
+
+    @property
+    def path(self) -> Path | None:
+        """The file in which the study lives; None in memory."""
+        return None if self._journal is None else self._journal.path
+
+    @property
+    def read_only(self) -> str:
+        """Why the study can only be looked at; "" if it can go on."""
+        return "" if self._journal is None else self._journal.read_only
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""
+        with self._lock:
+            if self._journal is None:
+                yield
+                return
+            with self._journal.writing(len(self._state.events)) as writer:
+                self._take_in(writer.unseen)
+                self._writer = writer
+                try:
+                    yield
+                finally:
+                    self._writer = None
+
+    def _take_in(self, events: list[Event]) -> None:
+        """Go on from what the file says; without the kernel nothing is known but what happened."""
+        if events:
+            self._state = self._state.apply_all(events)
+        if self._journal is not None and not self._journal.opened.knows:
+            self._state.tree.fill(mean=np.nan, std=np.nan)
+
     @classmethod
     def replay(cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False) -> Self:
         """Return the study that these settings and events make, without deciding anything again.
@@ -181,8 +296,8 @@ class Study:
         return study
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle takes along: not the lock."""
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        """Return what a copy or a pickle takes along: not the lock, nor the file, as it goes its own way."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal", "_writer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take in what a copy or a pickle brought."""
@@ -322,10 +437,10 @@ class Study:
         return state.tree.snapshot(self._sign * state.prior_mean, self._sign)
 
     @overload
-    def ask(self, n: None = None, *, key: str = "") -> Trial: ...
+    def ask(self, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
     @overload
-    def ask(self, n: int, *, key: str = "") -> list[Trial]: ...
-    def ask(self, n: int | None = None, *, key: str = "") -> Trial | list[Trial]:
+    def ask(self, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`.
 
         Trials under way are taken into account: they narrow the uncertainty where they look.
@@ -337,9 +452,11 @@ class Study:
         key : str
             What you call this request. Asked for again with the same key, the same trials come back: who does not
             know whether a request arrived may repeat it.
+        by : str, optional
+            Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
         """
         number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
-        with self._lock:
+        with self._writing():
             state = self._state
             batch = [asked for asked in state.asked if asked.key == key] if key else []
             if batch and len(batch) != number:
@@ -347,7 +464,7 @@ class Study:
             if not batch:
                 self._check_budget(number)
                 for _ in range(number):
-                    event, state = decisions.ask(state, me(), key)
+                    event, state = decisions.ask(state, me() if by is None else by, key)
                     batch.append(event)
                 self._commit(state)
             trials = [_trial(state, asked) for asked in batch]
@@ -377,7 +494,7 @@ class Study:
         note : str
             Kept with the trial.
         """
-        with self._lock:
+        with self._writing():
             state = self._state
             asked = self._asked(trial)
             value, sem = self._checked(value, sem)
@@ -410,7 +527,7 @@ class Study:
             split. A region given up three times in a row counts as impossible to measure all the same, and so
             does one within such a region, given up once.
         """
-        with self._lock:
+        with self._writing():
             number = self._under_way(trial)
             event, after = decisions.end(self._state, number, given_up=True, retry=retry)
             self._commit(after)
@@ -430,9 +547,33 @@ class Study:
         trial : Trial or int
             The trial, or its number.
         """
-        with self._lock:
+        with self._writing():
             _, after = decisions.end(self._state, self._under_way(trial), given_up=False, retry=True)
             self._commit(after)
+
+    @property
+    def under_way(self) -> tuple[Asked, ...]:
+        """The pending trials as they were asked for, and by whom."""
+        return tuple(self._state.pending.values())
+
+    def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
+        """Return a pending trial, taken from whoever was at it; None if none is wanted.
+
+        Parameters
+        ----------
+        by : str
+            Who is at it from now on.
+        wanted : callable
+            Tells whether a trial is to be taken; called again with the file's lock held, if the study has one.
+        """
+        if not any(map(wanted, self._state.pending.values())):
+            return None
+        with self._writing():
+            state = self._state
+            found = next(filter(wanted, state.pending.values()), None)
+            if found is not None:
+                self._commit(state.apply(Taken(found.number, by)))
+        return None if found is None else _trial(state, found)
 
     def observe(
         self,
@@ -453,7 +594,7 @@ class Study:
         sem : float, optional
             Standard error of this measurement; the study's noise by default.
         """
-        with self._lock:
+        with self._writing():
             seen = self._region(region)
             value, sem = self._checked(value, sem)
             event, after = decisions.observe(self._state, seen, value, sem, self.feedback)
@@ -573,7 +714,7 @@ class Study:
         Studies do this by themselves, often, and always when the budget is spent. Returns whether anything was
         learned.
         """
-        with self._lock:
+        with self._writing():
             found = decisions.refit(self._state)
             if found is not None:
                 self._commit(found[1])
@@ -626,7 +767,7 @@ class Study:
     def extend(self, n: int) -> None:
         """Add `n` measurements to the budget."""
         number = whole_number(n, "the number of measurements to add", 1)
-        with self._lock:
+        with self._writing():
             _, after = decisions.extend(self._state, number)
             self._commit(after)
 
@@ -643,8 +784,12 @@ class Study:
         on_error: OnError = "raise",
         max_failures: int | None = None,
         timeout: float | None = None,
+        take_over: bool = False,
     ) -> Result:
         """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
+
+        Trials under way that nobody is at any more are measured first: those of an earlier run in this process, or
+        of a process of this machine that has ended.
 
         Parameters
         ----------
@@ -671,6 +816,8 @@ class Study:
             With ``on_error="give_up"``: one failure more is raised; by default as many as measurements remain.
         timeout : float, optional
             Seconds after which a measurement has failed.
+        take_over : bool
+            Measure all trials that are under way now, whoever asked for them: if you know that nobody else will.
 
         Returns
         -------
@@ -678,19 +825,21 @@ class Study:
             With ``success=False`` after Ctrl-C or a stop by the callback.
         """
         enough = None if tolerance is None else _Enough(self, positive_number(tolerance, "tolerance"))
-        part = Portion(self, n)
-        why = drive(
-            part,
-            measure,
-            executor=checked_executor(executor),
-            workers=workers,
-            callback=part.callback(callback),
-            progress=progress,
-            enough=enough,
-            on_error=on_error,
-            max_failures=max_failures,
-            timeout=timeout,
-        )
+        told = None if callback is None else lambda _, trial: callback(self, trial)
+        with run_of_mine() as run:
+            part = Portion(Hand(self, run, take_over), n)
+            why = drive(
+                part,
+                measure,
+                executor=checked_executor(executor),
+                workers=workers,
+                callback=told,
+                progress=progress,
+                enough=enough,
+                on_error=on_error,
+                max_failures=max_failures,
+                timeout=timeout,
+            )
         reached = enough is not None and why == ENOUGH
         if reached:
             self.refit()
@@ -830,7 +979,10 @@ class Study:
         )
 
     def _commit(self, state: State, *warned: str) -> None:
-        """Go by another state from now on: the one place where a study changes."""
+        """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
+        if self._journal is not None:
+            assert self._writer is not None, "a study in a file changes within _writing only"
+            self._writer.append(state.events[at] for at in range(len(self._state.events), len(state.events)))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
         said, state.belief.complaints[:] = list(state.belief.complaints), []

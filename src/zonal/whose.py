@@ -1,11 +1,17 @@
-"""Which process asked for a trial, and whether it still runs."""
+"""Who is at a trial: a process, and in it perhaps one run of `optimize`; and whether anybody still is."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+
+_numbers = itertools.count(1)
+_running: set[str] = set()
 
 
 def me() -> str:
@@ -18,11 +24,26 @@ def _named(pid: int) -> str:  # kept by number: a forked process is another one
     return f"{socket.gethostname()}:{pid}:{_started(pid)}"
 
 
+@contextmanager
+def run_of_mine() -> Iterator[str]:
+    """Return what tells one run of this process from its others, and from what is asked for by hand."""
+    run = f"{me()}:{next(_numbers)}"
+    _running.add(run)
+    try:
+        yield run
+    finally:
+        _running.discard(run)
+
+
 def is_gone(who: str) -> bool:
-    """Tell whether a process ran on this host and does no more; of other hosts nothing is known."""
-    host, pid, started = [*who.rsplit(":", 2), "", ""][:3]
+    """Tell whether nobody is at it any more: a process of this host that has ended, or a run of this process."""
+    host, pid, started, run = [*who.split(":"), "", "", ""][:4]
     if host != socket.gethostname() or not pid.isdigit():
-        return False
+        return False  # of other hosts nothing is known
+    if f"{host}:{pid}:{started}" == me():
+        return bool(run) and who not in _running
+    if os.name == "nt":
+        return False  # where asking a process would end it
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
@@ -33,8 +54,9 @@ def is_gone(who: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the host did; nothing where the system does not say."""
+    """Return when a process started, in ticks since the host did; nothing of the dead, or where nobody says."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if fields[0] == "Z" else fields[19]
     except (OSError, IndexError):
         return ""

@@ -1,0 +1,13 @@
+"""The commands of a campaign, from the first recipe to the last measurement; thin over `Study`."""
+
+import click
+
+from zonal.commands.begin import extend, new
+from zonal.commands.bench import ask, give_up, observe, tell
+from zonal.commands.carry import export, import_, verify
+from zonal.commands.look import plot, predict, recommend, show
+from zonal.commands.run import run
+
+CAMPAIGN: tuple[click.Command, ...] = (
+    new, ask, tell, observe, give_up, recommend, show, predict, plot, extend, export, import_, verify, run,
+)  # fmt: skip

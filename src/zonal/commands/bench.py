@@ -1,0 +1,209 @@
+"""At the bench: ask, tell, observe, give up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from zonal.commands import regions, sheets
+from zonal.commands.frame import (
+    NOTHING_LEFT,
+    Command,
+    Refusal,
+    echo_json,
+    json_option,
+    on_terminal,
+    say,
+    study_argument,
+)
+from zonal.commands.texts import count, table
+from zonal.errors import Exhausted, InvalidInput
+from zonal.study import Study
+from zonal.trials import Trial
+
+T = TypeVar("T")
+
+BENCH = "bench"  # no process: what people are at does not end with the command that asked
+SHEET = click.Path(dir_okay=False, path_type=Path)
+# A value may be negative, and must not be taken for an option.
+NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
+
+
+@click.command(cls=Command)
+@study_argument
+@click.option("-n", "wanted", default=1, show_default=True, type=click.IntRange(min=1), help="How many questions.")
+@click.option("--csv", "sheet", type=SHEET, help="Write a new sheet, with an empty column for the values.")
+@click.option("--pending", is_flag=True, help="Ask nothing new: give what is under way once more.")
+@click.option("--key", default="", help="A name for this request: asked again, it gets the same questions.")
+@json_option
+def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, as_json: bool) -> None:
+    """Which regions to measure next.
+
+    With fewer left than wanted, gives what is left and says so.
+    """
+    if sheet is not None and sheet.exists():
+        raise InvalidInput("there is such a file already, and it may hold values", str(sheet), "Name another.")
+    trials = list(study.pending) if pending else _ask(study, wanted, key)
+    if sheet is not None:
+        _write_new(sheet, sheets.questions(trials, study.space))
+        say(f"{count(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
+    if as_json:
+        echo_json([trial_json(trial) for trial in trials])
+    elif sheet is None:
+        click.echo(trial_table(trials))
+
+
+def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
+    """Return as many trials as wanted, or as many as there are."""
+    asked_before = bool(key) and any(event.key == key for event in study.events if hasattr(event, "key"))
+    number = wanted if asked_before else min(wanted, study.remaining)
+    if number == 0:
+        under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
+        raise Refusal(
+            f"the budget of {study.budget} is spent{under_way}. `zonal extend` adds measurements.", NOTHING_LEFT
+        )
+    try:
+        trials = study.ask(number, key=key, by=BENCH)
+    except Exhausted:
+        trials = _one_by_one(study, number, key)
+    if len(trials) < wanted:
+        spent = "the budget leaves no more" if len(trials) == number else "no other region may be measured"
+        say(f"{len(trials)} of {wanted}: {spent}.")
+    return trials
+
+
+def _one_by_one(study: Study, number: int, key: str) -> list[Trial]:
+    """Return the trials there still are, one at least."""
+    trials: list[Trial] = []
+    for at in range(number):
+        try:
+            trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH))
+        except Exhausted:
+            if not trials:
+                raise
+            break
+    return trials
+
+
+def _write_new(path: Path, content: str) -> None:
+    """Write a file that was not there."""
+    try:
+        # A mark of the encoding, where letters need it: some spreadsheets would guess wrongly.
+        with path.open("x", encoding="utf-8" if content.isascii() else "utf-8-sig", newline="") as out:
+            out.write(content)
+    except OSError as error:
+        raise InvalidInput(
+            f"the sheet cannot be written ({error.strerror}), and the questions are under way",
+            str(path),
+            "Write them elsewhere: zonal ask STUDY --pending --csv FILE.",
+        ) from None
+
+
+def trial_json(trial: Trial) -> dict[str, Any]:
+    """Return a trial for programs."""
+    return {"trial": trial.number, "look": trial.replicate, "region": regions.as_json(trial.region)}
+
+
+def trial_table(trials: Iterable[Trial]) -> str:
+    """Return trials for people."""
+    rows = [[str(one.number), one.region.name, str(one.replicate)] for one in trials]
+    return table(["trial", "region", "look"], rows) if rows else "nothing is under way"
+
+
+@click.command(cls=Command, context_settings=NUMBERS)
+@study_argument
+@click.argument("trial", required=False, type=click.IntRange(min=0))
+@click.argument("value", required=False)
+@click.option("--sem", help="Standard error of this one measurement.")
+@click.option("--note", default="", help="Kept with the trial.")
+@click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask`, with values filled in; empty ones wait.")
+def tell(
+    study: Study, trial: int | None, value: str | None, sem: str | None, note: str, sheet: Path | None
+) -> None:
+    """What was measured: one TRIAL and its VALUE, or a sheet of them, all or none."""
+    one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
+    if sheet is None:
+        assert trial is not None
+        if value is None:
+            raise click.UsageError("Missing argument 'VALUE'.")
+        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note)
+        say(standing(study))
+        return
+    answers, empty = sheets.answers(sheet, study)
+    before = study.told
+    for answer in slowly(answers, "telling"):
+        study.tell(answer.number, answer.value, answer.sem, answer.note)
+    told = study.told - before
+    known = f", {len(answers) - told} known already" if told < len(answers) else ""
+    waiting = f", {count(empty, 'row')} left empty" if empty else ""
+    say(f"{told} told{known}{waiting}. {standing(study)}")
+
+
+@click.command(cls=Command, context_settings=NUMBERS)
+@study_argument
+@click.argument("region", required=False)
+@click.argument("value", required=False)
+@click.option("--sem", help="Standard error of this one measurement.")
+@click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one a row.")
+def observe(study: Study, region: str | None, value: str | None, sem: str | None, sheet: Path | None) -> None:
+    """Earlier measurements, which cost no budget: a REGION and its VALUE, or a sheet of them, all or none.
+
+    A REGION reads ATNNNNNN, or "NSW > Coast", or "l=0..90, sin_b=0..1", or numbers of rows. A sheet has columns
+    region or those that `zonal ask --csv` writes, and value and sem.
+    """
+    one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
+    if sheet is None:
+        assert region is not None
+        if value is None:
+            raise click.UsageError("Missing argument 'VALUE'.")
+        study.observe(regions.from_text(study.space, region), sheets.value_of(value), sheets.sem_of(sem or ""))
+        say("1 measurement taken in.")
+        return
+    measured = sheets.earlier(sheet, study)
+    for one in slowly(measured, "taking in"):
+        study.observe(one.region, one.value, one.sem)
+    say(f"{count(len(measured), 'measurement')} taken in.")
+
+
+@click.command("give-up", cls=Command)
+@study_argument
+@click.argument("trials", nargs=-1, required=True, type=click.IntRange(min=0), metavar="TRIAL...")
+@click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
+@click.option("--not-tried", is_flag=True, help="It was not tried: hold nothing against its region.")
+def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool) -> None:
+    """Trials that could not be measured; the budget gets them back."""
+    if never and not_tried:
+        raise click.UsageError("--never and --not-tried exclude each other.")
+    under_way = {trial.number for trial in study.pending}
+    stray = [number for number in trials if number not in under_way]
+    if stray:
+        shown = ", ".join(map(str, sorted(under_way))) or "none"
+        raise InvalidInput("nothing was given up: this trial is not under way", stray[0], f"Under way: {shown}.")
+    for number in dict.fromkeys(trials):
+        if not_tried:
+            study.withdraw(number)
+        else:
+            study.give_up(number, retry=not never)
+    say(standing(study))
+
+
+def standing(study: Study) -> str:
+    """Return how far a study is."""
+    return f"{study.told} of {study.budget} told, {len(study.pending)} under way, {study.remaining} left."
+
+
+def one_way(sheet: Path | None, single: object, how: str) -> None:
+    """Complain unless exactly one of a sheet and a single measurement is given."""
+    if (sheet is None) == (single is None):
+        raise click.UsageError(how)
+
+
+def slowly(things: list[T], what: str) -> Iterable[T]:
+    """Show how far it is, if somebody watches."""
+    from tqdm import tqdm
+
+    shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=not on_terminal(), leave=False)
+    return shown

@@ -1,0 +1,142 @@
+"""What all commands share: the study's file, `--json`, `--debug`, exit codes, and warnings as single lines."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, ZonalError
+from zonal.study import Study
+
+# 1 is a refusal, 2 (click's own) a command that is typed wrongly.
+REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
+CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
+
+CODES = """
+Exit codes: 0 done, 1 refused, 2 typed wrongly, 3 nothing left to ask for, 4 the study's file cannot be used,
+5 `verify` found a difference, 6 the program of `run` keeps failing, 130 interrupted.
+"""
+
+
+class Command(click.Command):
+    """A command with `--debug`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.append(debug_option())
+
+
+def debug_option() -> click.Option:
+    """Return the option that shows tracebacks."""
+
+    def note(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.find_root().meta["zonal.debug"] = True
+
+    help_text = "Show where in the program an error came from."
+    return click.Option(["--debug"], is_flag=True, expose_value=False, callback=note, help=help_text)
+
+
+class Refusal(click.ClickException):
+    """An error as one line, with its exit code."""
+
+    def __init__(self, message: str, code: int = REFUSED) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]
+
+
+@contextmanager
+def plain_errors(ctx: click.Context) -> Iterator[None]:
+    """Turn Zonal's own errors, and those of the disk, into single lines, unless somebody is debugging."""
+    try:
+        yield
+    except ZonalError as error:
+        if ctx.find_root().meta.get("zonal.debug"):
+            raise
+        raise Refusal(str(error), code_of(error)) from error
+    except OSError as error:
+        if error.filename is None:
+            _leave_output_alone()
+        if error.errno == errno.EPIPE:  # whoever read the output has had enough
+            raise click.exceptions.Exit(CLOSED_PIPE) from error
+        raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
+
+
+def _leave_output_alone() -> None:
+    """Send what is still to be printed nowhere: it could not be, and must not be tried again at the end."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # there is no real output
+        pass
+
+
+def code_of(error: ZonalError) -> int:
+    """Return the exit code of an error."""
+    if isinstance(error, BudgetSpent | Exhausted):
+        return NOTHING_LEFT
+    return BAD_FILE if isinstance(error, StudyFileError) else REFUSED
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show warnings as single lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *rest: say(f"Warning: {message}")
+        yield
+
+
+def say(text: str) -> None:
+    """Tell a person something beside the answer."""
+    click.echo(text, err=True)
+
+
+def study_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the study's file, which is there already."""
+    return click.argument("study", metavar="STUDY", type=_OpenStudy())(command)
+
+
+def new_file_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the file of a study to be made."""
+    return click.argument("path", metavar="STUDY", type=click.Path(dir_okay=False, path_type=Path))(command)
+
+
+def json_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the choice of an answer for programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")(command)
+
+
+def echo_json(answer: Any) -> None:
+    """Print an answer for programs."""
+    click.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
+
+
+def on_terminal() -> bool:
+    """Tell whether a person watches."""
+    return sys.stderr.isatty()
+
+
+class _OpenStudy(click.Path):
+    """A path that is opened as a study."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Open the study, or say why not."""
+        if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
+            return value
+        path = super().convert(value, param, ctx)
+        assert isinstance(path, Path)
+        return Study.open(path)

@@ -1,0 +1,287 @@
+"""What the words of a recipe mean: from a TOML file, or options of a command line, to the arguments of `Study`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from zonal.errors import InvalidInput, whole_number
+from zonal.feedback import Average, Beam, Center, Feedback, Mean
+from zonal.kernels import RBF, Categorical, Matern
+from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
+from zonal.policies.gptree import GPTree
+from zonal.policies.knowledge import KnowledgeGradient
+from zonal.policies.optimistic import GPOO, StoOO
+from zonal.problems import PerWeight
+from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
+from zonal.tables import read_table
+from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
+from zonal.wording import Recipe
+
+# Beyond these nothing is of use, and much would take for ever.
+MOST_PARTS, DEEPEST, LONGEST, MOST_POINTS_AN_AXIS = 100, 100, 1000, 1000
+
+SPACES = ("axes", "sequences", "points", "hierarchy")
+POLICIES = {
+    "knowledge gradient": KnowledgeGradient,
+    "gpoo": GPOO,
+    "stooo": StoOO,
+    "gptree": GPTree,
+    "uniform grid": UniformGrid,
+    "random": Random,
+    "ucb": UCB,
+    "thompson": Thompson,
+}
+DELTAS: dict[str, Any] = {"geometric": GeometricDelta, "lipschitz": LipschitzDelta, "spread": SpreadDelta}
+KERNELS: dict[str, Any] = {"rbf": RBF, "matern": Matern, "categorical": Categorical}
+FEEDBACKS: dict[str, Callable[[], Feedback]] = {"mean": Mean, "center": Center}
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
+    "points": ("table", "coords", "weight", "smallest"),
+    "hierarchy": ("table", "levels", "coords", "weight", "smallest"),
+    "measurement": ("name", "unit", "feedback", "noise"),
+    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "mean"),
+}
+AXIS_KEYS = ("low", "high", "unit", "smallest", "symbols", "frequencies")
+TOP = ("budget", "direction", "max_looks", "seed", "arity", *SPACES, "measurement", "model", "policy")
+
+
+def template() -> str:
+    """Return a recipe with remarks that works as it stands."""
+    return resources.files("zonal").joinpath("recipe.toml").read_text(encoding="utf-8")
+
+
+def arguments(recipe: Recipe) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe stands for, or complain where it is written."""
+    recipe.table(recipe.words, (), TOP)
+    if "budget" not in recipe.words:
+        raise InvalidInput(f"{recipe.source}: a study needs a budget", None, "Write for example budget = 60.")
+    given: dict[str, Any] = {"space": _space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
+    with recipe.blamed("measurement", "feedback"):
+        given.get("feedback", Mean()).check(given["space"])
+    given |= _model(recipe)
+    if "policy" in recipe.words:
+        given["policy"] = _policy(recipe)
+    for key, name in (("direction", "direction"), ("max_looks", "max_looks"), ("seed", "rng")):
+        if key in recipe.words:
+            given[name] = recipe.words[key]
+    return given
+
+
+def _space(recipe: Recipe) -> Any:
+    named = [name for name in SPACES if name in recipe.words]
+    if len(named) != 1:
+        shown, fix = " and ".join(named) or None, f"Write one of {', '.join(f'[{name}]' for name in SPACES)}."
+        raise InvalidInput(f"{recipe.place(tuple(named[1:2]))}: where to look is said once", shown, fix)
+    kind = named[0]
+    if "arity" in recipe.words:
+        with recipe.blamed("arity"):
+            _at_most(whole_number(recipe.words["arity"], "arity", 2), "arity", MOST_PARTS)
+            if kind not in ("axes", "points"):
+                raise InvalidInput(f"[{kind}] has no arity", recipe.words["arity"], "Leave it out.")
+    with recipe.blamed(kind):
+        if kind == "axes":
+            return _axes(recipe)
+        words = recipe.section(kind, KEYS[kind])
+        return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
+
+
+def _axes(recipe: Recipe) -> Box | Product:
+    recipe.table(recipe.words["axes"], ("axes",), None)
+    axes: dict[str, Any] = {}
+    smallest: dict[str, Any] = {}
+    units: dict[str, Any] = {}
+    for name, words in recipe.words["axes"].items():
+        axes[name] = words
+        if isinstance(words, Mapping):
+            axes[name] = _axis(recipe, name, words)
+            smallest |= {name: words["smallest"]} if "smallest" in words else {}
+            units |= {name: words["unit"]} if "unit" in words else {}
+    lines = all(
+        isinstance(axis, list | tuple) and not any(isinstance(x, str) for x in axis) for axis in axes.values()
+    )
+    kind = Box if lines and axes else Product
+    return kind(axes, recipe.words.get("arity", 2), smallest or None, units or None)
+
+
+def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
+    path = ("axes", name)
+    recipe.table(words, path, AXIS_KEYS)
+    kinds = [
+        keys for keys in (("low", "high"), ("symbols",), ("frequencies",)) if any(key in words for key in keys)
+    ]
+    if len(kinds) != 1 or any(key not in words for key in kinds[0]):
+        fix = "Write low and high, or symbols, or frequencies."
+        raise InvalidInput(f"{recipe.place(path)}: axis {name} must be said in one way", dict(words), fix)
+    if kinds[0] == ("low", "high"):
+        _text(words.get("unit", ""), f"the unit of axis {name}")
+        return words["low"], words["high"]
+    stray = [key for key in ("unit", "smallest") if key in words]
+    if stray:
+        raise InvalidInput(f"axis {name} has symbols, and no {stray[0]}", words[stray[0]], "Leave it out.")
+    if "symbols" in words:
+        return words["symbols"] if isinstance(words["symbols"], list) else [words["symbols"]]
+    if not isinstance(words["frequencies"], Mapping):
+        fix = "Write { red = 2, green = 1 }."
+        raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)
+    return words["frequencies"]
+
+
+def _sequences(words: dict[str, Any]) -> Sequences:
+    missing = [key for key in ("alphabet", "length") if key not in words]
+    if missing:
+        raise InvalidInput(f"[sequences] needs its {missing[0]}", None, f"Write {missing[0]} = ...")
+    _at_most(whole_number(words["length"], "length", 1), "length", LONGEST)
+    return Sequences(**words)
+
+
+def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hierarchy:
+    if "table" not in words:
+        raise InvalidInput(f"[{kind}] needs its table", None, 'Write for example table = "areas.csv".')
+    with recipe.blamed(kind, "table"):
+        table = read_table(recipe.folder / _text(words["table"], "table"))
+    weight = words.get("weight")
+    with recipe.blamed(kind, "weight"):
+        weights = None if weight is None else table.numbers(_text(weight, "weight"))
+    with recipe.blamed(kind, "coords"):
+        coords = {name: table.numbers(name) for name in _texts(words.get("coords", []), "coords")}
+    smallest = words.get("smallest")
+    if kind == "points":
+        if not coords:
+            raise InvalidInput("[points] needs coords", None, 'Write for example coords = ["lon", "lat"].')
+        return Points(coords, weights, recipe.words.get("arity", 2), smallest)
+    with recipe.blamed(kind, "levels"):
+        levels = {name: table.texts(name) for name in _texts(words.get("levels", []), "levels")}
+    if not levels:
+        raise InvalidInput("[hierarchy] needs levels", None, 'Write for example levels = ["state", "county"].')
+    features = np.stack(list(coords.values()), axis=1) if coords else None
+    return Hierarchy.from_table(levels, features, weights, smallest, tuple(coords) or None)
+
+
+def _measurement(recipe: Recipe) -> dict[str, Any]:
+    words = recipe.section("measurement", KEYS["measurement"])
+    given: dict[str, Any] = {}
+    with recipe.blamed("measurement"):
+        for key, name in (("name", "value_name"), ("unit", "value_unit")):
+            if key in words:
+                given[name] = _text(words[key], key)
+        if "noise" in words:
+            given["noise"] = _noise(recipe, words["noise"])
+        if "feedback" in words:
+            given["feedback"] = _feedback(recipe, words["feedback"])
+    return given
+
+
+def _noise(recipe: Recipe, words: Any) -> Any:
+    if not isinstance(words, Mapping):
+        return words
+    recipe.table(words, ("measurement", "noise"), ("per_weight",))
+    return PerWeight(words.get("per_weight"))  # type: ignore[arg-type]
+
+
+def _feedback(recipe: Recipe, words: Any) -> Feedback:
+    path = ("measurement", "feedback")
+    if not isinstance(words, Mapping):
+        found: Callable[[], Feedback] = recipe.choice(words, path, FEEDBACKS)
+        return found()
+    recipe.table(words, path, ("average", "beam", "beam_share"))
+    if len(words) != 1:
+        fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
+        raise InvalidInput("a feedback is said in one way", dict(words), fix)
+    ((kind, own),) = words.items()
+    if kind == "average":
+        _at_most(whole_number(own, "average", 1), "average", MOST_POINTS_AN_AXIS)
+        return Average(own)
+    return Beam(own) if kind == "beam" else Beam(share=own)
+
+
+def _model(recipe: Recipe) -> dict[str, Any]:
+    words = recipe.section("model", KEYS["model"])
+    given = {"mean": words.pop("mean")} if "mean" in words else {}
+    if not words:
+        return given
+    with recipe.blamed("model"):
+        if "kernel" not in words:
+            raise InvalidInput("[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
+        given["kernel"] = _kernel(recipe, recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS), words)
+    return given
+
+
+def _kernel(recipe: Recipe, kind: Any, words: dict[str, Any]) -> Any:
+    """Return a kernel, or its class if nothing is said of it."""
+    if not words:
+        return kind
+    mixed = kind is not Categorical and "correlation" in words
+    correlation = words.pop("correlation") if mixed else None
+    known = [own.name for own in fields(kind)]
+    for key in words:
+        if key not in known:
+            fix = f"It has {', '.join(known)}."
+            raise InvalidInput(f"{recipe.place(('model', key))}: this kernel has no {key}", words[key], fix)
+    missing = [key for key in known if key not in words and key != "nu"]
+    if missing:
+        fix = f"Write {missing[0]} = ..., or the kernel alone."
+        raise InvalidInput(f"a kernel that is given needs its {missing[0]}", words, fix)
+    kernel = kind(**words)
+    return kernel * Categorical(1.0, correlation) if mixed else kernel  # type: ignore[arg-type]
+
+
+def _policy(recipe: Recipe) -> Any:
+    words = recipe.section("policy", _policy_keys(recipe))
+    kind = recipe.choice(words.pop("name"), ("policy", "name"), POLICIES)
+    with recipe.blamed("policy"):
+        for key in ("h_max", "level"):
+            if key in words:
+                _at_most(whole_number(words[key], key, 0), key, DEEPEST)
+        if "delta" in words:
+            words["delta"] = _delta(recipe, words["delta"])
+        elif kind is StoOO:
+            raise InvalidInput(
+                "this policy needs its delta", None, 'Write delta = { kind = "geometric", c = 14 }.'
+            )
+        return kind(**words)
+
+
+def _policy_keys(recipe: Recipe) -> list[str]:
+    words = recipe.words["policy"]
+    recipe.table(words, ("policy",), None)
+    if "name" not in words:
+        problem = f"{recipe.place(('policy',))}: a policy needs a name"
+        raise InvalidInput(problem, None, f"Write one of {', '.join(POLICIES)}.")
+    return ["name", *(own.name for own in fields(recipe.choice(words["name"], ("policy", "name"), POLICIES)))]
+
+
+def _delta(recipe: Recipe, words: Any) -> Any:
+    path = ("policy", "delta")
+    recipe.table(words, path, None)
+    if "kind" not in words:
+        raise InvalidInput("delta needs its kind", dict(words), f"Write one of {', '.join(DELTAS)}.")
+    kind = recipe.choice(words["kind"], (*path, "kind"), DELTAS)
+    recipe.table(words, path, ["kind", *(own.name for own in fields(kind))])
+    if kind is GeometricDelta and "c" not in words:
+        raise InvalidInput("a geometric delta needs its c", dict(words), "Write for example c = 14.")
+    return kind(**{key: own for key, own in words.items() if key != "kind"})
+
+
+def _at_most(number: int, name: str, most: int) -> None:
+    if number > most:
+        raise InvalidInput(f"{name} is too large", number, f"Pass {most} at most.")
+
+
+def _text(words: Any, name: str) -> str:
+    if not isinstance(words, str):
+        raise InvalidInput(f"{name} must be text", words, "Put it in quotation marks.")
+    return words
+
+
+def _texts(words: Any, name: str) -> list[str]:
+    if not isinstance(words, list) or not all(isinstance(own, str) for own in words):
+        raise InvalidInput(f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
+    if len(set(words)) < len(words):
+        raise InvalidInput(f"{name} has a name twice", words, "Name each column once.")
+    return words

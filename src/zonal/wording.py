@@ -1,0 +1,217 @@
+"""What somebody wrote about a study, kept beside where it is written: a TOML file, or options of a command line.
+
+Whatever is wrong with it, and whoever notices, the message names the line. This room must not know what the words
+mean.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zonal.errors import InvalidInput
+
+Key = tuple[str, ...]  # of a table within a table
+
+LARGEST_WHOLE = 2**63  # TOML's own limit
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What somebody wrote about a study, and where.
+
+    Attributes
+    ----------
+    words : mapping
+        Sections of keys and values.
+    places : mapping of path to str
+        Where a key is written, such as ``"line 7 of sky.toml"``.
+    source : str
+        Where all of it is written.
+    folder : Path
+        From which the names of tables start.
+    """
+
+    words: Mapping[str, Any]
+    places: Mapping[Key, str] = field(default_factory=dict)
+    source: str = "the recipe"
+    folder: Path = Path()
+
+    def place(self, path: Key) -> str:
+        """Return where a key is written, or what it is in."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, self.source)
+
+    @contextmanager
+    def blamed(self, *path: str) -> Iterator[None]:
+        """Add to a complaint where that is written: the key under `path` that it names, or all of `path`."""
+        try:
+            yield
+        except InvalidInput as error:
+            said = str(error)
+            if not said.startswith((self.source, *self.places.values())):
+                named = [own for own in self.places if own[: len(path)] == path and len(own) > len(path)]
+                named = [own for own in named if re.search(rf"\b{re.escape(own[-1])}\b", said)]
+                error.args = (f"{self.place(max(named, key=lambda own: len(own[-1]), default=path))}: {said}",)
+            raise
+
+    def section(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
+        """Return a section, empty if it is not there, all of its keys known."""
+        words = self.words.get(name, {})
+        self.table(words, (name,), keys)
+        return dict(words)
+
+    def table(self, words: Any, path: Key, keys: Sequence[str] | None) -> None:
+        """Complain unless `words` is a table, and of the first key that is not among `keys`."""
+        if not isinstance(words, Mapping):
+            with self.blamed(*path):
+                raise InvalidInput(
+                    f"[{'.'.join(path)}] must be a table", words, "Write its keys below the header."
+                )
+        for key in words:
+            if keys is not None and key not in keys:
+                problem = f"[{'.'.join(path)}] has no such key" if path else "there is no such key"
+                raise self._unknown(key, (*path, key), problem, keys)
+
+    def choice(self, word: Any, path: Key, choices: Mapping[str, Any]) -> Any:
+        """Return what a word stands for."""
+        if not isinstance(word, str) or word.lower() not in choices:
+            raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
+        return choices[word.lower()]
+
+    def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
+        """Return the complaint about a word that is not among the known ones."""
+        close = difflib.get_close_matches(str(word).lower(), known, n=1)
+        guess = f"Did you mean {close[0]!r}? " if close else ""
+        return InvalidInput(f"{self.place(path)}: {problem}", word, f"{guess}There are {', '.join(known)}.")
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """Read a recipe from a TOML file, or complain with the line."""
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidInput("there is no such file", str(path), "Check the path.") from None
+    except OSError as error:
+        raise InvalidInput(f"the recipe cannot be read ({error.strerror})", str(path), "Check the path.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("the recipe is not UTF-8 text", str(path), "Save it anew, encoded in UTF-8.") from None
+    return parse_recipe(text, file.name, file.parent)
+
+
+def parse_recipe(text: str, name: str = "recipe", folder: Path = Path()) -> Recipe:
+    """Return a recipe from its text, or complain with the line."""
+    places = {path: f"line {line} of {name}" for path, line in _lines(text).items()}
+    try:
+        words = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{name} is nested too deeply", "[[[...", "Write plain lists and tables.") from None
+    except ValueError as error:  # of TOML, or of a number that is too long
+        raise _not_toml(text, name, error) from None
+    recipe = Recipe(words, places, name, folder)
+    _check_values(recipe, words, ())
+    return recipe
+
+
+def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
+    what, _, where = str(error).partition(" (at ")
+    found = re.match(r"line (\d+)", where)
+    lines = text.splitlines() or [""]
+    line = min(int(found[1]) if found else len(lines), len(lines))
+    fix = "Write key = value; texts need quotation marks, and `zonal new --template` shows how it looks."
+    return InvalidInput(f"line {line} of {name}: {what[:1].lower()}{what[1:]}", lines[line - 1].strip(), fix)
+
+
+def _check_values(recipe: Recipe, words: Any, path: Key) -> None:
+    """Complain of whole numbers beyond TOML's own limit; not every reader of TOML does."""
+    if isinstance(words, Mapping):
+        for key, own in words.items():
+            _check_values(recipe, own, (*path, key))
+    elif isinstance(words, list):
+        for own in words:
+            _check_values(recipe, own, path)
+    elif isinstance(words, int) and not -LARGEST_WHOLE <= words < LARGEST_WHOLE:
+        fix = "Pass one of 64 bits."
+        raise InvalidInput(f"{recipe.place(path)}: a whole number is too large", hex(words)[:20] + "...", fix)
+
+
+HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")
+KEY = re.compile(r"""\s*(?P<key>(?:[\w.-]|\s*\.\s*|"[^"]*"|'[^']*')+?)\s*=""")
+
+
+def _lines(text: str) -> dict[Key, int]:
+    """Return the line at which each key is written, as far as lines tell; the first, if there are several."""
+    lines: dict[Key, int] = {}
+    section: Key = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := HEADER.match(line):
+            section = _key(header["key"])
+            lines.setdefault(section, number)
+        elif key := KEY.match(line):
+            lines.setdefault((*section, *_key(key["key"])), number)
+    return lines
+
+
+def _key(written: str) -> Key:
+    """Return a key, which may have dots and quotation marks, as its parts."""
+    parts: list[str] = []
+    try:
+        words = tomllib.loads(f"{written} = 0")
+    except (ValueError, RecursionError):
+        return (written.strip(),)
+    while isinstance(words, dict) and words:
+        parts.append(next(iter(words)))
+        words = words[parts[-1]]
+    return tuple(parts)
+
+
+AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>.*))?")
+SYMBOLS = re.compile(r"(?P<name>[^=]+)=(?P<symbols>[^=]*,[^=]*)")
+
+
+def axis_words(texts: Sequence[str]) -> dict[str, Any]:
+    """Return axes as they are written on a command line: ``l=-180..180:deg``, ``dye=red,green``."""
+    axes: dict[str, Any] = {}
+    for text in texts:
+        name, axis = _axis(text)
+        if name in axes:
+            raise InvalidInput("an axis is named twice", text, "Give each its own name.")
+        axes[name] = axis
+    return axes
+
+
+def _axis(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an axis and what it is."""
+    if line := AXIS.fullmatch(text):
+        low, high = _float(line["low"]), _float(line["high"])
+        if low is not None and high is not None:
+            return line["name"].strip(), {"low": low, "high": high, "unit": (line["unit"] or "").strip()}
+    elif listed := SYMBOLS.fullmatch(text):
+        symbols = [symbol.strip() for symbol in listed["symbols"].split(",")]
+        if any(_float(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
+            return listed["name"].strip(), {"symbols": symbols}
+    fix = "Write x=0..1, or l=-180..180:deg, or dye=red,green."
+    raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def sequence_words(text: str) -> dict[str, Any]:
+    """Return sequences as they are written on a command line: ``ACGT,8``."""
+    alphabet, comma, length = text.rpartition(",")
+    if not comma or not re.fullmatch(r"\s*[0-9]{1,9}\s*", length):
+        raise InvalidInput("sequences are an alphabet and a length", text, "Write ACGT,8.")
+    return {"alphabet": alphabet.strip(), "length": int(length)}

@@ -1,0 +1,241 @@
+"""Ask, tell, observe and give up, from a shell, with sheets and without."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import zonal as zn
+from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
+from zonal.commands import sheets
+from zonal.events import Told
+
+
+@pytest.fixture
+def dna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    zonal("new", "dna.db", "--sequences", "ACGT,3", "--budget", 10, "--noise", 0.1, "--seed", 0)
+    return tmp_path / "dna.db"
+
+
+def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) -> None:
+    zonal("ask", dna, "-n", 3, "--csv", "a.csv")
+    assert list(rows("a.csv")[0]) == ["trial", "region", "look", "value", "sem", "note"]
+    fill("a.csv", value=["0.5", "", "-1e-1"], sem=["", "", "0.2"], note=["", "", "late, clouds"])
+    assert (
+        "2 told, 1 row left empty. 2 of 10 told, 1 under way, 7 left."
+        in zonal("tell", dna, "--csv", "a.csv").stderr
+    )
+    told = zn.Study.open(dna).trials
+    assert [(one.state, one.value, one.sem, one.note) for one in told] == [
+        ("told", 0.5, None, ""),
+        ("asked", None, None, ""),
+        ("told", -0.1, 0.2, "late, clouds"),
+    ]
+    before = dna.read_bytes()
+    assert "0 told, 2 known already, 1 row left empty" in zonal("tell", dna, "--csv", "a.csv").stderr
+    assert dna.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ({"value": "0.5O"}, "a value must be a number; got '0.5O'"),
+        ({"value": "0,51"}, "a value has a decimal comma; got '0,51'. Write 0.51."),
+        ({"value": "nan"}, "a value must be finite"),
+        ({"value": "1e999"}, "a value must be finite"),
+        ({"value": "1_0"}, "a value must be a number"),
+        ({"value": "1e200"}, "a value is too large"),
+        ({"sem": "-0.1"}, "a standard error must not be negative"),
+        ({"sem": "x"}, "a standard error must be a number; got 'x'"),
+        ({"trial": "one"}, "a trial is a whole number; got 'one'"),
+        ({"trial": "9"}, "the study has asked for 3; got 9"),
+        ({"trial": "0"}, "trial 0 is ANN, not this region; got 'CNN'"),
+        ({"trial": "0", "region": ""}, "a row above has this trial already; got 0"),
+    ],
+)
+def test_one_wrong_cell_and_nothing_is_told(dna: Path, cell: dict[str, str], says: str) -> None:
+    zonal("ask", dna, "-n", 3, "--csv", "a.csv")
+    fill("a.csv", value=["0.5", "0.6", "0.7"])
+    for name, wrong in cell.items():
+        fill("a.csv", **{name: [rows("a.csv")[0][name], wrong, rows("a.csv")[2][name]]})
+    before = dna.read_bytes()
+    said = zonal("tell", dna, "--csv", "a.csv", code=1).stderr
+    assert "a.csv: nothing was told; of 3 rows 1 cannot be.\n  row 2 (line 3): " in said
+    assert says in said
+    assert dna.read_bytes() == before
+
+
+def test_every_wrong_row_is_listed_and_blank_ones_are_passed_over(dna: Path) -> None:
+    zonal("ask", dna, "-n", 3, "--csv", "a.csv")
+    fill("a.csv", value=["x", "0.5", "y"])
+    said = zonal("tell", dna, "--csv", "a.csv", code=1).stderr
+    assert "row 1 (line 2)" in said
+    assert "row 3 (line 4)" in said
+    assert "row 2" not in said
+    fill("a.csv", value=["0.1", "0.5", "0.2"])
+    with Path("a.csv").open("a") as file:
+        file.write("\n,,,,,\n , ,,,,\n")
+    zonal("tell", dna, "--csv", "a.csv")
+    assert zn.Study.open(dna).told == 3
+
+
+def test_a_sheet_of_another_kind_is_refused(dna: Path) -> None:
+    Path("s.csv").write_text("trial;value\n0;0.5\n")
+    assert "semicolons" in zonal("tell", dna, "--csv", "s.csv", code=1).stderr
+    Path("t.csv").write_text("trail,value\n0,0.5\n")
+    assert "Did you mean 'trail'?" in zonal("tell", dna, "--csv", "t.csv", code=1).stderr
+    assert "no such file" in zonal("tell", dna, "--csv", "nosuch.csv", code=1).stderr
+
+
+def test_asking_never_overwrites_a_sheet_and_can_be_repeated(dna: Path) -> None:
+    zonal("ask", dna, "-n", 2, "--csv", "a.csv")
+    assert "may hold values" in zonal("ask", dna, "-n", 2, "--csv", "a.csv", code=1).stderr
+    assert len(zn.Study.open(dna).trials) == 2
+    zonal("ask", dna, "--pending", "--csv", "b.csv")
+    assert rows("a.csv") == rows("b.csv")
+    first = answer("ask", dna, "-n", 2, "--key", "monday")
+    assert answer("ask", dna, "-n", 2, "--key", "monday") == first
+    assert "elsewhere" in zonal("ask", dna, "--csv", "nowhere/a.csv", code=1).stderr.lower()
+
+
+def test_fewer_left_than_wanted_are_given_and_it_is_said(dna: Path) -> None:
+    zonal("ask", dna, "-n", 8)
+    result = zonal("ask", dna, "-n", 5, "--json")
+    assert len(json.loads(result.stdout)) == 2
+    assert result.stderr == "2 of 5: the budget leaves no more.\n"
+    assert "the budget of 10 is spent, 10 of them are under way" in zonal("ask", dna, code=3).stderr
+    zonal("extend", dna, 1)
+    assert len(answer("ask", dna, "-n", 5)) == 1
+
+
+def test_regions_may_run_out_before_the_budget_does(dna: Path) -> None:
+    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-looks", 1, "--noise", 0.1)
+    result = zonal("ask", "two.db", "-n", 7)
+    assert "of 7: no other region may be measured" in result.stderr
+    assert zonal("ask", "two.db", code=3).stderr.startswith("Error: ")
+
+
+def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
+    zonal("ask", dna, "-n", 5)
+    zonal("tell", dna, 0, "-0.25", "--sem", "0.5", "--note", "clouds")
+    zonal("tell", dna, 0, "-0.25", "--sem", "0.5")
+    assert "was told already" in zonal("tell", dna, 0, "0.3", code=1).stderr
+    assert "a value must be a number" in zonal("tell", dna, 1, "abc", code=1).stderr
+    assert "asked for 5" in zonal("tell", dna, 77, 1, code=1).stderr
+    assert "VALUE" in zonal("tell", dna, 1, code=2).stderr
+    assert "--csv" in zonal("tell", dna, code=2).stderr
+    before = dna.read_bytes()
+    assert "got 0. Under way: 1, 2, 3, 4." in zonal("give-up", dna, 2, 0, code=1).stderr
+    assert dna.read_bytes() == before
+    zonal("give-up", dna, 1, 1)
+    zonal("give-up", dna, 2, "--never")
+    zonal("give-up", dna, 3, "--not-tried")
+    study = zn.Study.open(dna)
+    assert [one.state for one in study.trials] == ["told", "given up", "given up", "withdrawn", "asked"]
+    assert study.trials[0].note == "clouds"
+    assert study.remaining == 8
+
+
+def test_earlier_measurements_cost_no_budget(dna: Path) -> None:
+    zonal("observe", dna, "ATN", "-0.5", "--sem", "0.1")
+    Path("e.csv").write_text("region,value,sem\nNNA,0.25,\nCGT,0.5,0.01\n")
+    assert "2 measurements taken in." in zonal("observe", dna, "--csv", "e.csv").stderr
+    seen = zn.Study.open(dna).observations
+    assert [(one.region.name, one.value, one.sem) for one in seen] == [
+        ("ATN", -0.5, 0.1),
+        ("NNA", 0.25, None),
+        ("CGT", 0.5, 0.01),
+    ]
+    assert zn.Study.open(dna).remaining == 10
+    Path("e.csv").write_text("region,value\nNNA,0.25\nAXN,0.5\n,1\n")
+    said = zonal("observe", dna, "--csv", "e.csv", code=1).stderr
+    assert "row 2 (line 3): 'AXN' has a symbol outside of the alphabet" in said
+    assert "row 3 (line 4): a row must say which region" in said
+    assert len(zn.Study.open(dna).observations) == 3
+
+
+def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
+    zonal("ask", dna, "-n", 2)
+    study = zn.Study.open(dna)
+    study.optimize(lambda region: region.weight)
+    assert [trial.number for trial in study.pending] == [0, 1]
+    assert study.told == 8
+
+
+ROUNDS = int(os.environ.get("ZONAL_ROUNDS", "4"))  # `make torture` plays more
+
+
+def test_a_campaign_whose_commands_are_killed_walks_as_one_whose_are_not(dna: Path) -> None:
+    delays = np.random.default_rng(0).uniform(0.2, 1.2, size=(ROUNDS, 2))
+    zonal("new", "twin.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
+    zonal("new", "killed.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
+    for number in range(ROUNDS):
+        ask, tell = ["ask", "killed.db", "--key", str(number)], ["tell", "killed.db", str(number), str(number / 7)]
+        for words, delay in zip((ask, tell), delays[number], strict=True):
+            run = subprocess.Popen(
+                [*PROGRAM, *words], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(delay)
+            run.kill()
+            run.wait()
+            zonal(*words)
+        zonal("ask", "twin.db")
+        zonal("tell", "twin.db", number, number / 7)
+    assert zonal("export", "killed.db").stdout == zonal("export", "twin.db").stdout
+
+
+SHEET = "trial,region,look,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    at=st.integers(0, len(SHEET)),
+    size=st.integers(0, 5),
+    put=st.text("\r\n\t ,;\"'.-+e0123AN\x00é\ufeff", max_size=4),
+)
+def test_a_mutated_sheet_is_read_or_refused(
+    asked: zn.Study, tmp_path_factory: Any, at: int, size: int, put: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "mutated.csv"
+    file.write_bytes((SHEET[:at] + put + SHEET[at + size :]).encode())
+    try:
+        found, _ = sheets.answers(file, asked)
+    except zn.ZonalError:
+        return
+    assert {one.number for one in found} <= {0, 1, 2}
+
+
+@pytest.fixture(scope="module")
+def asked() -> zn.Study:
+    study = zn.Study(zn.Sequences("ACGT", 3), budget=10, noise=0.1, rng=0)
+    study.ask(3)
+    return study
+
+
+def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: Path) -> None:
+    zonal("ask", dna, "-n", 10, "--csv", "a.csv")
+    values = [str(at / 10) for at in range(10)]
+    fill("a.csv", value=values)
+    told = 0
+    for patience in (0.02, 0.1, 0.2):
+        run = subprocess.Popen([*PROGRAM, "tell", str(dna), "--csv", "a.csv"], env=ENVIRONMENT)
+        while run.poll() is None and zn.Study.open(dna).told == told:
+            time.sleep(patience / 10)
+        time.sleep(patience)
+        run.kill()
+        run.wait()
+        before, told = told, zn.Study.open(dna).told
+        assert told >= before
+    zonal("tell", dna, "--csv", "a.csv")
+    assert [str(one.value) for one in zn.Study.open(dna).trials] == values
+    assert sum(isinstance(event, Told) for event in zn.Study.open(dna).events) == 10

@@ -1,0 +1,234 @@
+"""Beginning a study, looking at it and carrying it about, from a shell; exit codes and what is said where."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import zonal as zn
+from recipes import RECIPES, TABLE
+from shell import ENVIRONMENT, PROGRAM, answer, fill, zonal
+from zonal.commands.texts import number, table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "areas.csv").write_text(TABLE)
+    return tmp_path
+
+
+@pytest.fixture
+def sky(folder: Path) -> Path:
+    """A study with a few measurements."""
+    words = ["--axis", "l=-180..180:deg", "--axis", "sin_b=-1..1", "--smallest", "0.25"]
+    zonal("new", "sky.db", *words, "--budget", 20, "--noise", 0.1, "--value", "flux", "--unit", "K", "--seed", 1)
+    study = zn.Study.open("sky.db")
+    for trial in study.ask(6):
+        study.tell(trial, float(trial.region.center[1]))
+    study.ask(2)
+    return folder / "sky.db"
+
+
+def test_the_template_is_a_recipe_that_works(folder: Path) -> None:
+    (folder / "sky.toml").write_text(zonal("new", "--template").stdout)
+    assert "0 of 60 told" in zonal("new", "sky.db", "--recipe", "sky.toml").stderr
+    zonal("ask", "sky.db", "-n", 3)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_every_recipe_can_be_driven_from_a_shell(name: str, folder: Path) -> None:
+    (folder / "r.toml").write_text(RECIPES[name])
+    zonal("new", "s.db", "--recipe", "r.toml")
+    zonal("ask", "s.db", "-n", 2, "--csv", "a.csv")
+    fill("a.csv", value=["0.5", "1"])
+    zonal("tell", "s.db", "--csv", "a.csv")
+    zonal("observe", "s.db", "--csv", "a.csv")
+    assert len(answer("predict", "s.db", "--csv", "a.csv")) == 2
+    assert answer("show", "s.db")["told"] == 2
+    zonal("show", "s.db", "--all")
+    zonal("verify", "s.db")
+    zonal("export", "s.db", "--format", "events", "--out", "e.jsonl")
+    zonal("import", "t.db", "e.jsonl")
+    assert zonal("export", "s.db").stdout == zonal("export", "t.db").stdout
+    assert answer("ask", "s.db") == answer("ask", "t.db")
+
+
+@pytest.mark.parametrize(
+    ("flags", "space"),
+    [
+        (["--axis", "x=0..1", "--smallest", "0.1"], zn.Box({"x": (0, 1)}, smallest=0.1)),
+        (
+            ["--axis", "x=0..1:m", "--axis", "dye=red,green"],
+            zn.Product({"x": (0, 1), "dye": ["red", "green"]}, units={"x": "m"}),
+        ),
+        (["--sequences", "ACGT,4", "--smallest", "16"], zn.Sequences("ACGT", 4, smallest=16)),
+        (
+            ["--points", "areas.csv", "--coords", "lon,lat"],
+            zn.Points({"lon": [1, 2, 3, 4.5, 5], "lat": [2, 1.5, 0.5, 2.5, 3.5]}),
+        ),
+        (
+            ["--points", "areas.csv", "--levels", "state,town", "--weight", "persons"],
+            zn.Hierarchy({"N": ["Ayr", "Bath"], "S": ["Cork", "Deal", "Ely"]}, weights=[10, 20, 30, 5, 8]),
+        ),
+    ],
+)  # fmt: skip
+def test_options_say_what_a_recipe_says(flags: list[str], space: object) -> None:
+    zonal("new", "s.db", *flags, "--budget", 7, "--minimize", "--max-looks", 2, "--value", "age", "--unit", "a")
+    settings = zn.Study.open("s.db").settings
+    assert settings.space == space
+    assert (settings.budget, settings.direction, settings.max_looks) == (7, "minimize", 2)
+    assert (settings.value_name, settings.value_unit, settings.noise) == ("age", "a", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["new", "s.db"], 1, "needs a budget"),
+        (["new"], 2, "STUDY"),
+        (["new", "s.db", "--budget", "5"], 1, "where to look"),
+        (["new", "s.db", "--budget", "5", "--axis", "x=1..0"], 1, "--axis: the bounds of axis x must increase"),
+        (["new", "s.db", "--budget", "5", "--axis", "x"], 1, "Write l=-180..180:deg"),
+        (["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--noise", "-1"], 1, "--noise: noise must not be"),
+        (["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--coords", "a"], 1, "--points"),
+        (["new", "s.db", "--budget", "5", "--points", "areas.csv", "--coords", "lom"], 1, "Did you mean 'lon'?"),
+        (["new", "s.db", "--recipe", "r.toml", "--budget", "5"], 2, "--budget"),
+        (["new", "s.db", "--recipe", "nosuch.toml"], 1, "no such file"),
+        (["new", "nowhere/s.db", "--budget", "5", "--axis", "x=0..1"], 4, "s.db"),
+        (["new", "areas.csv", "--budget", "5", "--axis", "x=0..1"], 4, "areas.csv"),
+        (["show", "nosuch.db"], 4, "nosuch.db"),
+        (["show", "areas.csv"], 4, "areas.csv"),
+        (["import", "s.db", "areas.csv"], 1, "not what was exported"),
+        (["ask"], 2, "STUDY"),
+        (["axk"], 2, "ask"),
+    ],
+)
+def test_errors_are_one_line_with_an_exit_code(words: list[str], code: int, says: str, folder: Path) -> None:
+    result = zonal(*words, code=code)
+    assert says in result.stderr
+    assert result.stdout == ""
+    if code != 2:
+        assert result.stderr.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["areas.csv"]
+
+
+def test_debug_shows_where_an_error_came_from() -> None:
+    for words in (["--debug", "show", "nosuch.db"], ["show", "nosuch.db", "--debug"]):
+        run = subprocess.run([*PROGRAM, *words], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert "Traceback" in run.stderr
+        assert run.returncode == 1
+
+
+def test_a_study_is_shown_to_people_and_to_programs(sky: Path) -> None:
+    shown = zonal("show", sky).stdout
+    assert shown.startswith("maximize the average flux [K] of a region: 6 of 20 told, 2 under way, 12 left.")
+    for word in ("best regions", "mean [K]", "more measurements would", "under way", "the tree", "\n    l "):
+        assert word in shown
+    told = answer("show", sky)
+    assert (told["told"], told["remaining"], len(told["pending"]), len(told["best"])) == (6, 12, 2, 5)
+    assert sum(node["looks"] for node in told["tree"]) == 6
+    assert len(answer("show", sky, "--all")["tree"]) == len(zn.Study.open(sky).tree)
+    best = answer("recommend", sky, "-k", 2)
+    assert best == told["best"][:2]
+    assert best[0]["mean"] == zn.Study.open(sky).recommend().mean
+    (here,) = answer("predict", sky, "l=0..90, sin_b=0.5..1")
+    assert (here["mean"], here["std"]) == zn.Study.open(sky).predict([(0, 90), (0.5, 1)])
+    assert "l 0..90 deg, sin_b 0.5..1" in zonal("predict", sky, "l=0..90,sin_b=0.5..1").stdout
+
+
+def test_tables_fit_the_terminal(sky: Path) -> None:
+    for columns in (45, 60, 200):
+        for words in (["show", sky], ["recommend", sky, "-k", 3], ["ask", sky, "--pending"]):
+            for block in zonal(*words, COLUMNS=str(columns)).stdout.split("\n\n")[1:]:
+                if "more measurements" not in block:
+                    assert max(map(len, block.splitlines())) <= columns
+    lines = table(["name", "n"], [["a long name indeed", "12345"], ["b", "-1"]], 16).splitlines()
+    assert lines == ["name           n", "a long n…  12345", "b             -1"]
+    assert (number(0.123456, 0.011), number(1234.5, 300), number(2.5), number(float("nan"))) == (
+        "0.123", "1.23e+03", "2.5", "",
+    )  # fmt: skip
+
+
+def test_a_picture_is_drawn_of_any_space(sky: Path, folder: Path) -> None:
+    zonal("plot", sky, "--out", "a.png")
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+    zonal("plot", sky, "--out", "b.svg", "--kind", "regions")
+    assert "one axis" in zonal("plot", sky, "--kind", "cells", code=1).stderr
+    assert ".png" in zonal("plot", sky, "--out", "a.doc", code=1).stderr
+    for name in ("model", "sequences", "points"):
+        (folder / "r.toml").write_text(RECIPES[name])
+        zonal("new", f"{name}.db", "--recipe", "r.toml")
+        zonal("plot", f"{name}.db", "--out", f"{name}.png")
+
+
+def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
+    zonal("observe", sky, "l=0..90", 0.5)
+    rows = list(csv.DictReader(zonal("export", sky).stdout.splitlines()))
+    assert [row["state"] for row in rows] == ["told"] * 6 + ["asked"] * 2 + ["observed"]
+    assert {"l_low", "l_high", "sin_b_low", "sin_b_high"} < set(rows[0])
+    document = json.loads(zonal("export", sky, "--format", "json").stdout)
+    assert [one["value"] for one in document["trials"]] == [one.value for one in zn.Study.open(sky).trials]
+    assert document["observations"][0]["region"]["bounds"]["l"] == [0, 90]
+    before = sky.read_bytes()
+    assert "the study itself" in zonal("export", sky, "--out", sky, code=1).stderr
+    assert "cannot be written" in zonal("export", sky, "--out", "nowhere/x.csv", code=1).stderr
+    assert sky.read_bytes() == before
+
+
+def test_a_damaged_export_is_refused_with_its_line(sky: Path, folder: Path) -> None:
+    lines = zonal("export", sky, "--format", "events").stdout.splitlines()
+    wrong = [
+        [*lines[:3], "{}", *lines[4:]],
+        [*lines[:3], lines[3][:40], *lines[4:]],
+        lines[1:],
+        [lines[0].replace('"format": 1', '"format": 2'), *lines[1:]],
+        lines[:1],
+        [],
+    ]
+    for text in wrong:
+        (folder / "e.jsonl").write_text("\n".join(text))
+        said = zonal("import", "t.db", "e.jsonl", code=1).stderr
+        assert said.count("\n") == 1
+        assert not (folder / "t.db").exists()
+
+
+def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
+    assert "all alike" in zonal("verify", sky).stderr
+    lines = zonal("export", sky, "--format", "events").stdout.splitlines()
+    asked = next(at for at, line in enumerate(lines) if '"Asked"' in line)
+    changed = json.loads(lines[asked]) | {"draw": 99}
+    (folder / "e.jsonl").write_text("\n".join([*lines[:asked], json.dumps(changed), *lines[asked + 1 :]]))
+    zonal("import", "t.db", "e.jsonl")
+    assert f"event {asked - 1}" in zonal("verify", "t.db", code=5).stderr
+
+
+def test_shells_complete_commands_and_options() -> None:
+    assert "_ZONAL_COMPLETE" in zonal("completion", "fish").stdout
+    for words, at, found in (("zonal gi", 1, "give-up"), ("zonal ask nosuch.db --p", 3, "--pending")):
+        env = {**ENVIRONMENT, "_ZONAL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+        source = "import sys; from zonal.cli import main; sys.argv[0] = 'zonal'; main(prog_name='zonal')"
+        run = subprocess.run([PROGRAM[0], "-c", source], env=env, capture_output=True, text=True, check=False)
+        assert found in run.stdout, run.stderr
+
+
+def test_a_study_with_functions_of_the_users_own_can_be_looked_at(folder: Path) -> None:
+    def kernel(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-np.abs(x - y.T))
+
+    study = zn.Study.create("own.db", zn.Points({"a": [1, 2, 3, 4]}), budget=5, kernel=kernel, noise=0.1)
+    study.tell(study.ask(), 1.0)
+    study.ask(by="bench")
+    shown = zonal("show", "own.db")
+    assert "the user's own kernel" in shown.stderr
+    assert "1 of 5 told, 1 under way" in shown.stdout
+    assert len(answer("ask", "own.db", "--pending")) == 1
+    for words in (["ask"], ["tell", 1, 0.5], ["recommend"], ["extend", 1]):
+        assert "kernel" in zonal(words[0], "own.db", *words[1:], code=4).stderr
+    assert "user's own" in zonal("export", "own.db", "--format", "events", code=1).stderr
+    zonal("verify", "own.db", code=5)

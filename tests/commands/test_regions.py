@@ -1,0 +1,96 @@
+"""Regions as texts, as cells of a sheet and as JSON, on every space."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import zonal as zn
+from zonal.commands import regions
+from zonal.spaces import Region
+
+AXES: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green", "blue"], "solvent": {"water": 3, "ethanol": 1}}
+SPACES: dict[str, Any] = {
+    "box": zn.Box({"l": (-180, 180), "sin b": (-1, 1)}, arity=3, units={"l": "deg"}),
+    "product": zn.Product(AXES, units={"x": "mm"}),
+    "dna": zn.Sequences("ACGT", 3),
+    "words": zn.Sequences(["do", "re", "mi"], 2),
+    "points": zn.Points({"a": [1, 2, 3, 4], "b": [0, 0, 1, 5]}),
+    "hierarchy": zn.Hierarchy(
+        {"NSW": {"Coast": ["Tea Gardens", "Forster"], "Hills": ["Moss", "Berry"]}, "ACT": None}
+    ),
+}
+
+
+def cells_of(space: Any) -> list[Region]:
+    """Return the first cells of a tree, and what lies below the last of them."""
+    found = [space.cell((0, 0))]
+    for region in found:
+        if len(found) < 12 and space.may_split(region):
+            found += space.split(region)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(SPACES))
+def test_a_region_survives_a_sheet(name: str) -> None:
+    space = SPACES[name]
+    for region in cells_of(space):
+        row = dict(zip(regions.columns(space), regions.cells(region), strict=True))
+        back = space.region(regions.from_cells(space, {**row, "region": region.name}))
+        assert back.name == region.name
+        assert back.bounds == pytest.approx(region.bounds, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(SPACES))
+def test_a_region_is_read_from_what_is_printed(name: str) -> None:
+    space = SPACES[name]
+    for region in cells_of(space):
+        text = regions.cells(region)[0] if name == "points" else region.name
+        assert space.region(regions.from_text(space, text)).name == region.name
+
+
+@pytest.mark.parametrize("name", sorted(SPACES))
+def test_a_region_is_json_for_programs(name: str) -> None:
+    for region in cells_of(SPACES[name]):
+        assert json.loads(json.dumps(regions.as_json(region)))["name"] == region.name
+
+
+def test_json_says_where_a_region_is() -> None:
+    box, mixed = SPACES["box"].cell((1, 0)), SPACES["product"].cell((2, 0))
+    assert regions.as_json(box) == {
+        "name": box.name,
+        "node": [1, 0],
+        "bounds": {"l": [-180.0, -60.0], "sin b": [-1.0, 1.0]},
+        "units": {"l": "deg"},
+    }
+    assert regions.as_json(mixed)["symbols"] == {"dye": ["red"], "solvent": ["water", "ethanol"]}
+    assert regions.as_json(SPACES["dna"].cell((1, 1)))["symbols"] == [["C"], [*"ACGT"], [*"ACGT"]]
+    assert regions.as_json(SPACES["points"].cell((1, 1)))["rows"] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("box", "latitude=0..1", "name of an axis"),
+        ("box", "l=0", "is a span"),
+        ("box", "l=a..b", "must be a number"),
+        ("box", "l=0..999", "within axis l"),
+        ("product", "dye=mauve", "no such symbol"),
+        ("points", "1, two", "numbers of its rows"),
+        ("points", "7", "7"),
+        ("hierarchy", "NSW > Plains", "no such region"),
+        ("dna", "ACGT", "3 positions"),
+    ],
+)
+def test_a_text_that_is_no_region_is_refused(name: str, text: str, says: str) -> None:
+    space = SPACES[name]
+    with pytest.raises(zn.InvalidInput, match=says):
+        space.region(regions.from_text(space, text))
+
+
+def test_parts_of_axes_may_be_left_out_of_a_text() -> None:
+    assert SPACES["product"].region(
+        regions.from_text(SPACES["product"], "dye = red|blue, x=0.1..0.2 mm")
+    ).name == ("x 0.1..0.2 mm, dye red|blue, solvent any")

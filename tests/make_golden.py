@@ -1,0 +1,70 @@
+"""Make the files of this release that every later one must open: ``python tests/make_golden.py`` once a release.
+
+Each is a small study in which everything has happened, with what a later release must find in it.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import zonal as zn
+from test_state import lived
+
+FOLDER = Path(__file__).parent / "data" / "golden"
+RNG = np.random.default_rng(0)
+STUDIES: dict[str, dict[str, Any]] = {
+    "line": {"space": zn.Box([(0, 1)]), "rng": 1},
+    "plane": {
+        "space": zn.Box({"l": (-180, 180), "b": (-1, 1)}, arity=3, units={"l": "deg"}),
+        "kernel": zn.RBF(1.0, (90.0, 0.5)) + zn.Matern(0.3, 40.0, nu=1.5),
+        "noise": 0.1,
+        "feedback": zn.Average(4),
+        "policy": zn.GPOO(zn.GeometricDelta(2, 0.6), h_max=5),
+        "direction": "minimize",
+    },
+    "dna": {"space": zn.Sequences("ACGT", 4), "kernel": zn.Categorical(1.0, 0.4), "noise": 0.1},
+    "mixed": {
+        "space": zn.Product({"x": (0, 1), "dye": ["red", "green"]}),
+        "policy": zn.Thompson(level=3),
+        "rng": 2,
+    },
+    "points": {
+        "space": zn.Points({"dose": RNG.uniform(size=20), "hours": RNG.uniform(size=20)}, RNG.uniform(1, 2, 20)),
+        "kernel": zn.RBF,
+        "noise": zn.PerWeight(0.2),
+    },
+    "hierarchy": {
+        "space": zn.Hierarchy({"North": {"Coast": ["Reef", "Bay"], "Inland": None}, "South": ["East", "West"]}),
+        "policy": zn.StoOO(zn.GeometricDelta(1.0, 0.6)),
+    },
+}
+
+
+def expected(study: zn.Study) -> dict[str, Any]:
+    """Return what is to be found in a study, whichever release opens it."""
+    return {
+        "trials": [[record.number, *record.node, record.state, record.value] for record in study.trials],
+        "observed": [[seen.region.name, seen.value, seen.sem] for seen in study.observations],
+        "tree": [study.tree.depth.tolist(), study.tree.index.tolist(), study.tree.count.tolist()],
+        "mean": study.tree.mean.tolist(),
+        "std": [std if np.isfinite(std) else None for std in study.tree.std.tolist()],
+        "budget": [study.budget, study.told, study.remaining],
+    }
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, given in STUDIES.items():
+        path = FOLDER / f"{zn.__version__}_{name}.db"
+        path.unlink(missing_ok=True)
+        study = zn.Study.create(path, budget=16, **given)
+        lived(study, 7)
+        path.with_suffix(".json").write_text(json.dumps(expected(study)))
+        print(path.name, path.stat().st_size, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

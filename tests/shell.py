@@ -1,0 +1,50 @@
+"""The command line as a user types it, in this process."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from zonal.cli import main
+
+SOURCE = str(Path(__file__).parents[1] / "src")
+PROGRAM = [sys.executable, "-m", "zonal"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def zonal(*words: object, code: int = 0, **env: str) -> Result:
+    """Run a command and check how it ended."""
+    result = CliRunner().invoke(main, [str(word) for word in words], env=env)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def answer(*words: object) -> Any:
+    """Run a command and read its answer for programs."""
+    return json.loads(zonal(*words, "--json").stdout)
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    """Return the rows of a sheet."""
+    with Path(path).open(newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def fill(path: str, **cells: list[str]) -> None:
+    """Fill in columns of a sheet."""
+    sheet = rows(path)
+    for name, column in cells.items():
+        for row, cell in zip(sheet, column, strict=True):
+            row[name] = cell
+    with Path(path).open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(sheet[0]))
+        writer.writeheader()
+        writer.writerows(sheet)

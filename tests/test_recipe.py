@@ -1,0 +1,175 @@
+"""Recipes: what they mean, and what is said of one that means nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import zonal as zn
+from recipes import RECIPES, TABLE, mutated, with_table
+from zonal.recipe import arguments, template
+from zonal.wording import axis_words, parse_recipe, read_recipe, sequence_words
+
+MUTATIONS = int(os.environ.get("ZONAL_MUTATIONS", "60"))  # `make torture` tries more
+BOX = "budget = 10\n[axes]\nx = [0, 1]\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_table(tmp_path_factory.mktemp("recipes"))
+
+
+def study(text: str, folder: Path = Path()) -> zn.Study:
+    recipe = parse_recipe(text, "r.toml", folder)
+    given = arguments(recipe)
+    with recipe.blamed():
+        return zn.Study(**given)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_every_recipe_makes_a_study_that_works(name: str, folder: Path) -> None:
+    made = study(RECIPES[name], folder)
+    made.tell(made.ask(), 0.5)
+    assert made.told == 1
+
+
+def section(name: str, remark: str) -> str:
+    """Return a section of the template, as it stands there or as a choice that is not taken."""
+    return next(part for part in template().split("\n\n") if part.startswith(f"{remark}[{name}]"))
+
+
+@pytest.mark.parametrize("name", ["sequences", "points", "hierarchy", "model", "policy"])
+def test_every_section_of_the_template_can_be_taken(name: str, tmp_path: Path) -> None:
+    rows = "".join(f"{j % 2},{j % 4},{j % 8},{j},{j + 1},{j * j},9000\n" for j in range(16))
+    (tmp_path / "areas.csv").write_text("state,sa4,sa3,sa2,lon,lat,persons\n" + rows)
+    choice = section(name, "# ")
+    taken = "\n".join(line.removeprefix("# ") for line in choice.split("\n"))
+    text = template().replace(choice, taken)
+    if name not in ("model", "policy"):
+        text = text.replace(section("axes", ""), "")
+    made = study(text, tmp_path)
+    made.tell(made.ask(), 0.5)
+    assert made.told == 1
+
+
+def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
+    words = arguments(parse_recipe(RECIPES["gpoo"]))
+    same = {
+        "space": zn.Box({"x": (0, 1), "z": (-1, 1)}, arity=3),
+        "budget": 12,
+        "kernel": zn.RBF(1.0, [0.2, 0.5]),
+        "feedback": zn.Beam({"x": 0.1, "z": 0.2}),
+        "policy": zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.2, h_max=6),
+    }
+    assert words == same
+    words = arguments(parse_recipe(RECIPES["points"], folder=folder))
+    columns = {"lon": [1.0, 2.0, 3.0, 4.5, 5.0], "lat": [2.0, 1.5, 0.5, 2.5, 3.5]}
+    assert words["space"] == zn.Points(columns, [10, 20, 30, 5, 8], smallest=5)
+    assert words["noise"] == zn.PerWeight(0.5)
+    words = arguments(parse_recipe(RECIPES["mixed"]))
+    axes: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green"], "solvent": {"water": 3, "ethanol": 1}}
+    assert words["space"] == zn.Product(axes, smallest={"x": 0.1})
+    mixed = (
+        RECIPES["mixed"] + '[model]\nkernel = "rbf"\nvariance = 2.0\nlengthscale = 0.3\ncorrelation = [0.1, 0.2]\n'
+    )
+    kernel = arguments(parse_recipe(mixed))["kernel"]
+    assert kernel == zn.RBF(2.0, 0.3) * zn.Categorical(1.0, [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("bugdet = 10\n[axes]\nx = [0, 1]", 1, ["'bugdet'", "Did you mean 'budget'?"]),
+        ("budget = 0\n[axes]\nx = [0, 1]", 1, ["got 0", "whole number of 1 or more"]),
+        ('budget = "ten"\n[axes]\nx = [0, 1]', 1, ["'ten'", "whole number"]),
+        ("budget = 10\n[axes]\n\nx = [1, 0]", 4, ["(1.0, 0.0)", "lower one first"]),
+        ("budget = 10\n[axes]\nx = { low = 0, hgh = 1 }", 3, ["'hgh'", "Did you mean 'high'?"]),
+        ("budget = 10\n[axes.x]\nlow = 0\nhigh = 1\nsmallest = 4", 5, ["4", "within the axis"]),
+        ("budget = 10\n[axes]\nx = { low = 0 }", 3, ["low and high"]),
+        ("budget = 10\n[axes]\nx = 3", 3, ["pair", "got 3"]),
+        (BOX + "[sequences]\nalphabet = 'AC'\nlength = 3", 4, ["axes and sequences", "one of"]),
+        (BOX + "[measurement]\nnoise = -1", 5, ["-1", "0 or more"]),
+        (BOX + "[measurement]\nfeedback = 'middle'", 5, ["'middle'", "mean, center"]),
+        (BOX + "[measurement]\nunit = 3", 5, ["got 3", "quotation marks"]),
+        (BOX + "[model]\nkernel = 'rbv'", 5, ["'rbv'", "Did you mean 'rbf'?"]),
+        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1", 6, ["lengthscale"]),
+        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = [1, 2]", 7, ["(1.0, 2.0)", "1 axes"]),
+        (BOX + "[model]\nkernel = 'rbf'\nvariance = 1\nlengthscale = 1\nnu = 2.5", 8, ["2.5", "no nu"]),
+        (BOX + "[model]\nkernel = 'categorical'", 5, ["continuous axis"]),
+        (BOX + "[policy]\nname = 'gpo'", 5, ["'gpo'", "Did you mean 'gpoo'?"]),
+        (BOX + "[policy]\nname = 'gpoo'\nthetta = 1", 6, ["'thetta'", "Did you mean 'theta'?"]),
+        (BOX + "[policy]\nname = 'gpoo'\ntheta = 2", 6, ["got 2", "between 0 and 1"]),
+        (BOX + "[policy]\nname = 'gpoo'\nh_max = 1000000", 6, ["1000000", "at most"]),
+        (BOX + "[policy]\nname = 'stooo'", 4, ["delta"]),
+        ("budget = 9\n[sequences]\nalphabet = 'ACGT'\nlength = 1000000", 4, ["1000000", "at most"]),
+        ("budget = 9\n[sequences]\nalphabet = 'AA'\nlength = 3", 2, ["'A'", "once"]),
+        ("budget = 9\n[points]\ntable = 'areas.cvs'\ncoords = ['lon']", 3, ["areas.cvs", "ending"]),
+        ("budget = 9\n[points]\ntable = 'areas.csv'\ncoords = ['lom']", 4, ["'lom'", "Did you mean 'lon'?"]),
+        ("budget = 9\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['town', 'state', 'town']", 4, ["twice"]),
+        ("budget = 9\narity = 3\n[hierarchy]\ntable = 'areas.csv'\nlevels = ['state']", 2, ["no arity"]),
+        ("budget = 10\n[axes]\nx = [0, 1\n", 3, ["[0, 1"]),
+        ("budget = ten\n[axes]\nx = [0, 1]", 1, ["budget = ten"]),
+        ("budget = 0xffffffffffffffffffffff\n[axes]\nx = [0, 1]", 1, ["too large"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_line_its_value_and_the_fix(
+    text: str, line: int, words: list[str], folder: Path
+) -> None:
+    with pytest.raises(zn.ZonalError) as caught:
+        study(text, folder)
+    said = str(caught.value)
+    assert said.startswith(f"line {line} of r.toml: "), said
+    assert said.count("r.toml") == 1
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=MUTATIONS, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=mutated())
+def test_a_mutated_recipe_works_or_is_refused_with_its_place(text: str, folder: Path) -> None:
+    refused = ""
+    try:
+        made = study(text, folder)
+        made.tell(made.ask(), 0.5)
+        made.recommend()
+    except zn.ZonalError as error:
+        refused = str(error)
+    assert not refused or (refused.startswith(("line ", "r.toml: ")) and ". " in refused)
+
+
+def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
+    for content in (b"\xff\xfe", b"budget = " + b"[" * 5000, b"x = 1" * 3):
+        file = tmp_path / "r.toml"
+        file.write_bytes(content)
+        with pytest.raises(zn.InvalidInput, match=r"r\.toml"):
+            arguments(read_recipe(file))
+    with pytest.raises(zn.InvalidInput, match="no such file"):
+        read_recipe(tmp_path / "nosuch.toml")
+    (tmp_path / "bom.toml").write_bytes(b"\xef\xbb\xbf" + BOX.encode())
+    assert arguments(read_recipe(tmp_path / "bom.toml"))["budget"] == 10
+
+
+def test_tables_are_looked_for_beside_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "areas.csv").write_text(TABLE)
+    (tmp_path / "r.toml").write_text(RECIPES["hierarchy"])
+    assert arguments(read_recipe(tmp_path / "r.toml"))["space"].size == 5
+
+
+def test_options_are_read_like_a_recipe() -> None:
+    assert axis_words(["l=-180..180:deg", "t=1e-3..2", "dye=red, green"]) == {
+        "l": {"low": -180.0, "high": 180.0, "unit": "deg"},
+        "t": {"low": 0.001, "high": 2.0, "unit": ""},
+        "dye": {"symbols": ["red", "green"]},
+    }
+    assert sequence_words("ACGT, 8") == {"alphabet": "ACGT", "length": 8}
+    for wrong in ("x", "x=1", "x=0,1", "x=a..b", "=1..2", "x=0..1"):
+        with pytest.raises(zn.InvalidInput):
+            axis_words([wrong, "x=0..1"])
+    for wrong in ("ACGT", "ACGT,", "ACGT,-1", "ACGT,9999999999"):
+        with pytest.raises(zn.InvalidInput):
+            sequence_words(wrong)
