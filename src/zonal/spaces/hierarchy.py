@@ -194,7 +194,7 @@ class Hierarchy(MemberSpace):
         ]
 
     def _identity(self) -> tuple[Hashable, ...]:
-        return self.paths, self.names, self.levels, self.labels, self.smallest
+        return self.paths, self.names, self.labels, self.smallest
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
