@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
 PEERS  := .venv/.peers
+MANUAL := .venv/.manual
 ARENA  ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,7 +19,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray lint bench torture arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray lint docs bench torture arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -28,7 +29,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test test-oldest test-ray torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test test-oldest arena applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers
@@ -51,6 +52,11 @@ lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python docs/check_types.py
+
+docs: $(MANUAL) ## build the manual into build/docs, every example run, every warning an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
 
 reproduction: $(READY) ## regenerate docs/reproduction.md: all experiments, both presets, 300 runs of the comparison
 	@$(BIN)/python docs/make_reproduction.py
@@ -82,6 +88,11 @@ $(READY): pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --editable '.[dev]'
 	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(MANUAL): $(READY)
+	@echo "Installing what the manual is built with ..."
+	@$(BIN)/python -m pip install -qq --editable '.[docs]'
 	@touch $@
 
 $(PEERS): $(READY)

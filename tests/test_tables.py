@@ -337,3 +337,10 @@ def test_the_examples_in_docstrings_are_true() -> None:
     found = doctest.testmod(zonal.tables)
     assert found.failed == 0
     assert found.attempted > 0
+
+
+def test_a_file_with_semicolons_gets_a_hint(tmp_path: Path) -> None:
+    file = tmp_path / "werte.csv"
+    file.write_text("lon;lat;wert\n1,5;2,0;3\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"werte.csv are separated by semicolons; got 'lon;lat;wert'.*sep=';'"):
+        read_table(file)

@@ -1,6 +1,8 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
 from zonal import data, problems, theory
+from zonal.beliefs.fit import Model
+from zonal.certainty import Outlook
 from zonal.errors import (
     BudgetSpent,
     Exhausted,
@@ -14,7 +16,8 @@ from zonal.errors import (
 )
 from zonal.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.kernels import RBF, Categorical, Matern
-from zonal.maximize import maximize
+from zonal.listings import Listing
+from zonal.maximize import maximize, minimize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -22,10 +25,11 @@ from zonal.policies.optimistic import GPOO, StoOO
 from zonal.power import Power, power
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.refine import PointResult
-from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
+from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
 from zonal.study import Study
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
-from zonal.trials import Recommendation, Result, Trial, TrialRecord
+from zonal.tree import TreeTable
+from zonal.trials import Bands, Likely, Prediction, Recommendation, Result, Trial, TrialRecord
 
 __version__ = "0.1.0"
 
@@ -35,6 +39,7 @@ __all__ = [
     "RBF",
     "UCB",
     "Average",
+    "Bands",
     "Beam",
     "Box",
     "BudgetSpent",
@@ -46,16 +51,21 @@ __all__ = [
     "Hierarchy",
     "InvalidInput",
     "KnowledgeGradient",
+    "Likely",
     "LipschitzDelta",
+    "Listing",
     "Matern",
     "Mean",
+    "Model",
     "ModelWarning",
     "NumericalWarning",
+    "Outlook",
     "PerWeight",
     "Recommendation",
     "PointResult",
     "Points",
     "Power",
+    "Prediction",
     "Product",
     "Random",
     "Region",
@@ -63,17 +73,20 @@ __all__ = [
     "Sequences",
     "SmoothnessWarning",
     "SpreadDelta",
+    "Space",
     "StoOO",
     "Study",
     "StudyFileError",
     "Thompson",
     "Trial",
+    "TreeTable",
     "TrialError",
     "TrialRecord",
     "UniformGrid",
     "ZonalError",
     "data",
     "maximize",
+    "minimize",
     "power",
     "problems",
     "reward_function",

@@ -196,7 +196,7 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
             )
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
-        blind = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
+        blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
         settings = replace(settings, kernel=None, policy=blind)
     return Opened(settings, missing)
 

@@ -128,12 +128,11 @@ def with_smallest(space: Any) -> Any:
     smallest = {axis.name: (axis.high - axis.low) / space.arity**splits for axis in lines}
     units = {axis.name: axis.unit for axis in lines}
     axes = {
-        axis.name: (axis.low, axis.high)
-        if isinstance(axis, Interval)
-        else dict(zip(axis.symbols, axis.shares, strict=True))
+        axis.name: axis.ends if isinstance(axis, Interval) else dict(zip(axis.symbols, axis.shares, strict=True))
         for axis in space.axes
     }
-    return type(space)(axes, space.arity, smallest, units)
+    scale = {axis.name: "log" if axis.log else "linear" for axis in lines}
+    return type(space)(axes, space.arity, smallest, units, scale)
 
 
 def _check_size(space: Any) -> None:

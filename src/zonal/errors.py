@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+import warnings
 from collections.abc import Hashable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -88,6 +91,15 @@ class ModelWarning(UserWarning):
 
 class SmoothnessWarning(UserWarning):
     """A delta that grows with depth, which Assumption 3 of the paper rules out."""
+
+
+def warn_user(complaint: Warning) -> None:
+    """Warn, pointing at the line outside of Zonal that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "zonal":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(complaint, stacklevel=level)
 
 
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:

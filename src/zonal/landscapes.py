@@ -12,11 +12,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.dataframes import as_frame, as_series
 from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
 from zonal.feedback import Feedback, Mean
 from zonal.instruments import Instrument, Noise
 from zonal.spaces import Category, MemberRegion, MemberSpace, ProductRegion, Region, Space
-from zonal.spaces.members import checked_weights, sums
+from zonal.spaces.member_columns import checked_weights
+from zonal.spaces.members import sums
 
 Floats = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
@@ -297,6 +299,9 @@ def _first_of_best(values: Floats) -> int:
 
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
     """Return values as an array with as many entries as the space has parts."""
+    labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
+    if labels not in (None, tuple(range(len(labels or ())))):
+        raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
     try:
         table = np.asarray(values)
         if table.dtype.kind == "c":  # whose imaginary part would be lost without a word

@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, TypedDict, Unpack
 
+import numpy as np
+
+from zonal.beliefs.fit import Spec
 from zonal.engines import Anywhere, Measure
+from zonal.feedback import Feedback
+from zonal.policies import Policy
 from zonal.run import Callback, OnError
-from zonal.settings import SpaceLike
+from zonal.settings import ForbiddenLike, Noise, SpaceLike
 from zonal.study import Study
 from zonal.trials import Result
+
+
+class Settings(TypedDict, total=False):
+    """What may be said of a study, but for its space, budget and direction: see `Study`."""
+
+    kernel: Spec | Callable[..., Any]
+    noise: Noise | None
+    mean: float | None
+    feedback: Feedback | None
+    policy: Policy | None
+    rng: int | np.random.Generator | None
+    max_looks: int | None
+    forbidden: ForbiddenLike
+    value_name: str
+    value_unit: str
+
+
+class Running(TypedDict, total=False):
+    """How measurements are made: see `Study.optimize`."""
+
+    executor: Anywhere
+    workers: int | None
+    callback: Callback | None
+    progress: bool
+    tolerance: float | None
+    on_error: OnError
+    max_failures: int | None
+    timeout: float | None
+
+
+class Options(Settings, Running, total=False):
+    """What `maximize` and `minimize` take."""
 
 
 def maximize(
@@ -16,15 +54,8 @@ def maximize(
     space: SpaceLike,
     budget: int,
     *,
-    executor: Anywhere = None,
-    workers: int | None = None,
-    callback: Callback | None = None,
-    progress: bool = False,
-    tolerance: float | None = None,
-    on_error: OnError = "raise",
-    max_failures: int | None = None,
-    timeout: float | None = None,
-    **settings: Any,
+    direction: Literal["maximize", "minimize"] = "maximize",
+    **options: Unpack[Options],
 ) -> Result:
     """Find the region of the highest average, on a fixed budget of noisy measurements.
 
@@ -32,14 +63,16 @@ def maximize(
     ----------
     measure : callable
         Turns a region into a noisy measurement of its average.
-    space : Box, or bounds for one
+    space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
         Where to look.
     budget : int
         How many measurements to make.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are wanted.
     executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
-    **settings
-        As for `Study`: kernel, noise, mean, feedback, policy, rng, direction, max_looks and so on.
+    kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit
+        As for `Study`.
 
     Returns
     -------
@@ -55,21 +88,27 @@ def maximize(
     >>> bool(abs(result.x[0] - 0.3) < 0.1)
     True
     """
-    study = Study(space, budget=budget, **settings)
+    given: dict[str, Any] = dict(options)
+    running = {name: given.pop(name) for name in Running.__annotations__ if name in given}
+    study = Study(space, budget=budget, direction=direction, **given)
     try:
-        return study.optimize(
-            measure,
-            executor,
-            workers=workers,
-            callback=callback,
-            progress=progress,
-            tolerance=tolerance,
-            on_error=on_error,
-            max_failures=max_failures,
-            timeout=timeout,
-        )
+        return study.optimize(measure, **running)
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
         if study.told:
             error.add_note(f"{study.told} measurements were told before; they are in this error's .study.")
         raise
+
+
+def minimize(measure: Measure, space: SpaceLike, budget: int, **options: Unpack[Options]) -> Result:
+    """Find the region of the lowest average; all else as for `maximize`.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> measure = zn.simulate(lambda x: (x[:, 0] - 0.3) ** 2, zn.Mean(), noise=0.01, rng=0)
+    >>> result = zn.minimize(measure, [(0, 1)], budget=40, kernel=zn.RBF(0.1, 0.3), noise=0.01)
+    >>> bool(abs(result.x[0] - 0.3) < 0.1)
+    True
+    """
+    return maximize(measure, space, budget, direction="minimize", **options)

@@ -6,7 +6,6 @@ This room plays the world's part. It must not know studies, beliefs or policies.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import InvalidInput, NumericalWarning, check_choice, random_generator, standard_deviation
+from zonal.errors import (
+    InvalidInput,
+    NumericalWarning,
+    check_choice,
+    random_generator,
+    standard_deviation,
+    warn_user,
+)
 from zonal.feedback import Feedback
 from zonal.instruments import Instrument, Noise
 from zonal.kernels import RBF
@@ -160,7 +166,8 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
             places, weights = feedback.along(space.axes[j]).rule(region.sizes[j], panels, order)
             rules[j] = space.axes[j].low + region.offset[j] + places, weights
         axes, shares = zip(*(rule for rule in rules if rule is not None), strict=True)
-        values = f(np.stack([place.ravel() for place in np.meshgrid(*axes, indexing="ij")], axis=1))
+        grid = np.stack([place.ravel() for place in np.meshgrid(*axes, indexing="ij")], axis=1)
+        values = f(space.native(grid))  # rules are spread as the axes are: over decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))
         values = values.reshape([len(place) for place in axes])
         for weights in reversed(shares):
@@ -169,9 +176,7 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
         if not free or gap <= QUADRATURE * scale:
             return estimate
     if gap > POOR * scale:
-        warnings.warn(
-            f"the mean of f over {region.name} is only accurate to about {gap:.1g}", NumericalWarning, stacklevel=2
-        )
+        warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
     return estimate
 
 

@@ -25,7 +25,7 @@ from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.run import INTERRUPTED
 from zonal.spaces import Hierarchy, Points, Region, Sequences
-from zonal.spaces.hierarchy import check_nested
+from zonal.spaces.nesting import check_nested
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.theory import SpreadDelta

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.beliefs.frames import frame_of
@@ -23,9 +24,12 @@ from zonal.kernels import Categorical, Kernel, ProductKernel, custom
 from zonal.policies import INDEX_LIMIT, Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
+from zonal.spaces.forbidden import forbidden_rule
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
+RegionLike = Region | ArrayLike | Mapping[str, Any]
+ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
@@ -103,7 +107,8 @@ def checked(
     if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
         raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
     if feedback is not None and not isinstance(feedback, Feedback):
-        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        fix = "Pass one, with parentheses: zn.Mean()."
+        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback = Mean() if feedback is None else feedback
     feedback.check(own)
     return Settings(
@@ -117,7 +122,7 @@ def checked(
         seed=_seed(rng),
         direction="maximize" if direction == "maximize" else "minimize",
         max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
-        forbidden=forbidden,
+        forbidden=forbidden_rule(own, forbidden),
         value_name=value_name,
         value_unit=value_unit,
     )

@@ -11,12 +11,11 @@ import copy
 import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,17 +37,22 @@ from zonal.errors import (
     positive_number,
     probability,
     standard_deviation,
+    warn_user,
     whole_number,
 )
 from zonal.events import Asked, Began, Ended, Event, Observed, Taken, Told
 from zonal.feedback import Average, Feedback
+from zonal.habits import missing
 from zonal.journal import Journal, Writer
 from zonal.leftovers import Hand
+from zonal.listings import Listing
+from zonal.looking import TOP, study_card, top_table, trial_table
 from zonal.policies import Policy
 from zonal.policies.knowledge import KnowledgeGradient
+from zonal.portion import Portion, checked_executor
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import ENOUGH, Callback, OnError, drive
-from zonal.settings import Forbidden, Noise, Problem, Settings, SpaceLike, checked
+from zonal.settings import ForbiddenLike, Noise, Problem, RegionLike, Settings, SpaceLike, checked
 from zonal.spaces import Box, Interval, Region, with_feedback
 from zonal.state import Observation, State
 from zonal.tree import TreeTable
@@ -62,6 +66,11 @@ from zonal.trials import (
     TrialRecord,
 )
 from zonal.whose import me, run_of_mine
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.plots import Kind
 
 log = logging.getLogger("zonal")
 
@@ -95,9 +104,10 @@ class Study:
         Whether high or low averages are wanted.
     max_looks : int, optional
         The most measurements of one region.
-    forbidden : callable, optional
-        A function of a region: where it returns True the region is neither measured nor recommended, and its
-        children are tried.
+    forbidden : callable, or region or list of regions, optional
+        Where not to look: a function of a region, or what ``space.region`` takes, one or several. A region for
+        which the function returns True, or which overlaps one of the list, is neither measured nor recommended,
+        and its children are tried.
     value_name, value_unit : str
         What is measured, for tables and pictures.
 
@@ -126,7 +136,7 @@ class Study:
         rng: int | np.random.Generator | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         max_looks: int | None = None,
-        forbidden: Forbidden | None = None,
+        forbidden: ForbiddenLike = None,
         value_name: str = "value",
         value_unit: str = "",
     ) -> None:
@@ -567,7 +577,7 @@ class Study:
 
     def observe(
         self,
-        region: Region | ArrayLike,
+        region: RegionLike,
         value: float,
         sem: float | None = None,
     ) -> None:
@@ -720,7 +730,7 @@ class Study:
         with self._lock:
             return answers.stands_out(self._state)
 
-    def predict(self, regions: Region | Sequence[Region | ArrayLike] | ArrayLike) -> Prediction:
+    def predict(self, regions: RegionLike | Sequence[RegionLike]) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
 
         Parameters
@@ -766,6 +776,7 @@ class Study:
         measure: Measure,
         executor: Anywhere = None,
         *,
+        n: int | None = None,
         workers: int | None = None,
         callback: Callback | None = None,
         progress: bool = False,
@@ -775,7 +786,7 @@ class Study:
         timeout: float | None = None,
         take_over: bool = False,
     ) -> Result:
-        """Ask, measure and tell until the budget is spent, or the answer is good enough.
+        """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
 
         Trials under way that nobody is at any more are measured first: those of an earlier run in this process, or
         of a process of this machine that has ended.
@@ -788,6 +799,8 @@ class Study:
         executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
             Where to measure several regions at once. A function that returns an executor is called again if a
             worker process dies.
+        n : int, optional
+            How many measurements to make now; by default all that remain.
         workers : int, optional
             How many at once; by default as many as the executor has workers. Without an executor, so many threads.
         callback : callable, optional
@@ -814,10 +827,11 @@ class Study:
         enough = None if tolerance is None else _Enough(self, positive_number(tolerance, "tolerance"))
         told = None if callback is None else lambda _, trial: callback(self, trial)
         with run_of_mine() as run:
+            part = Portion(Hand(self, run, take_over), n)
             why = drive(
-                Hand(self, run, take_over),
+                part,
                 measure,
-                executor=executor,
+                executor=checked_executor(executor),
                 workers=workers,
                 callback=told,
                 progress=progress,
@@ -834,19 +848,19 @@ class Study:
         if reached:
             message = f"the gap is {found.gap:.3g}, within the tolerance of {tolerance:g}; {message}"
         else:
-            message = f"{why}; {message}" if why else f"the budget is spent: {message}"
+            message = f"{why}; {message}" if why else f"{part.spent()}: {message}"
         if not self.stands_out():
             message += "; no region stands out"
         message += self._smallest_note()
         return Result(
             region=found.region,
-            x=found.region.center,
+            x=found.region.x,
             mean=found.mean,
             std=found.std,
             gap=found.gap,
             probability_best=found.probability_best,
             nfev=self.told,
-            success=reached or (not why and self.told == self.budget),
+            success=reached or (not why and (n is not None or self.told == self.budget)),
             message=message,
             study=self,
         )
@@ -933,6 +947,30 @@ class Study:
         found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
         return replace(found, mean=self._sign * (zero + found.mean))
 
+    def table(self) -> Listing:
+        """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``)."""
+        return trial_table(self)
+
+    def top(self, k: int = TOP) -> Listing:
+        """Return the `k` best regions as a table: disjoint, of the smallest size, the best first."""
+        return top_table(self, k)
+
+    def plot(self, kind: Kind | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the study, or its "history", "tree", "model" or "regions": see `zonal.plots.plot`."""
+        from zonal.plots import plot
+
+        return plot(self, kind, ax)
+
+    def _repr_html_(self) -> str:
+        """Return what a person wants to know first, for a notebook."""
+        return study_card(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Complain of a name that is not there, with the one it has here."""
+            raise missing("study", name)
+
     def __repr__(self) -> str:
         """Return what a person wants to know first."""
         return (
@@ -949,11 +987,11 @@ class Study:
         # Warnings come after it: turned into errors, they must not undo what was told.
         said, state.belief.complaints[:] = list(state.belief.complaints), []
         for complaint in [*said, *map(ModelWarning, warned)]:
-            warnings.warn(complaint, stacklevel=3)
+            warn_user(complaint)
 
     def _checked(self, value: Any, sem: Any) -> tuple[float, float | None]:
         """Return a value and its standard error, or complain."""
-        fix = "Tell one finite number, or give the trial up."
+        fix = "Tell one finite number, its standard error as sem=, or give the trial up."
         number = finite_number(value, "a measured value", fix)
         if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)

@@ -182,6 +182,11 @@ def _read_text(file: Path, delimiter: str) -> Table:
         raise _no_content(file)
     names = rows.pop(0)
     lines.pop(0)
+    if len(names) == 1 and ";" in names[0]:
+        fix = (
+            "Save it with commas between columns and a decimal point, or convert it: pandas reads it with sep=';'."
+        )
+        raise InvalidInput(f"the columns of {file.name} are separated by semicolons", names[0], fix)
     _check_names(file, names)
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(names):

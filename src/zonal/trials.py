@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.listings import card, short
 from zonal.spaces import Node, Region
+
+if TYPE_CHECKING:
+    from zonal.study import Study
 
 State = Literal["asked", "told", "given up", "withdrawn"]
 
@@ -37,6 +41,10 @@ class Trial:
     replicate: int
     study: str = field(default="", compare=False)
 
+    def _repr_html_(self) -> str:
+        """Return what a person wants to know first, for a notebook."""
+        return card(f"Trial {self.number}", {"region": self.region.name, "look": self.replicate})
+
 
 @dataclass(frozen=True)
 class TrialRecord(Trial):
@@ -57,6 +65,11 @@ class TrialRecord(Trial):
     value: float | None = None
     sem: float | None = None
     note: str = ""
+
+    def _repr_html_(self) -> str:
+        """Return the trial and what became of it, for a notebook."""
+        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate, "state": self.state}
+        return card(f"Trial {self.number}", facts if self.value is None else facts | {"value": self.value})
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,14 @@ class Recommendation:
     std: float
     gap: float
     probability_best: float
+
+    def __repr__(self) -> str:
+        """Return the answer in a line."""
+        return f"Recommendation(region={self.region.name!r}, {_sure(self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Recommendation", _answer(self))
 
 
 @dataclass(frozen=True)
@@ -133,8 +154,8 @@ class Result:
     ----------
     region : Region
         The recommended region.
-    x : array, shape (d,)
-        Its centre.
+    x : array of shape (d,), text or mapping
+        Where it is: its centre; of symbols the pool, the name or a part an axis (`Region.x`).
     mean, std : float
         Posterior mean and standard deviation of its average.
     gap, probability_best : float
@@ -150,7 +171,7 @@ class Result:
     """
 
     region: Region
-    x: NDArray[np.float64]
+    x: Any
     mean: float
     std: float
     gap: float
@@ -158,13 +179,31 @@ class Result:
     nfev: int
     success: bool
     message: str
-    study: Any
+    study: Study
 
     def __repr__(self) -> str:
         """Return the answer, without the whole study."""
-        shown = (
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if field.name not in ("study", "region")
+        return (
+            f"Result(region={self.region.name!r}, x={self.x!r}, {_sure(self)}, nfev={self.nfev}, "
+            f"success={self.success}, message={self.message!r})"
         )
-        return f"Result(region={self.region.name!r}, {', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Result", _answer(self) | {"measurements": self.nfev, "how it ended": self.message})
+
+
+def _sure(found: Recommendation | Result) -> str:
+    """Return how good an answer is and how sure, in a line."""
+    shown = {name: getattr(found, name) for name in ("mean", "std", "gap", "probability_best")}
+    return ", ".join(f"{name}={short(value)}" for name, value in shown.items())
+
+
+def _answer(found: Recommendation | Result) -> dict[str, object]:
+    """Return an answer as facts for people."""
+    return {
+        "region": found.region.name,
+        "its average": f"{short(found.mean)} ± {short(found.std)}",
+        "no region better by more than": f"{short(found.gap)} (9 in 10, under the model)",
+        "probability of being the best": found.probability_best,
+    }

@@ -421,3 +421,12 @@ def test_heatmap_of_a_small_budget_has_one_panel(tmp_path: Path, fewer: None) ->
     assert set(column(table, "N").tolist()) == {5}
     assert sum(bool(ax.images) for ax in figure.axes) == 1
     assert np.isnan(column(table, "se")).all()
+
+
+def test_a_printed_table_fits_its_line_and_keeps_every_number() -> None:
+    names = [f"a rather long name of column number {j}" for j in range(6)]
+    table = Table("wide", names, [[j + 0.5 for j in range(6)]], ["a note that goes on and on " * 12])
+    lines = table.text().splitlines()
+    assert max(map(len, lines)) <= 120
+    assert " ".join(lines).split().count("column") == 6
+    assert [line.split() for line in lines if "0.5000" in line] == [[f"{j}.5000" for j in range(6)]]

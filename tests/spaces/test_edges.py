@@ -255,7 +255,7 @@ def test_what_is_no_list_of_rows_is_refused() -> None:
     points = zn.Points([[1.0], [2.0], [3.0]])
     with pytest.raises(zn.InvalidInput, match="row numbers"):
         points.region([[1, 2], [0]])
-    with pytest.raises(zn.InvalidInput, match="a name, or a tuple of names"):
+    with pytest.raises(zn.InvalidInput, match="the region's name, or a tuple of names"):
         zn.Hierarchy({"N": ["a"], "V": ["b"]}).region(["N", "V"])
 
 

@@ -22,6 +22,7 @@ from zonal.beliefs.ledger import Data
 from zonal.blas import one_thread
 from zonal.feedback import AnyFootprints
 from zonal.kernels import Kernel
+from zonal.listings import card
 
 Floats = NDArray[np.float64]
 
@@ -104,6 +105,12 @@ class Model:
     mean: float
     spread: dict[str, float]
     measurements: int
+
+    def _repr_html_(self) -> str:
+        """Return what was learned, for a notebook."""
+        known = {f"relative error of {name}": spread for name, spread in self.spread.items()}
+        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **known}
+        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
 def standard_units(data: Data, mean: float | None) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import platform
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -27,6 +28,8 @@ STYLES = [
     ("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"),
     ("#E69F00", (0, (5, 1))), ("#56B4E9", (0, (3, 1, 1, 1))), ("#000000", (0, (1, 1))),
 ]  # fmt: skip
+
+LINE = 120  # letters
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,17 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return the table as aligned text."""
-        cells = [list(self.columns), *([_show(value) for value in row] for row in self.rows)]
-        widths = [max(len(row[j]) for row in cells) for j in range(len(self.columns))]
+        """Return the table as aligned text; names of columns are broken where a line would be too long."""
+        body = [[_show(value) for value in row] for row in self.rows]
+        cells = [list(self.columns), *body]
+        if sum(_widths(cells)) + 2 * (len(self.columns) - 1) > LINE:
+            words = [name.split() for name in self.columns]
+            tall = max(map(len, words))
+            padded = [[""] * (tall - len(own)) + own for own in words]
+            cells = [*map(list, zip(*padded, strict=True)), *body]
+        widths = _widths(cells)
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
 
     def write(self, settings: Settings, **more: Any) -> None:
         """Write CSV and JSON; the JSON carries settings, versions and seed."""
@@ -115,6 +124,10 @@ def save(figure: Figure, settings: Settings, name: str) -> list[Path]:
 def seed(settings: Settings, *key: int) -> list[int]:
     """Return the seed of one run, from the experiment's seed and the run's own numbers."""
     return [settings.rng, *key]
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
 def _show(value: Any) -> str:

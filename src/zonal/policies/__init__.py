@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,12 +129,9 @@ class Policy(Protocol):
         Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
     """
 
-    @property
-    def empirical(self) -> bool: ...  # noqa: D102
-    @property
-    def whole(self) -> bool: ...  # noqa: D102
-    @property
-    def inner(self) -> bool: ...  # noqa: D102
+    empirical: ClassVar[bool]
+    whole: ClassVar[bool]
+    inner: ClassVar[bool]
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded."""

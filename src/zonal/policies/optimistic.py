@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from zonal.errors import InvalidInput, SmoothnessWarning, probability, whole_number
+from zonal.errors import InvalidInput, SmoothnessWarning, probability, warn_user, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
@@ -103,12 +102,8 @@ def _check(delta: object, theta: float) -> None:
 def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
     values = delta_by_depth(delta, setting.variation, setting.h_max, theta)
     if (values[1:] > values[:-1]).any():
-        warnings.warn(
-            f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory asks for a decreasing one "
-            "(Assumption 3).",
-            SmoothnessWarning,
-            stacklevel=2,
-        )
+        grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory wants a decreasing one "
+        warn_user(SmoothnessWarning(grows + "(Assumption 3)."))
     return OptimisticRules(values, beta, setting.h_max, setting.tie)
 
 

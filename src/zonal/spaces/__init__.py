@@ -1,9 +1,10 @@
 """Where can we look? Spaces, their regions, and how a region is split.
 
-A region is a product over axes (`product.py`, `sequences.py`: an interval of a continuous axis, a set of
-symbols of a categorical one) or a set of weighted members (`members.py`, split by position in `points.py` or by
-the user in `hierarchy.py`). Nothing else. These rooms must not know kernels, measurements or policies; a region
-only carries the feedback it will be measured with, so that it can list its representative points.
+A region is a product over axes (`product_region.py`: an interval of a continuous axis, a set of symbols of a
+categorical one; split in `product.py` and `sequences.py`) or a set of weighted members (`members.py`, split by
+position in `points.py` or by the user in `hierarchy.py`). Nothing else. These rooms must not know kernels,
+measurements or policies; a region only carries the feedback it will be measured with, so that it can list its
+representative points.
 """
 
 from typing import Any
@@ -12,7 +13,8 @@ from zonal.spaces.axes import Category, Interval
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.members import MemberRegion, MemberSpace
 from zonal.spaces.points import Points
-from zonal.spaces.product import AxisSpace, Box, Product, ProductRegion
+from zonal.spaces.product import AxisSpace, Box, Product
+from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Region, Space, Viewer, with_feedback
 from zonal.spaces.sequences import Sequences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,45 @@ from zonal.spaces.region import ROUNDING, Floats
 MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
 
 
+Scale = Literal["linear", "log"]
+
+
 @dataclass(frozen=True)
 class Interval:
-    """A continuous axis."""
+    """A continuous axis.
+
+    `low`, `high` and `smallest` are as the axis is split and modelled: in decades if it is logarithmic. `native`
+    and `own` turn places on it into the user's numbers and back.
+    """
 
     name: str
     low: float
     high: float
     unit: str = ""
     smallest: float | None = None
+    log: bool = False
+    given: tuple[float, float] | None = None  # the ends of a logarithmic axis, which powers of ten might miss
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end in the user's numbers."""
+        return self.given or (self.low, self.high)
+
+    def native(self, place: Any) -> Any:
+        """Return a place on the axis, or an array of them, in the user's numbers."""
+        if not self.log:
+            return place
+        low, high = self.ends
+        shown = 10.0 ** np.asarray(place, dtype=float)
+        return np.where(place == self.low, low, np.where(place == self.high, high, shown))[()]
+
+    def own(self, number: float) -> float:
+        """Return the place on the axis of one of the user's numbers; minus infinity where there is none."""
+        if not self.log:
+            return number
+        if number in self.ends:
+            return self.low if number == self.ends[0] else self.high
+        return math.log10(number) if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -84,10 +114,14 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
     return listed
 
 
-def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any) -> tuple[Interval, ...]:
+def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any) -> tuple[Interval, ...]:
     """Return checked continuous axes."""
     names = tuple(name for name, _ in listed)
-    pairs = [_pair(name, pair) for name, pair in listed]
+    ends = [_pair(name, pair) for name, pair in listed]
+    logs = [
+        _is_log(name, kind) for name, kind in zip(names, _per_axis(scale, "scale", "linear", names), strict=True)
+    ]
+    pairs = [_decades(name, pair) if log else pair for name, pair, log in zip(names, ends, logs, strict=True)]
     shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
     least: list[float | None] = [None] * len(names)
     if smallest is not None:
@@ -96,14 +130,32 @@ def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any) -> tuple
             low, high = pairs[j]
             if width * (1 - ROUNDING) > high - low:
                 raise InvalidInput(
-                    f"smallest on axis {names[j]} is wider than the axis ({high - low:g})",
+                    f"smallest on axis {names[j]} is wider than the axis ({high - low:g}{' decades' * logs[j]})",
                     width,
                     "Pass a width within the axis.",
                 )
     return tuple(
-        Interval(name, *pair, unit, width)
-        for name, pair, unit, width in zip(names, pairs, shown, least, strict=True)
+        Interval(name, pair[0], pair[1], unit, width, log, given if log else None)
+        for name, pair, unit, width, log, given in zip(names, pairs, shown, least, logs, ends, strict=True)
     )
+
+
+def _is_log(name: str, scale: Any) -> bool:
+    """Tell whether an axis is logarithmic."""
+    if scale not in ("linear", "log"):
+        raise InvalidInput(f"the scale of axis {name} must be 'linear' or 'log'", scale, "Choose one of the two.")
+    return bool(scale == "log")
+
+
+def _decades(name: str, ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis in decades."""
+    if ends[0] <= 0:
+        raise InvalidInput(
+            f"axis {name} is logarithmic, so its bounds must be positive",
+            ends,
+            "Start above 0, or drop the scale.",
+        )
+    return math.log10(ends[0]), math.log10(ends[1])
 
 
 def _pair(name: str, pair: Any) -> tuple[float, float]:
@@ -111,7 +163,8 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
     try:
         low, high = pair
     except (TypeError, ValueError):
-        raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, "Pass for example (0, 1).") from None
+        fix = "Pass one pair an axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
+        raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
     fix = "Pass two finite numbers, the lower one first."
     low, high = (finite_number(edge, f"a bound of axis {name}", fix) for edge in (low, high))
     if not low < high or not math.isfinite(high - low):

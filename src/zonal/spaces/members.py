@@ -7,17 +7,20 @@ of the tree is a few arrays. How a cell is split is the business of `points.py` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import LARGEST_STD, InvalidInput, positive_number
-from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
+from zonal.dataframes import Labels, as_series, in_order
+from zonal.errors import InvalidInput
+from zonal.listings import Cell
+from zonal.spaces.nesting import by_name
+from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
 
 Ints = NDArray[np.intp]
 
@@ -102,6 +105,25 @@ class MemberRegion(Region):
         """The weights of the members that are looked at, shape (n,); they add up to 1."""
         return self.viewer().seen(self)[1]
 
+    @property
+    def x(self) -> Any:
+        """The centre; of leaves without features, which have none, the name."""
+        return self.name if self.space.symbolic else self.center
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the members, or the names from the top down; of features also [least, largest]."""
+        return dict(self.space.as_dict(self))
+
+    def cells(self) -> dict[str, Cell]:
+        """Return the extent of each feature, or the name at each level."""
+        return dict(self.space.cells(self))
+
+    def overlaps(self, other: Any) -> bool:
+        """Tell whether a region of the same space shares members with this one."""
+        if self.chosen is None and other.chosen is None:
+            return bool(self.start < other.stop and other.start < self.stop)
+        return bool(np.isin(self.positions, other.positions).any())
+
     def nearest(self) -> Ints:
         """Return the place of the member nearest to the centre, in an array."""
         if self.space.symbolic:
@@ -132,6 +154,8 @@ class MemberSpace(Immutable, ABC):
         Of the features.
     symbolic : bool
         Whether features are codes that are equal or not, instead of numbers with a distance.
+    labels : tuple or None
+        The user's name of each row, in the user's order; None where rows are numbers.
     """
 
     features: Floats
@@ -139,6 +163,7 @@ class MemberSpace(Immutable, ABC):
     rows: Ints
     names: tuple[str, ...]
     symbolic: bool
+    labels: Labels | None
     axes: None = None  # it has none
     _levels: list[Level]
     _or_else = ""  # what else describes a region, for messages
@@ -146,6 +171,19 @@ class MemberSpace(Immutable, ABC):
     @abstractmethod
     def _identity(self) -> tuple[Hashable, ...]:
         """Return what tells this space from others, but for the members themselves."""
+
+    @abstractmethod
+    def as_dict(self, region: MemberRegion) -> dict[str, Any]:
+        """Return what a region is, in plain numbers and texts."""
+
+    @abstractmethod
+    def cells(self, region: MemberRegion) -> dict[str, Cell]:
+        """Return a region as cells of a table."""
+
+    @property
+    def ways(self) -> list[Sequence[Hashable]]:
+        """The ways in which rows are named, each in the user's order: by label, or else by number."""
+        return [range(self.size) if self.labels is None else self.labels]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -220,10 +258,12 @@ class MemberSpace(Immutable, ABC):
         return int((level.stop - level.start).max())
 
     def arrange(self, values: Any, what: str) -> Any:
-        """Return values as the user gave them: one a member, in order."""
-        if isinstance(values, Mapping):
-            raise InvalidInput(f"{what} by name are for a hierarchy", self, "Pass one a point, in order.")
-        return values
+        """Return values in the order of the user's rows, also if they came by label."""
+        if not isinstance(values, Mapping):
+            return in_order(values, self.ways, what)
+        if self.labels is None:
+            raise InvalidInput(f"{what} by name are for named members", self, "Pass one a point, in order.")
+        return by_name(values, [str(label) for label in self.labels], what)
 
     def deepest(self) -> int:
         """Return the depth of the deepest cells."""
@@ -280,16 +320,25 @@ class MemberSpace(Immutable, ABC):
         extent = (high - low).max(axis=0)
         return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
 
-    def subset(self, rows: Any, feedback: Viewer | None) -> MemberRegion:
-        """Return the region of some members, by row number or as a mask."""
-        try:
-            listed = np.asarray(rows)
-        except ValueError:
-            listed = np.empty(0)
-        if listed.dtype == bool and listed.shape == (self.size,):
-            listed = np.flatnonzero(listed)
+    def member_names(self, region: MemberRegion) -> list[Any]:
+        """Return the members by label, or by row number where they have none."""
+        rows = region.members.tolist()
+        return rows if self.labels is None else [self.labels[row] for row in rows]
+
+    @cached_property
+    def _row_of(self) -> dict[Hashable, int]:
+        """The row of each name; a name of several rows is left out."""
+        rows: dict[Hashable, int] = {}
+        for way in self.ways[self.labels is None :]:
+            times = Counter(way)
+            rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
+        return rows
+
+    def subset(self, what: Any, feedback: Viewer | None) -> MemberRegion:
+        """Return the region of some members, by name, by row number or as a mask."""
+        listed = self._listed(in_order(what, self.ways, "a mask") if _is_mask(what) else what)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
-            raise InvalidInput("a region is a list of row numbers", rows, f"Pass at least one{self._or_else}.")
+            raise InvalidInput("a region is a list of row numbers", what, f"Pass at least one{self._or_else}.")
         if listed.min() < 0 or listed.max() >= self.size:
             wrong = listed[(listed < 0) | (listed >= self.size)][0]
             raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Mend it.")
@@ -297,6 +346,34 @@ class MemberSpace(Immutable, ABC):
         if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
             return MemberRegion(self, None, feedback, int(places[0]), int(places[-1]) + 1)
         return MemberRegion(self, None, feedback, -1, -1, tuple(places.tolist()))
+
+    def _listed(self, what: Any) -> NDArray[Any]:
+        """Return row numbers for names, row numbers or a mask; anything else as an array that is none."""
+        if isinstance(what, str) or (isinstance(what, Hashable) and what in self._row_of):
+            what = [what]
+        try:
+            listed = np.asarray(what)
+        except ValueError:
+            return np.empty(0)
+        if listed.dtype == bool and listed.shape == (self.size,):
+            return np.flatnonzero(listed)
+        if not self._row_of or listed.ndim == 0:
+            return listed
+        names = list(what)
+        if all(isinstance(name, Hashable) and name in self._row_of for name in names):
+            return np.array([self._row_of[name] for name in names], dtype=np.intp)
+        strange = next((name for name in names if isinstance(name, str) and name not in self._row_of), None)
+        if strange is not None:
+            like = next(iter(self.ways[self.labels is None]))
+            raise InvalidInput(
+                "there is no such member, or several", strange, f"Pass names such as {like!r}{self._or_else}."
+            )
+        return listed
+
+
+def _is_mask(what: Any) -> bool:
+    series = as_series(what)
+    return series is not None and series.values.dtype == bool
 
 
 def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
@@ -314,91 +391,3 @@ def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, 
     at = np.searchsorted(cumulative, (np.arange(number) + 0.5) / number * cumulative[-1])
     chosen, times = np.unique(np.minimum(at, len(positions) - 1), return_counts=True)
     return positions[chosen], times / number
-
-
-def checked_features(features: Any, size: int | None, what: str) -> Floats:
-    """Return features as an array of shape (n, d), or complain of the row that is wrong."""
-    try:
-        table = np.asarray(features)
-    except ValueError:
-        table = np.empty(0, dtype=object)
-    if table.dtype == object and table.ndim == 2 and all(isinstance(value, Real) for value in table.flat):
-        table = table.astype(float)
-    if table.dtype.kind in "iuf" and table.ndim == 1:
-        table = table[:, None]
-    if table.dtype.kind not in "iuf" or table.ndim != 2:
-        _complain_of_rows(features, what)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise InvalidInput(f"{what} must have a row and a column at least", table.shape, "Pass shape (n, d).")
-    if size is not None and len(table) != size:
-        raise InvalidInput(f"{what} must have {size} rows, one a member", len(table), "Pass as many.")
-    table = table.astype(float)
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0]
-        raise InvalidInput(
-            f"{what} must be finite, but row {row}, column {column} is not", float(table[row, column]), "Mend it."
-        )
-    return table
-
-
-def checked_column(column: Any, name: str) -> Floats:
-    """Return one feature of all members, shape (n,)."""
-    table = checked_features(column, None, f"column {name}")
-    if table.shape[1] != 1:
-        raise InvalidInput(
-            f"column {name} must hold one number a row", table.shape, "Pass several columns instead."
-        )
-    return table[:, 0]
-
-
-def _complain_of_rows(features: Any, what: str) -> None:
-    fix = "Pass as many numbers in each row."
-    if not np.iterable(features):
-        raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
-    width: int | None = None
-    for number, row in enumerate(features):
-        numbers = [row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row)
-        width = len(numbers) if width is None else width
-        if len(numbers) != width:
-            raise InvalidInput(f"row {number} of {what} has {len(numbers)} numbers, not {width}", row, fix)
-        for value in numbers:
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise InvalidInput(f"row {number} of {what} has something that is no number", value, fix) from None
-    raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
-
-
-def checked_weights(weights: Any, size: int) -> Floats:
-    """Return weights as an array, or complain of the row that is wrong; 1 each by default."""
-    if weights is None:
-        return np.ones(size)
-    try:
-        table = np.asarray(weights)
-        table = table.astype(float) if table.dtype.kind in "iuf" else np.empty(0)
-    except ValueError:
-        table = np.empty(0)
-    if table.shape != (size,):
-        for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
-            positive_number(value, f"the weight of row {row}")
-        raise InvalidInput(f"weights must be {size} numbers, one a member", weights, "Pass as many.")
-    if not (np.isfinite(table) & (table > 0)).all():
-        row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
-        raise InvalidInput(
-            f"the weight of row {row} must be positive and finite",
-            float(table[row]),
-            "Leave out members without weight.",
-        )
-    if table.max() > LARGEST_STD:
-        raise InvalidInput("weights are too large to add up", float(table.max()), "Use a larger unit.")
-    return table
-
-
-def checked_least(smallest: Any, total: float) -> float:
-    """Return the least weight of a region; 0 if none was given."""
-    if smallest is None:
-        return 0.0
-    least = positive_number(smallest, "smallest")
-    if least * (1 - ROUNDING) > total:
-        raise InvalidInput("smallest is more than all members weigh", least, f"Pass less than {total:g}.")
-    return least

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.dataframes import DataFrame, DataSeries, in_order
 from zonal.errors import InvalidInput, whole_number
-from zonal.spaces.members import (
-    Ints,
-    Level,
-    MemberRegion,
-    MemberSpace,
-    checked_column,
-    checked_features,
-    checked_least,
-    checked_weights,
-    sums,
-)
+from zonal.listings import Cell, Span
+from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
+from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace, sums
 from zonal.spaces.region import ROUNDING, Floats, Region, Viewer
 
 
@@ -32,42 +25,36 @@ class Points(MemberSpace):
 
     Parameters
     ----------
-    X : array_like of shape (n, d), or mapping of name to column
-        The features.
-    weights : array_like of shape (n,), optional
-        How much each point counts in an average; 1 each by default.
+    X : array_like of shape (n, d), data frame, or mapping of name to column
+        The features. Columns of a data frame name them, and an index of pandas names the points; of a GeoDataFrame
+        the centroids are taken.
+    weights : array_like or series of shape (n,), optional
+        How much each point counts in an average; 1 each by default. A pandas index is honoured.
     arity : int
         K, the most children of a node, at least 2.
     smallest : float, optional
         The least useful weight of a region: a region is not split if a child would be lighter.
+    labels : sequence, optional
+        A name for each point, in place of its row number; a pandas index by default.
 
     Examples
     --------
-    >>> arms = Points({"dose": [1, 2, 4, 8], "hours": [1, 1, 2, 2]})
-    >>> arms.cell((1, 1)).name
-    '2 points: dose 4..8, hours 2'
+    >>> arms = Points({"dose": [1, 2, 4, 8], "hours": [1, 1, 2, 2]}, labels=["a", "b", "c", "d"])
+    >>> arms.cell((1, 1)).name, arms.region("c").name
+    ('2 points: dose 4..8, hours 2', 'c: dose 4, hours 2')
     """
 
     def __init__(
         self,
-        X: ArrayLike | Mapping[str, ArrayLike],
-        weights: ArrayLike | None = None,
+        X: ArrayLike | Mapping[str, ArrayLike] | DataFrame,
+        weights: ArrayLike | DataSeries | None = None,
         arity: int = 2,
         smallest: float | None = None,
+        labels: Sequence[Hashable] | None = None,
     ) -> None:
-        if isinstance(X, Mapping):
-            self.names = tuple(str(name) for name in X)
-            columns = [checked_column(column, str(name)) for name, column in X.items()]
-            if len({len(column) for column in columns}) != 1:
-                raise InvalidInput(
-                    "columns must be equally long",
-                    {name: len(column) for name, column in zip(self.names, columns, strict=True)},
-                    "Pass one number a point in each.",
-                )
-            features = np.stack(columns, axis=1)
-        else:
-            features = checked_features(X, None, "X")
-            self.names = ("x",) if features.shape[1] == 1 else tuple(f"x{j}" for j in range(features.shape[1]))
+        features, self.names, self.labels = taken_features(X, "X")
+        if labels is not None:
+            self.labels = told_labels(labels, len(features))
         self.symbolic = False
         self.arity = whole_number(arity, "arity", 2)
         self.smallest = smallest
@@ -75,7 +62,8 @@ class Points(MemberSpace):
             raise InvalidInput(
                 "arity is larger than the number of points", arity, f"Pass at most {len(features)}."
             )
-        weights_ = checked_weights(weights, len(features))
+        names = range(len(features)) if self.labels is None else self.labels
+        weights_ = checked_weights(in_order(weights, [names], "weights"), len(features))
         least = checked_least(smallest, float(weights_.sum())) * (1 - ROUNDING)
         self.rows, self._levels = _kd_tree(features, weights_, self.arity, least)
         self.features, self.weights = features[self.rows], weights_[self.rows]
@@ -88,7 +76,7 @@ class Points(MemberSpace):
         return self.arity
 
     def _identity(self) -> tuple[Hashable, ...]:
-        return self.names, self.arity, self.smallest, self.features.shape
+        return self.names, self.labels, self.arity, self.smallest, self.features.shape
 
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
@@ -98,19 +86,28 @@ class Points(MemberSpace):
 
         Parameters
         ----------
-        what : sequence of int, or of n bool
-            Row numbers as the points were given, or a mask.
+        what : sequence of int, of labels, or of n bool
+            Row numbers as the points were given, labels if they have any (one, or a list of them), or a mask. What
+            ``region.as_dict()`` returned is taken too.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
-        return self.subset(what, feedback)
+        return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
 
     def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
-        if isinstance(what, Region) or not np.iterable(what):
+        """Tell whether `what` describes one region, and not several; a list of texts means several."""
+        if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
             return True
         first: Any = next(iter(what), [])
         return not np.iterable(first) and not isinstance(first, Region)
+
+    def as_dict(self, region: MemberRegion) -> dict[str, Any]:
+        """Return the members by label or row number, and [least, largest] of each feature."""
+        return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
+
+    def cells(self, region: MemberRegion) -> dict[str, Cell]:
+        """Return the extent of each feature."""
+        return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
 
     def describe(self, region: MemberRegion) -> str:
         """Return how many points there are, and where."""
@@ -119,7 +116,10 @@ class Points(MemberSpace):
             f"{name} {low:.4g}" if low == high else f"{name} {low:.4g}..{high:.4g}"
             for name, (low, high) in zip(self.names, region.bounds, strict=True)
         )
-        return f"point {region.members[0]}: {spans}" if number == 1 else f"{number} points: {spans}"
+        if number > 1:
+            return f"{number} points: {spans}"
+        own = self.member_names(region)[0]
+        return f"{own if isinstance(own, str) else f'point {own}'}: {spans}"
 
 
 AT_ONCE = 1 << 20  # cuts of cells

@@ -7,133 +7,22 @@ part it is), so that neighbours share their edges to the last bit at any depth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, finite_number, whole_number
-from zonal.spaces.axes import Axis, Category, Interval, has_symbols, intervals, listed_axes, symbols_of
+from zonal.spaces.axes import Axis, Category, Interval, Scale, has_symbols, intervals, listed_axes, symbols_of
+from zonal.spaces.product_region import ProductRegion, span
 from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
 
-Edges = tuple[tuple[float, float], ...]
 T = TypeVar("T")
 
 MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
-MOST_POINTS = 10_000_000  # that anyone will really want listed
-
-
-@dataclass(frozen=True, repr=False)
-class ProductRegion(Region):
-    """A product over axes.
-
-    On an axis of symbols ``bounds`` are the first and the last symbol's number, ``widths`` the share of the
-    whole, and ``center`` is the symbol's number if there is only one, else NaN; ``symbols`` names them.
-    """
-
-    # On an axis of symbols: the set as a number, and its share of the whole.
-    offset: tuple[float, ...] = ()  # of the centre from the space's lower corner: no digits lost far from 0
-    sizes: tuple[float, ...] = ()
-    edges: Edges = field(default=(), repr=False)
-    parts: tuple[int, ...] | None = field(default=None, repr=False)  # which part of each axis a cell is
-
-    @property
-    def key(self) -> Hashable:
-        """What tells this region from others of the same space: its edges, as long as they can."""
-        return (self.edges, self.node) if self._below_spacing() else self.edges
-
-    def _below_spacing(self) -> bool:
-        """Tell whether a cell is so small that its edges, rounded, are also those of others."""
-        return self.parts is not None and any(
-            abs(high - low - size) > size / 4
-            for axis, (low, high), size in zip(self.space.axes, self.edges, self.sizes, strict=True)
-            if isinstance(axis, Interval)
-        )
-
-    @property
-    def bounds(self) -> Floats:
-        """Lower and upper edge on each axis, shape (d, 2), in native units."""
-        bounds = np.array(self.edges)
-        for j, axis in self.space.categories:
-            members = axis.members(int(self.offset[j]))
-            bounds[j] = members[0], members[-1]
-        return bounds
-
-    @property
-    def center(self) -> Floats:
-        """The centre, shape (d,)."""
-        center = self.space.corner + self.offset
-        for j, axis in self.space.categories:
-            members = axis.members(int(self.offset[j]))
-            center[j] = members[0] if len(members) == 1 else math.nan
-        return np.asarray(center)
-
-    @property
-    def widths(self) -> Floats:
-        """The width on each axis, shape (d,)."""
-        return np.array(self.sizes)
-
-    @property
-    def weight(self) -> float:
-        """The volume in native units, times the share of the symbols."""
-        return math.prod(self.sizes)
-
-    @property
-    def symbols(self) -> tuple[tuple[str, ...] | None, ...]:
-        """The symbols on each axis, None on a continuous one."""
-        return tuple(
-            tuple(axis.symbols[s] for s in axis.members(int(pool))) if isinstance(axis, Category) else None
-            for axis, pool in zip(self.space.axes, self.offset, strict=True)
-        )
-
-    @property
-    def points(self) -> Floats:
-        """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
-        axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
-        return np.stack([axis.ravel() for axis in axes], axis=-1)
-
-    @property
-    def weights(self) -> Floats:
-        """The weights of the representative points, shape (n,); they add up to 1."""
-        weights = np.ones(1)
-        for _, shares in self._places():
-            weights = np.multiply.outer(weights, shares).ravel()
-        return weights
-
-    def _places(self) -> list[tuple[Floats, Floats]]:
-        """Return where one looks along each axis, and with which weights."""
-        viewer, places = self.viewer(), []
-        for j, axis in enumerate(self.space.axes):
-            if isinstance(axis, Category):
-                pool = int(self.offset[j])
-                members = axis.members(pool)
-                places.append((np.array(members, dtype=float), axis.frequencies(pool)[members]))
-            else:
-                inside, shares = viewer.nodes(axis, self.sizes[j])
-                places.append((axis.low + self.offset[j] + inside, shares))
-        if math.prod(len(place) for place, _ in places) > MOST_POINTS:
-            raise InvalidInput(
-                f"too many representative points to list in {len(places)} dimensions",
-                self.viewer(),
-                "Use region.bounds and region.symbols, and form them piece by piece.",
-            )
-        return places
-
-
-def _span(low: float, high: float) -> str:
-    """Return "low..high" with as many digits as it takes to tell neighbours apart."""
-    size = high - low if high > low else max(abs(low), 1.0) * 1e-3
-    digits = max(0, 3 - math.floor(math.log10(size)))
-
-    def show(x: float) -> str:
-        text = f"{x:.{digits}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
-        return "0" if text == "-0" else text
-
-    return f"{show(low)}..{show(high)}"
 
 
 @dataclass(frozen=True)
@@ -153,15 +42,18 @@ class AxisSpace(Immutable):
 
     axes: tuple[Axis, ...]
     arity: int
+    spelled: ClassVar[str] = ""  # what a region is called where its name says it all
 
     def __repr__(self) -> str:
         """Return the axes, and what else is not the usual."""
-        shown = {
-            axis.name: (axis.low, axis.high) if isinstance(axis, Interval) else list(axis.symbols)
-            for axis in self.axes
+        shown = {axis.name: axis.ends if isinstance(axis, Interval) else list(axis.symbols) for axis in self.axes}
+        lines = [axis for axis in self.axes if isinstance(axis, Interval)]
+        unusual: dict[str, dict[str, Any]] = {
+            "smallest": {axis.name: axis.smallest for axis in lines if axis.smallest},
+            "scale": {axis.name: "log" for axis in lines if axis.log},
         }
-        least = {axis.name: axis.smallest for axis in self.axes if isinstance(axis, Interval) and axis.smallest}
-        return f"{type(self).__name__}({shown}, arity={self.arity}{f', smallest={least}' if least else ''})"
+        more = "".join(f", {name}={value}" for name, value in unusual.items() if value)
+        return f"{type(self).__name__}({shown}, arity={self.arity}{more})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,8 +82,21 @@ class AxisSpace(Immutable):
 
     @cached_property
     def corner(self) -> Floats:
-        """The lower corner, 0 on axes of symbols."""
+        """The lower corner, 0 on axes of symbols; in decades on logarithmic ones."""
         return np.array([axis.low if isinstance(axis, Interval) else 0.0 for axis in self.axes])
+
+    @cached_property
+    def _logs(self) -> tuple[tuple[int, Interval], ...]:
+        return tuple((j, axis) for j, axis in enumerate(self.axes) if isinstance(axis, Interval) and axis.log)
+
+    def native(self, places: Floats) -> Floats:
+        """Return places, shape (..., d), in the user's numbers: out of decades on logarithmic axes."""
+        if not self._logs:
+            return places
+        shown = np.array(places)
+        for j, axis in self._logs:
+            shown[..., j] = axis.native(shown[..., j])
+        return shown
 
     def axis_at(self, depth: int) -> int | None:
         """Return the axis on which cells of a depth are split, None if they are not."""
@@ -425,7 +330,7 @@ class AxisSpace(Immutable):
         parts = []
         for axis, pool, edges in zip(self.axes, region.offset, region.edges, strict=True):
             if isinstance(axis, Interval):
-                parts.append(f"{axis.name} {_span(*edges)}{' ' + axis.unit if axis.unit else ''}")
+                parts.append(f"{axis.name} {span(axis, *edges)}{' ' + axis.unit if axis.unit else ''}")
             else:
                 members = axis.members(int(pool))
                 any_of = len(members) == len(axis.symbols)
@@ -444,7 +349,7 @@ class AxisSpace(Immutable):
                 pools[j] = axis.whole if part is None else axis.pool(part)
                 continue
             try:
-                low, high = (axis.low, axis.high) if part is None else part
+                low, high = axis.ends if part is None else part
             except (TypeError, ValueError):
                 raise InvalidInput(f"a part of axis {axis.name} is a pair", part, "Pass (low, high).") from None
             edges[j] = finite_number(low, f"a bound on axis {axis.name}"), finite_number(high, "its upper bound")
@@ -455,12 +360,14 @@ class AxisSpace(Immutable):
         for j, axis in enumerate(self.axes):
             if not isinstance(axis, Interval):
                 continue
-            low, high = edges[j]
+            given = tuple(edges[j].tolist())
+            edges[j] = low, high = [axis.own(edge) for edge in given]
             slack = ROUNDING * (axis.high - axis.low)
             if not (low <= high and axis.low - slack <= low and high <= axis.high + slack):
+                first, last = axis.ends
                 raise InvalidInput(
-                    f"a region must lie within axis {axis.name} ({axis.low:g} to {axis.high:g}), low before high",
-                    (float(low), float(high)),
+                    f"a region must lie within axis {axis.name} ({first:g} to {last:g}), low before high",
+                    given,
                     "Pass finite bounds inside of the space.",
                 )
         low, high = (edges - self.corner[:, None]).T
@@ -507,12 +414,17 @@ class Box(AxisSpace):
         narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.
+    scale : {"linear", "log"}, sequence or mapping of name to these, optional
+        A logarithmic axis is split, averaged over and modelled in decades: `smallest` and lengthscales are in
+        decades there (0.3 is a factor of two). Regions are given and shown in the axis's own unit.
 
     Examples
     --------
     >>> sky = Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
     >>> sky.cell((3, 5)).name
     'l 90..180 deg, sin_b -1..0'
+    >>> Box({"c": (1e-6, 1e-2)}, units=["M"], scale="log").cell((2, 1)).name
+    'c 1e-05..0.0001 M'
     """
 
     axes: tuple[Interval, ...]
@@ -524,15 +436,16 @@ class Box(AxisSpace):
         arity: int = 2,
         smallest: float | Sequence[float] | Mapping[str, float] | None = None,
         units: Sequence[str] | Mapping[str, str] | None = None,
+        scale: Scale | Sequence[Scale] | Mapping[str, Scale] | None = None,
     ) -> None:
         named = listed_axes(bounds)
-        object.__setattr__(self, "axes", intervals(named, smallest, units))
+        object.__setattr__(self, "axes", intervals(named, smallest, units, scale))
         object.__setattr__(self, "arity", whole_number(arity, "arity", 2))
 
     @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """One pair (low, high) an axis."""
-        return tuple((axis.low, axis.high) for axis in self.axes)
+        return tuple(axis.ends for axis in self.axes)
 
     def _level(self, depth: int) -> _Level:
         """Return what all cells of a depth share: without a smallest width, axes are split by turns."""
@@ -573,6 +486,8 @@ class Product(AxisSpace):
         The smallest useful width of continuous axes.
     units : mapping of name to str, optional
         The continuous axes' units, for tables and pictures.
+    scale : mapping of name to {"linear", "log"}, optional
+        As for `Box`: logarithmic axes are split, averaged over and modelled in decades.
 
     Examples
     --------
@@ -590,6 +505,7 @@ class Product(AxisSpace):
         arity: int = 2,
         smallest: float | Mapping[str, float] | None = None,
         units: Mapping[str, str] | None = None,
+        scale: Scale | Mapping[str, Scale] | None = None,
     ) -> None:
         if not isinstance(axes, Mapping) or not axes:
             raise InvalidInput(
@@ -597,7 +513,7 @@ class Product(AxisSpace):
             )
         symbols = {str(name): symbols_of(str(name), axis) for name, axis in axes.items() if has_symbols(axis)}
         numeric = [(str(name), axis) for name, axis in axes.items() if str(name) not in symbols]
-        lines = {axis.name: axis for axis in intervals(numeric, smallest, units)} if numeric else {}
+        lines = {axis.name: axis for axis in intervals(numeric, smallest, units, scale)} if numeric else {}
         put = object.__setattr__
         put(self, "axes", tuple(symbols.get(str(name)) or lines[str(name)] for name in axes))
         put(self, "arity", whole_number(arity, "arity", 2))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, whole_number
+from zonal.listings import Cell, card, short
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
@@ -51,9 +52,14 @@ class Region(ABC):
         The representative points and their weights, which add up to 1; made when asked for.
     weight : float
         How much lies in the region: volume, share of all sequences, or total weight of its members.
+    x : array, text or mapping
+        Where it is, in a word: the centre where there are numbers only, the pool of sequences, the name within a
+        hierarchy without features, or a number or symbol an axis.
     key : hashable
         What tells this region from others of the same space.
     """
+
+    __iter__: ClassVar[None] = None  # parts are looked up by name: a region is no sequence of them
 
     space: Any = field(repr=False)
     node: Node | None = None
@@ -98,6 +104,35 @@ class Region(ABC):
     @abstractmethod
     def weights(self) -> Floats:
         """The weights of the representative points, shape (n,); they add up to 1."""
+
+    @property
+    @abstractmethod
+    def x(self) -> Any:
+        """Where it is, in a word: the centre where there are numbers only."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """Return what it is, in plain numbers and texts, ready for JSON; ``space.region`` takes it back."""
+
+    @abstractmethod
+    def cells(self) -> dict[str, Cell]:
+        """Return one cell an axis, a feature or a level, by its name and unit, for a table."""
+
+    @abstractmethod
+    def overlaps(self, other: Any) -> bool:
+        """Tell whether a region of the same space has anything in common with this one."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the part of one axis: its edges, or its symbols."""
+        parts = self.as_dict()
+        if name not in parts:
+            raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
+        return parts[name]
+
+    def _repr_html_(self) -> str:
+        """Return what a person wants to know first, for a notebook."""
+        facts: dict[str, object] = {"name": self.name, "weight": short(self.weight)}
+        return card("Region", facts if self.node is None else facts | {"node (depth, index)": self.node})
 
     def __repr__(self) -> str:
         """Return what a person wants to know first."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Category, category
-from zonal.spaces.product import AxisSpace, ProductRegion
+from zonal.spaces.product import AxisSpace
+from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
 
 MOST_VALUES = 100_000_000  # of a table of all sequences
@@ -40,7 +42,8 @@ class Sequences(AxisSpace):
     order : sequence of int, optional
         In which order positions (counted from 0) are fixed; from first to last by default.
     frequencies : array_like of shape (A,) or (length, A), optional
-        How frequent each symbol is in a pool, at every position or position by position; equally by default.
+        How frequent each symbol is in a pool, at every position or position by position; equally by default. Of a
+        data frame, columns name the symbols.
     smallest : int
         The fewest sequences of a pool worth ordering: a pool is not split if a child would have fewer.
 
@@ -51,6 +54,7 @@ class Sequences(AxisSpace):
     ('ATNNNNNN', 0.03125)
     """
 
+    spelled: ClassVar[str] = "sequence"
     axes: tuple[Category, ...]
     order: tuple[int, ...]
     arity: int
@@ -61,14 +65,14 @@ class Sequences(AxisSpace):
         alphabet: str | Sequence[str],
         length: int,
         order: Sequence[int] | None = None,
-        frequencies: ArrayLike | None = None,
+        frequencies: ArrayLike | DataFrame | DataSeries | None = None,
         smallest: int = 1,
     ) -> None:
         if not isinstance(alphabet, (str, Sequence)):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1)
         symbols = list(alphabet)
-        rows = _frequencies(frequencies, length, len(symbols))
+        rows = _frequencies(frequencies, length, symbols)
         put = object.__setattr__
         put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
         unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
@@ -133,10 +137,12 @@ class Sequences(AxisSpace):
         ----------
         what : str, or sequence with one symbol or list of symbols a position
             For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
-            some.
+            some. Small letters are taken where the alphabet has only large ones.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
+        if isinstance(what, Mapping):
+            what = what.get(self.spelled)
         if not isinstance(what, (str, Sequence)):
             raise InvalidInput("a region of sequences is text, or one entry a position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
@@ -151,11 +157,13 @@ class Sequences(AxisSpace):
 
     def tokens(self, text: str) -> list[str]:
         """Return a text as symbols: letter by letter, or blanks between where symbols have several letters."""
-        return list(text) if self._joint == "" else text.replace("[", " [ ").replace("]", " ] ").split()
+        if self._joint:
+            return text.replace("[", " [ ").replace("]", " ] ").split()
+        return list(text.upper() if self._large else text)
 
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, and not several."""
-        return isinstance(what, (Region, str)) or not np.iterable(what)
+        return isinstance(what, (Region, str, Mapping)) or not np.iterable(what)
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values, one a sequence in order or by sequence, as an array with one dimension a position."""
@@ -166,6 +174,9 @@ class Sequences(AxisSpace):
                 self.length,
                 "Use fewer positions.",
             )
+        series = as_series(values)
+        if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
+            values = dict(zip(series.labels or (), series.values, strict=True))
         if not isinstance(values, Mapping):
             table = np.asarray(values)
             return table.reshape(shape) if table.shape == (self.arity**self.length,) else table
@@ -213,6 +224,11 @@ class Sequences(AxisSpace):
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
 
     @cached_property
+    def _large(self) -> bool:
+        """Whether all letters of the alphabet are large ones, so that small ones can only mean the same."""
+        return all(symbol == symbol.upper() for symbol in self.alphabet)
+
+    @cached_property
     def _any(self) -> str:
         """What stands for any symbol: not a symbol itself, as ``*`` is among amino acids."""
         return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
@@ -253,20 +269,32 @@ class Sequences(AxisSpace):
         return parts
 
 
-def _frequencies(frequencies: ArrayLike | None, length: int, symbols: int) -> list[Any]:
+def _by_symbol(frequencies: Any, alphabet: list[str], length: int) -> Any:
+    """Return frequencies in the order of the alphabet, if they came with names: of columns, or in an index."""
+    frame = as_frame(frequencies)
+    if frame is None:
+        return in_order(frequencies, [alphabet], "frequencies")
+    order = row_order(tuple(frame.columns), [alphabet], "frequencies")
+    table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
+    return table[row_order(frame.labels, [range(length)], "frequencies")][:, order]
+
+
+def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any]:
     """Return the frequencies at each position."""
     if frequencies is None:
         return [None] * length
+    frequencies = _by_symbol(frequencies, alphabet, length)
     try:
         table = np.array(frequencies, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(
             "frequencies must be numbers", frequencies, "Pass one a symbol, or a row a position."
         ) from None
-    if table.shape not in ((symbols,), (length, symbols)):
+    size = len(alphabet)
+    if table.shape not in ((size,), (length, size)):
         raise InvalidInput(
-            f"frequencies must have shape ({symbols},) or ({length}, {symbols})",
+            f"frequencies must have shape ({size},) or ({length}, {size})",
             table.shape,
             "Pass one number a symbol, or one row a position.",
         )
-    return list(np.broadcast_to(table, (length, symbols)).tolist())
+    return list(np.broadcast_to(table, (length, size)).tolist())

@@ -1,0 +1,236 @@
+"""Tables for people: aligned when printed, HTML in a notebook, and data frames or a file for what comes next.
+
+This room lays out cells. It must not know what they mean, and it needs no data-frame library until one is asked
+for.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zonal.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+DIGITS = 4  # that a column's largest number is shown with
+WIDEST, SHORTEST = 120, 16  # letters of a printed line, and of a text that is cut to fit it
+MOST_ROWS = 60  # that are shown; the first and the last of more
+CELL = "padding:2px 8px;border:none;"
+
+
+class Span(NamedTuple):
+    """A part of an axis: one cell when printed, two columns in a data frame."""
+
+    low: float
+    high: float
+
+
+Cell = float | int | str | Span | None
+
+
+@dataclass(frozen=True, repr=False)
+class Listing:
+    """A table to look at, and to take away.
+
+    Attributes
+    ----------
+    title : str
+        What it is a table of.
+    columns : mapping of str to cells
+        The cells of each column; None where there is nothing to say.
+
+    Examples
+    --------
+    >>> depths = [Span(0, 12.5), Span(12.5, 30)]
+    >>> Listing("Wells", {"well": ["A1", "B7"], "depth [m]": depths, "yield": [0.31, None]})
+    Wells
+    well  depth [m]   yield
+    A1      0..12.5  0.3100
+    B7     12.5..30
+    """
+
+    title: str
+    columns: Mapping[str, Sequence[Cell]]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> Sequence[Cell]:
+        """Return the cells of a column."""
+        if name not in self.columns:
+            raise InvalidInput("this table has no such column", name, f"It has {', '.join(self.columns)}.")
+        return self.columns[name]
+
+    def __repr__(self) -> str:
+        """Return the table, aligned."""
+        shown = self._fitted()
+        widths = [max(map(len, column)) for column in shown]
+        numeric = [_is_numeric(cells) for cells in self.columns.values()]
+        lines = [self.title]
+        for number, row in enumerate(zip(*shown, strict=True)):
+            aligned = (
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, numeric, strict=True)
+            )
+            lines.append("  ".join(aligned).rstrip())
+            if number == MOST_ROWS // 2 and self._hidden:
+                lines.append(f"... {self._hidden} more rows ...")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        sides = ["right" if _is_numeric(cells) else "left" for cells in self.columns.values()]
+
+        def row(tag: str, cells: Sequence[str]) -> str:
+            inside = (
+                f'<{tag} style="{CELL}text-align:{side}">{escape(cell)}</{tag}>'
+                for cell, side in zip(cells, sides, strict=True)
+            )
+            return f"<tr>{''.join(inside)}</tr>"
+
+        body = [row("td", cells) for cells in zip(*(written for _, written in self._written()), strict=True)]
+        if self._hidden:
+            between = f'<tr><td colspan="{len(sides)}" style="{CELL}">... {self._hidden} more rows ...</td></tr>'
+            body.insert(MOST_ROWS // 2, between)
+        return (
+            f'<table><caption style="text-align:left">{escape(self.title)}</caption>'
+            f"<thead>{row('th', list(self.columns))}</thead><tbody>{''.join(body)}</tbody></table>"
+        )
+
+    def to_dict(self) -> dict[str, list[float | int | str | None]]:
+        """Return plain columns; the part of an axis as two, its lower and its upper edge."""
+        plain: dict[str, list[Any]] = {}
+        for name, cells in self.columns.items():
+            if any(isinstance(cell, Span) for cell in cells):
+                for side in ("low", "high"):
+                    plain[_with_side(name, side)] = [getattr(cell, side, None) for cell in cells]
+            else:
+                plain[name] = list(cells)
+        return plain
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the table as a pandas data frame."""
+        frame: pandas.DataFrame = _library("pandas").DataFrame(self.to_dict())
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the table as a polars data frame."""
+        frame: polars.DataFrame = _library("polars").DataFrame(self.to_dict(), strict=False)
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the table as an Arrow table."""
+        return _library("pyarrow").table(self.to_dict())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table to whoever speaks the Arrow protocol, such as ``polars.DataFrame(table)``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table to a CSV file, numbers in full; what is empty stays empty.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file; one that is there is replaced.
+        """
+        plain = self.to_dict()
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(plain)
+            writer.writerows(zip(*plain.values(), strict=True))
+
+    @property
+    def _hidden(self) -> int:
+        """How many rows are not shown."""
+        return max(len(self) - MOST_ROWS, 0)
+
+    def _written(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the name of each column and the cells that are shown, as texts."""
+        half = MOST_ROWS // 2
+        for name, cells in self.columns.items():
+            yield name, _texts([*cells[:half], *cells[-half:]] if self._hidden else cells)
+
+    def _fitted(self) -> list[tuple[str, ...]]:
+        """Return the columns with their names, texts cut so that a row fits on a line."""
+        shown = [(name, *written) for name, written in self._written()]
+        widths = [max(map(len, column)) for column in shown]
+        excess = sum(widths) + 2 * (len(widths) - 1) - WIDEST
+        texts = [j for j, cells in enumerate(self.columns.values()) if not _is_numeric(cells)]
+        longest = max(texts, key=widths.__getitem__, default=None)
+        if longest is None or excess <= 0:
+            return shown
+        room = max(widths[longest] - excess, SHORTEST)
+        shown[longest] = tuple(text if len(text) <= room else f"{text[: room - 3]}..." for text in shown[longest])
+        return shown
+
+
+def card(title: str, facts: Mapping[str, object]) -> str:
+    """Return a title and a few facts as HTML, for a notebook."""
+    rows = "".join(
+        f'<tr><th style="{CELL}text-align:left;font-weight:normal">{escape(name)}</th>'
+        f'<td style="{CELL}text-align:left"><b>{escape(short(fact))}</b></td></tr>'
+        for name, fact in facts.items()
+    )
+    return f'<table><caption style="text-align:left">{escape(title)}</caption><tbody>{rows}</tbody></table>'
+
+
+def short(value: object) -> str:
+    """Return a number with a few digits, anything else as text."""
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def labelled(name: str, unit: str) -> str:
+    """Return a name with its unit, if it has one."""
+    return f"{name} [{unit}]" if unit else name
+
+
+def _with_side(name: str, side: str) -> str:
+    """Return the name of a column of lower or upper edges: "l low [deg]"."""
+    plain, bracket, unit = name.partition(" [")
+    return f"{plain} {side}{bracket}{unit}"
+
+
+def _is_numeric(cells: Sequence[Cell]) -> bool:
+    return not any(isinstance(cell, str) for cell in cells)
+
+
+def _texts(cells: Sequence[Cell]) -> list[str]:
+    """Return cells as texts, all numbers of a column with the same digits after the point."""
+    sizes = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell) and cell]
+    largest = max(sizes, default=1.0)
+    digits = DIGITS - 1 - math.floor(math.log10(largest))
+    form = f".{min(max(digits, 0), 8)}f" if 1e-5 < largest < 1e7 else f".{DIGITS - 1}e"
+
+    def text(cell: Cell) -> str:
+        if cell is None or cell != cell:
+            return ""
+        if isinstance(cell, Span):
+            low, high = f"{cell.low:.6g}", f"{cell.high:.6g}"
+            return low if cell.low == cell.high else f"{low}..{high}"
+        if isinstance(cell, float):
+            return format(cell, form)
+        return str(cell)
+
+    return [text(cell) for cell in cells]
+
+
+def _library(name: str) -> Any:
+    """Return a data-frame library, or say how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        fix = f"Run pip install {name}, or use to_dict() or to_csv(path)."
+        raise InvalidInput(f"this needs {name}, which is not installed", name, fix) from None

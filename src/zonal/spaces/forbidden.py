@@ -1,0 +1,42 @@
+"""Where not to look, as a list of regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from zonal.errors import InvalidInput
+from zonal.spaces.region import Region
+
+
+@dataclass(frozen=True)
+class Overlapping:
+    """Tells whether a region has anything in common with one of some regions."""
+
+    regions: tuple[Region, ...]
+
+    def __call__(self, region: Region) -> bool:
+        """Return True where a measurement would touch one of them."""
+        return any(own.overlaps(region) for own in self.regions)
+
+
+def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
+    """Return a function of a region from one, from a region or a list of regions, or None."""
+    if forbidden is None or callable(forbidden):
+        return forbidden  # type: ignore[no-any-return]
+    if space.is_one(forbidden):
+        forbidden = [forbidden]
+    if not isinstance(forbidden, Iterable):
+        raise InvalidInput("forbidden must be a function of a region, or regions", forbidden, "Pass a list.")
+    made = tuple(
+        own if isinstance(own, Region) and own.space == space else space.region(_described(own))
+        for own in forbidden
+    )
+    return Overlapping(made) if made else None
+
+
+def _described(region: Any) -> Any:
+    if isinstance(region, Region):
+        raise InvalidInput("a forbidden region is of another space", region.name, "Describe it in this one.")
+    return region

@@ -1,0 +1,157 @@
+"""What users say of members, as checked columns: features from arrays, mappings or data frames, and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zonal.dataframes import Labels, as_frame, as_series, in_order, row_order
+from zonal.errors import LARGEST_STD, InvalidInput, positive_number
+from zonal.spaces.region import ROUNDING, Floats
+
+Ways = Sequence[Sequence[Hashable]]
+
+
+class Features(NamedTuple):
+    """Features of members: shape (n, d), the name of each, and the labels of the rows if there are any."""
+
+    table: Floats
+    names: tuple[str, ...]
+    labels: Labels | None
+
+
+def taken_features(X: Any, what: str) -> Features:
+    """Return features from an array, a mapping of columns, a data frame or a series."""
+    frame, series = as_frame(X), as_series(X)
+    if frame is not None:
+        return Features(*_joined(frame.columns, None), _useful(frame.labels))
+    if isinstance(X, Mapping):
+        columns = {str(name): column for name, column in X.items()}
+        labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
+        return Features(*_joined(columns, labels), _useful(labels))
+    table = checked_features(X if series is None else series.values, None, what)
+    names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
+    return Features(table, names, None if series is None else _useful(series.labels))
+
+
+def features_in_order(features: Any, ways: Ways, size: int) -> Features:
+    """Return features of members that are known already, by the labels of the features if they have any."""
+    taken = taken_features(features, "features")
+    if len(taken.table) != size:
+        raise InvalidInput(f"features must have {size} rows, one a member", len(taken.table), "Pass as many.")
+    return taken._replace(table=taken.table[row_order(taken.labels, ways, "features")])
+
+
+def told_labels(labels: Any, size: int) -> Labels:
+    """Return checked names of rows."""
+    series = as_series(labels)
+    listed = tuple(labels if series is None else series.values.tolist()) if np.iterable(labels) else ()
+    if len(listed) != size or isinstance(labels, str):
+        raise InvalidInput(f"labels must be {size} names, one a member", labels, "Pass as many.")
+    return listed
+
+
+def _useful(labels: Labels | None) -> Labels | None:
+    """Return labels, None if they only count the rows."""
+    return None if labels is None or labels == tuple(range(len(labels))) else labels
+
+
+def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
+    """Return columns side by side, those of pandas by the labels of the first, and their names."""
+    ways = [] if labels is None else [labels]
+    checked = [checked_column(in_order(own, ways, f"column {name}"), name) for name, own in columns.items()]
+    if len({len(column) for column in checked}) != 1:
+        sizes = {name: len(column) for name, column in zip(columns, checked, strict=True)}
+        raise InvalidInput("columns must be equally long, one at least", sizes, "Pass one number a point in each.")
+    return np.stack(checked, axis=1), tuple(columns)
+
+
+def checked_features(features: Any, size: int | None, what: str) -> Floats:
+    """Return features as an array of shape (n, d), or complain of the row that is wrong."""
+    try:
+        table = np.asarray(features)
+    except ValueError:
+        table = np.empty(0, dtype=object)
+    if table.dtype == object and table.ndim == 2 and all(isinstance(value, Real) for value in table.flat):
+        table = table.astype(float)
+    if table.dtype.kind in "iuf" and table.ndim == 1:
+        table = table[:, None]
+    if table.dtype.kind not in "iuf" or table.ndim != 2:
+        _complain_of_rows(features, what)
+    if table.shape[0] == 0 or table.shape[1] == 0:
+        raise InvalidInput(f"{what} must have a row and a column at least", table.shape, "Pass shape (n, d).")
+    if size is not None and len(table) != size:
+        raise InvalidInput(f"{what} must have {size} rows, one a member", len(table), "Pass as many.")
+    table = table.astype(float)
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise InvalidInput(
+            f"{what} must be finite, but row {row}, column {column} is not", float(table[row, column]), "Mend it."
+        )
+    return table
+
+
+def checked_column(column: Any, name: str) -> Floats:
+    """Return one feature of all members, shape (n,)."""
+    table = checked_features(column, None, f"column {name}")
+    if table.shape[1] != 1:
+        raise InvalidInput(
+            f"column {name} must hold one number a row", table.shape, "Pass several columns instead."
+        )
+    return table[:, 0]
+
+
+def _complain_of_rows(features: Any, what: str) -> None:
+    fix = "Pass as many numbers in each row."
+    if not np.iterable(features):
+        raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
+    width: int | None = None
+    for number, row in enumerate(features):
+        numbers = [row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row)
+        width = len(numbers) if width is None else width
+        if len(numbers) != width:
+            raise InvalidInput(f"row {number} of {what} has {len(numbers)} numbers, not {width}", row, fix)
+        for value in numbers:
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise InvalidInput(f"row {number} of {what} has something that is no number", value, fix) from None
+    raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
+
+
+def checked_weights(weights: Any, size: int) -> Floats:
+    """Return weights as an array, or complain of the row that is wrong; 1 each by default."""
+    if weights is None:
+        return np.ones(size)
+    try:
+        table = np.asarray(weights)
+        table = table.astype(float) if table.dtype.kind in "iuf" else np.empty(0)
+    except ValueError:
+        table = np.empty(0)
+    if table.shape != (size,):
+        for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
+            positive_number(value, f"the weight of row {row}")
+        raise InvalidInput(f"weights must be {size} numbers, one a member", weights, "Pass as many.")
+    if not (np.isfinite(table) & (table > 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
+        raise InvalidInput(
+            f"the weight of row {row} must be positive and finite",
+            float(table[row]),
+            "Leave out members without weight.",
+        )
+    if table.max() > LARGEST_STD:
+        raise InvalidInput("weights are too large to add up", float(table.max()), "Use a larger unit.")
+    return table
+
+
+def checked_least(smallest: Any, total: float) -> float:
+    """Return the least weight of a region; 0 if none was given."""
+    if smallest is None:
+        return 0.0
+    least = positive_number(smallest, "smallest")
+    if least * (1 - ROUNDING) > total:
+        raise InvalidInput("smallest is more than all members weigh", least, f"Pass less than {total:g}.")
+    return least

@@ -1,0 +1,117 @@
+"""What studies, results and trials show: every number is one the study says itself."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zonal as zn
+from kinds import KINDS
+from zonal.listings import Span
+
+BOX = zn.Box({"l": (0, 4), "b": (10, 12)}, units={"l": "deg"}, smallest=[0.5, 0.25])
+
+
+def bump(x: np.ndarray) -> np.ndarray:
+    return np.asarray(5 + np.exp(-((x[:, 0] - 3) ** 2) - (x[:, 1] - 11) ** 2))
+
+
+@pytest.fixture(scope="module")
+def study() -> zn.Study:
+    study = zn.Study(
+        BOX, budget=12, kernel=zn.RBF(1.0, 1.0), noise=0.1, mean=5.0, value_name="flux", value_unit="Jy"
+    )
+    study.optimize(zn.simulate(bump, zn.Mean(), 0.1, rng=0), n=9)
+    study.tell(study.ask(), 5.5, sem=0.05, note="cloudy")
+    study.give_up(study.ask())
+    study.ask()
+    return study
+
+
+def test_the_table_has_every_trial_with_what_became_of_it(study: zn.Study) -> None:
+    table = study.table()
+    assert list(table.columns) == [
+        "number", "region", "l [deg]", "b", "flux [Jy]", "sem [Jy]", "replicate", "mean [Jy]", "std [Jy]", "state",
+        "note",
+    ]  # fmt: skip
+    trials = study.trials
+    assert table["number"] == [trial.number for trial in trials] == list(range(12))
+    assert table["region"] == [trial.region.name for trial in trials]
+    assert table["l [deg]"] == [Span(*trial.region["l"]) for trial in trials]
+    assert table["flux [Jy]"] == [trial.value for trial in trials]
+    assert table["state"] == ["told"] * 10 + ["given up", "asked"]
+    assert table["sem [Jy]"][9] == 0.05
+    assert table["note"][9] == "cloudy"
+    mean, std = study.predict([trial.region for trial in trials])
+    np.testing.assert_allclose(table["mean [Jy]"], mean)  # type: ignore[arg-type]
+    np.testing.assert_allclose(table["std [Jy]"], std)  # type: ignore[arg-type]
+
+
+def test_observations_follow_the_trials_without_a_number() -> None:
+    study = zn.Study(BOX, budget=2, kernel=zn.RBF(1.0, 1.0), noise=0.1)
+    study.tell(study.ask(), 1.0)
+    study.observe([(0, 1), (10, 11)], 0.7, sem=0.2)
+    table = study.table()
+    assert table.title == "1 trial and 1 observation"
+    assert table["number"] == [0, None]
+    assert table["state"] == ["told", "observed"]
+    assert table["value"] == [1.0, 0.7]
+    assert table["sem"] == [None, 0.2]
+    assert table["l [deg]"][1] == Span(0.0, 1.0)
+
+
+def test_an_axis_called_like_a_column_keeps_its_own() -> None:
+    study = zn.Study(zn.Hierarchy.from_table({"state": ["A", "B"], "town": ["a", "b"]}), budget=2, noise=0.1)
+    study.tell(study.ask(), 1.0)
+    table = study.table()
+    assert table["state"] == ["told"]
+    assert table["state (axis)"][0] in ("A", "B", None)
+
+
+def test_columns_that_say_nothing_are_left_out() -> None:
+    study = zn.Study(BOX, budget=2, kernel=zn.RBF(1.0, 1.0), noise=0.1)
+    assert str(study.table()).startswith("0 trials")
+    study.tell(study.ask(), 1.0)
+    assert not {"sem", "note"} & set(study.table().columns)
+
+
+def test_the_best_regions_are_those_recommended(study: zn.Study) -> None:
+    top, best = study.top(3), study.recommend(k=3)
+    assert top["region"] == [own.region.name for own in best]
+    assert top["mean [Jy]"] == [own.mean for own in best]
+    assert top["probability best"] == [own.probability_best for own in best]
+    nodes = [trial.node for trial in study.trials if trial.state == "told"]
+    assert top["looks"] == [nodes.count(own.node) for own in best]
+    assert len(study.top()) == 5
+    with pytest.raises(zn.InvalidInput, match="the number of regions must be at least 1"):
+        study.top(0)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_space_has_tables_and_cards(name: str) -> None:
+    space: Any = KINDS[name].space
+    study = zn.Study(space, budget=3, noise=0.1, value_unit="kg")
+    trial = study.ask()
+    study.tell(trial, 1.0)
+    assert trial.region.name in study.table()["region"]
+    assert len(study.top(2).to_pandas()) == len(study.top(2)) <= 2
+    best = study.recommend()
+    for shown in (study, trial, study.trials[0], best, study.model):
+        assert shown._repr_html_().startswith("<table>")
+    assert f"region={best.region.name!r}" in repr(best)
+
+
+def test_a_result_shows_the_answer_and_holds_its_study() -> None:
+    result = zn.maximize(zn.simulate(bump, zn.Mean(), 0.1, rng=0), BOX, 6, kernel=zn.RBF(1.0, 1.0), noise=0.1)
+    assert result.study.told == 6
+    assert result.region.name in result._repr_html_()
+    assert "6 of 6 measurements made" in result._repr_html_()
+    np.testing.assert_array_equal(result.x, result.region.center)
+
+
+def test_names_of_other_libraries_are_answered_with_ours(study: zn.Study) -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'best_params'. Did you mean recommend\(\).region\?"):
+        study.best_params  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"a study has no attribute 'colour'\.$"):
+        study.colour  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(study, "best_value")

@@ -1,0 +1,35 @@
+"""Every example of the manual runs, page by page, as it does when the site is built."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import matplotlib as mpl
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "```{code-cell}" in path.read_text(encoding="utf-8"))
+
+
+def cells(page: Path) -> list[str]:
+    return re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where dataclasses look up their types
+    names = vars(module)
+    try:
+        for number, code in enumerate(cells(page)):
+            exec(compile(code, f"{page.name}, cell {number}", "exec"), names)
+    finally:
+        pyplot.close("all")
