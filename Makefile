@@ -29,7 +29,7 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test test-oldest test-ray torture docs arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test test-oldest arena applications: export MPLBACKEND := Agg
 
 test: lint ## lint, then run all tests with two workers

@@ -53,7 +53,7 @@ def matern(nu: float, variance: float, lengthscales: ArrayLike) -> Kernel:
 
 
 def axes_cut(bounds: ArrayLike, arity: int, depth: int, smallest: Sequence[float] | None = None) -> list[int]:
-    """Return on which axis cells of depths 0 to depth - 1 are cut: by turns, and an axis at its end is passed over.
+    """Return the axis on which cells of depths 0 to depth - 1 are cut: by turns, one at its end being passed over.
 
     An axis is at its end if its parts would become narrower than `smallest`. Fewer than `depth` are
     returned if all axes are at their end before.

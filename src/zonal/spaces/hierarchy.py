@@ -151,7 +151,8 @@ class Hierarchy(MemberSpace):
         self.weights = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[self.rows]
         self.symbolic = features is None
         if features is None:
-            table, names = _codes(paths), list(self._level_names)
+            table = _codes(paths)
+            names = [f"level {j + 1}" for j in range(table.shape[1])]
         elif isinstance(features, Mapping):
             table = checked_features(by_name(features, leaves, "features"), size, "features")[self.rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
