@@ -55,8 +55,8 @@ def run(
 
     For example: zonal run sky.db -- ./measure.sh. The region comes as JSON on its standard input, and as
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard
-    output is the value, or the value and its standard error. One that fails, or says nothing, gives its trial up and
-    is reported; the others go on.
+    output is the value, or the value and its standard error. One that fails, or says nothing, gives its trial up
+    and is reported; the others go on.
     """
     instrument = Program(program, timeout, retries)
     with run_of_mine() as name, _terminated():
