@@ -25,6 +25,7 @@ import zonal as zn
 from zonal.events import Asked, Began
 
 BUDGET = 40
+NEWS = 500  # kills after which to say how far it is
 PATIENCE = 0.06  # seconds that a worker lives, at the most
 
 LINE, PLANE = zn.Box([(0, 1)]), zn.Box([(0, 1), (0, 2)], arity=3)
@@ -168,20 +169,19 @@ def torture(folder: Path, kills: int, seed: int) -> tuple[int, int]:
     """Kill so many workers; return how many studies that took, and how many things were acknowledged."""
     rng, done, number, said = random.Random(seed), 0, 0, 0
     while done < kills:
-        path, given = folder / f"{number}.db", settings(number)
+        path, given, tally = folder / f"{number}.db", settings(number), Tally()
         alone = zn.Study(**given)
         zn.Study.create(path, **given)
-        tally = Tally()
         while not tally.done:
-            before = tally.kills
             kill_one(path, tally, rng)
             check(path, tally)
-            done += tally.kills - before
         while step(alone, lambda _: None):
             pass
         same_walk(check(path, tally), alone)
         said += len(tally.words)
-        number += 1
+        if (done + tally.kills) // NEWS > done // NEWS:
+            print(f"{done + tally.kills} killed ...", file=sys.stderr, flush=True)
+        done, number = done + tally.kills, number + 1
         path.unlink()
     return number, said
 
