@@ -32,7 +32,8 @@ PATIENCE = 60.0  # seconds to wait for another process that is writing
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
-    "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)",
+    # The settings may be long: what is read at each call comes before them.
+    "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
     "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
     "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",  # so that no end can be missing
 )
@@ -95,7 +96,7 @@ class Journal:
                     connection.execute("BEGIN IMMEDIATE")
                     for line in TABLES:
                         connection.execute(line)
-                    row = (now, versions, text, journal._digests[0])
+                    row = (journal._digests[0], now, versions, text)
                     connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
                     digests = journal._insert(connection, 0, events)
                     connection.execute("COMMIT")
