@@ -427,7 +427,7 @@ def test_a_writer_that_never_ends_is_named(path: Path, monkeypatch: pytest.Monke
 
 
 def test_killed_processes_lose_nothing(folder: Path) -> None:
-    torture(folder, 12, seed=1)
+    torture(folder, 30, seed=1)
 
 
 def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:
