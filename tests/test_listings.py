@@ -4,7 +4,6 @@ import csv
 import sys
 from pathlib import Path
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -74,7 +73,6 @@ def test_data_frames_and_files_hold_numbers_in_full_and_edges_apart(tmp_path: Pa
 def test_who_speaks_arrow_takes_a_table_as_it_is() -> None:
     assert pl.DataFrame(TABLE).shape == (3, 5)
     assert pa.table(TABLE).num_rows == 3
-    assert pd.DataFrame.from_arrow(TABLE).shape == (3, 5)  # type: ignore[attr-defined]
 
 
 def test_long_tables_show_their_first_and_last_rows_and_say_how_many_are_left_out() -> None:

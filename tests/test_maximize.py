@@ -31,7 +31,7 @@ def test_everything_a_study_takes_can_be_said_at_once() -> None:
     assert set(Settings.__annotations__) == set(parameters) - {"space", "budget", "direction"}
     hints, own = get_type_hints(Settings), get_type_hints(zn.Study.__init__)
     assert {name: own[name] for name in hints} == hints
-    running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n"}
+    running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n", "take_over"}
     assert set(get_type_hints(Options)) == set(hints) | running
 
 

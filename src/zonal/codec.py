@@ -44,6 +44,7 @@ from zonal.spaces import (
     ProductRegion,
     Sequences,
 )
+from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.members import Level
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
@@ -54,7 +55,7 @@ VALUES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Box, Product, Sequences, Interval, Category, Level),
-        *(Center, Average, Mean, Beam, PerWeight),
+        *(Center, Average, Mean, Beam, PerWeight, Overlapping),
         *(GPOO, StoOO, GPTree, KnowledgeGradient, UCB, Random, Thompson, UniformGrid),
         *(GeometricDelta, LipschitzDelta, SpreadDelta),
         *(Fit, Weighted, Model),
@@ -63,8 +64,14 @@ VALUES: dict[str, type] = {
 }
 # Spaces of members as they are kept, order and levels included: opening sorts nothing, in any release.
 MEMBERS: dict[str, tuple[type[MemberSpace], tuple[str, ...]]] = {
-    "Points": (Points, ("names", "symbolic", "arity", "smallest", "features", "weights", "rows", "_levels")),
-    "Hierarchy": (Hierarchy, ("names", "symbolic", "paths", "smallest", "features", "weights", "rows", "_levels")),
+    "Points": (
+        Points,
+        ("names", "labels", "symbolic", "arity", "smallest", "features", "weights", "rows", "_levels"),
+    ),
+    "Hierarchy": (
+        Hierarchy,
+        ("names", "labels", "levels", "symbolic", "paths", "smallest", "features", "weights", "rows", "_levels"),
+    ),
 }
 OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden")  # what may be the user's own
 NEEDED = ("space", "feedback")  # to make anything at all of the events
@@ -187,6 +194,8 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
     document = json.loads(text)
     decode = Decoder(own=own)
     settings = Settings(**{name: decode(value) for name, value in document.items()})
+    if isinstance(settings.forbidden, Overlapping):
+        settings = replace(settings, forbidden=settings.forbidden.within(settings.space))
     for name in given:
         if name not in used:
             raise InvalidInput(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zonal.errors import InvalidInput
@@ -19,6 +19,10 @@ class Overlapping:
     def __call__(self, region: Region) -> bool:
         """Return True where a measurement would touch one of them."""
         return any(own.overlaps(region) for own in self.regions)
+
+    def within(self, space: Any) -> Overlapping:
+        """Return the same of a space, for regions that come from a file without theirs."""
+        return Overlapping(tuple(replace(region, space=space) for region in self.regions))
 
 
 def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:

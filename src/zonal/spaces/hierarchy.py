@@ -56,7 +56,7 @@ class Hierarchy(MemberSpace):
     ('NSW > Coast > Tea Gardens', 400.0)
     """
 
-    levels: tuple[str, ...]
+    levels: tuple[str, ...] = ()  # as a table names them
     _or_else = ", or the region's name, or a tuple of names"
 
     def __init__(
@@ -146,14 +146,12 @@ class Hierarchy(MemberSpace):
         size = len(paths)
         self.paths = tuple(paths)
         self.rows = np.arange(size) if rows is None else np.array(rows, dtype=np.intp)
-        depth = max(len(path) for path in paths)
-        self.levels = self.levels or tuple(f"level {j + 1}" for j in range(depth))
         leaves = [path[-1] for path in self._paths_by_row]
         by_leaf = by_name(weights, leaves, "weights")
         self.weights = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[self.rows]
         self.symbolic = features is None
         if features is None:
-            table, names = _codes(paths), [f"level {j + 1}" for j in range(depth)]
+            table, names = _codes(paths), list(self._level_names)
         elif isinstance(features, Mapping):
             table = checked_features(by_name(features, leaves, "features"), size, "features")[self.rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
@@ -171,6 +169,11 @@ class Hierarchy(MemberSpace):
         for column in (self.features, self.weights, self.rows):
             column.flags.writeable = False
         self._levels = _levels(paths, self.weights, least)
+
+    @property
+    def _level_names(self) -> tuple[str, ...]:
+        depth = max(len(path) for path in self.paths)
+        return self.levels or tuple(f"level {j + 1}" for j in range(depth))
 
     @property
     def _paths_by_row(self) -> list[tuple[str, ...]]:
@@ -191,7 +194,7 @@ class Hierarchy(MemberSpace):
         ]
 
     def _identity(self) -> tuple[Hashable, ...]:
-        return self.paths, self.names, self.levels, self.labels, self.smallest
+        return self.paths, self.names, self.labels, self.smallest
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
@@ -211,7 +214,7 @@ class Hierarchy(MemberSpace):
             what = (
                 what["members"]
                 if "members" in what
-                else tuple(what[level] for level in self.levels if level in what)
+                else tuple(what[level] for level in self._level_names if level in what)
             )
         by_path = isinstance(what, tuple) and all(isinstance(name, str) for name in what)
         if not by_path and not isinstance(what, str):
@@ -230,13 +233,13 @@ class Hierarchy(MemberSpace):
         """Return the name at each level from the top down, or the leaves if they have no name in common."""
         shared = self._shared(region)
         if sum(path[: len(shared)] == shared for path in self.paths) == len(region.positions):
-            return dict(zip(self.levels, shared, strict=False))
+            return dict(zip(self._level_names, shared, strict=False))
         return {"members": self.member_names(region)}
 
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return the name at each level that all leaves share."""
         shared = self._shared(region)
-        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self.levels)}
+        return {level: shared[j] if j < len(shared) else None for j, level in enumerate(self._level_names)}
 
     def _shared(self, region: MemberRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""

@@ -163,7 +163,7 @@ class MemberSpace(Immutable, ABC):
     rows: Ints
     names: tuple[str, ...]
     symbolic: bool
-    labels: Labels | None
+    labels: Labels | None = None
     axes: None = None  # it has none
     _levels: list[Level]
     _or_else = ""  # what else describes a region, for messages
