@@ -25,7 +25,9 @@ import zonal as zn
 from zonal.events import Asked, Began
 
 BUDGET = 40
-PATIENCE = 0.06  # seconds that a worker lives, at the most
+NEWS = 500  # kills after which to say how far it is
+PATIENCE = 0.03  # seconds that a worker lives once it has opened the file, at the most
+OPEN = b"open\n"
 
 LINE, PLANE = zn.Box([(0, 1)]), zn.Box([(0, 1), (0, 2)], arity=3)
 POINTS = zn.Points(np.random.default_rng(0).uniform(size=(40, 2)))
@@ -71,6 +73,7 @@ def step(study: zn.Study, say: Callable[[str], object]) -> bool:
 def work(path: Path, out: int) -> None:
     """Work on a study until it is done; every word is written after the call that it is about has returned."""
     study = zn.Study.open(path)
+    os.write(out, OPEN)
     while step(study, lambda word: os.write(out, f"{word}\n".encode())):
         pass
     os.write(out, b"done\n")
@@ -103,7 +106,11 @@ class Tally:
 
 
 def kill_one(path: Path, tally: Tally, rng: random.Random, prepare: Callable[[], object] = lambda: None) -> None:
-    """Start a worker, kill it at a random moment, and note what it said."""
+    """Start a worker, kill it at a random moment, and note what it said.
+
+    One in five is killed while it starts. The others live the longer the more were killed before: however slow the
+    machine, there is an end.
+    """
     read, write = os.pipe()
 
     def child() -> None:
@@ -113,14 +120,17 @@ def kill_one(path: Path, tally: Tally, rng: random.Random, prepare: Callable[[],
 
     pid = forked(child)
     os.close(write)
-    time.sleep(rng.uniform(0, PATIENCE))
+    said = b""
+    if rng.random() > 0.2:
+        said = os.read(read, len(OPEN))
+    time.sleep(rng.uniform(0, PATIENCE * (1 + tally.kills / 20)))
     os.kill(pid, signal.SIGKILL)
-    with os.fdopen(read) as pipe:
-        words = pipe.read().split("\n")[:-1]  # a word without its end was not said
+    with os.fdopen(read, "rb") as pipe:
+        words = (said + pipe.read()).decode().split("\n")[:-1]  # a word without its end was not said
     _, status = os.waitpid(pid, 0)
     tally.kills += os.WIFSIGNALED(status)
     tally.done |= "done" in words
-    tally.words |= {word for word in words if word != "done"}
+    tally.words |= {word for word in words if " " in word}
 
 
 def check(path: Path, tally: Tally) -> zn.Study:
@@ -168,20 +178,21 @@ def torture(folder: Path, kills: int, seed: int) -> tuple[int, int]:
     """Kill so many workers; return how many studies that took, and how many things were acknowledged."""
     rng, done, number, said = random.Random(seed), 0, 0, 0
     while done < kills:
-        path, given = folder / f"{number}.db", settings(number)
+        path, given, tally = folder / f"{number}.db", settings(number), Tally()
         alone = zn.Study(**given)
         zn.Study.create(path, **given)
-        tally = Tally()
-        while not tally.done:
-            before = tally.kills
+        while not tally.done and done + tally.kills < kills:
             kill_one(path, tally, rng)
             check(path, tally)
-            done += tally.kills - before
-        while step(alone, lambda _: None):
-            pass
-        same_walk(check(path, tally), alone)
+        study = check(path, tally)
+        for resumed in (study, alone):
+            while step(resumed, lambda _: None):
+                pass
+        same_walk(study, alone)
         said += len(tally.words)
-        number += 1
+        if (done + tally.kills) // NEWS > done // NEWS:
+            print(f"{done + tally.kills} killed ...", file=sys.stderr, flush=True)
+        done, number = done + tally.kills, number + 1
         path.unlink()
     return number, said
 

@@ -12,8 +12,11 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -415,6 +418,55 @@ def test_four_processes_at_one_study(path: Path) -> None:
     assert first_difference(study.settings, study.events) == ""
 
 
+def test_threads_at_two_studies_on_one_file(path: Path) -> None:
+    zn.Study.create(path, LINE, **{**GIVEN, "budget": 40})
+    both = [zn.Study.open(path), zn.Study.open(path)]
+
+    def work(number: int) -> None:
+        with suppress(zn.BudgetSpent):
+            while True:
+                trial = both[number % 2].ask()
+                both[(number + trial.number) % 2].tell(trial, float(trial.number))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    for study in [*both, zn.Study.open(path)]:
+        study.refresh()
+        assert sorted(record.value or 0.0 for record in study.trials) == list(range(40))
+        assert study.events == both[0].events
+
+
+class Interrupted(BaseException):
+    """As Ctrl-C, at a line of the test's choosing."""
+
+
+@pytest.mark.parametrize("start", range(5))
+def test_an_interrupt_at_any_line_loses_nothing(start: int, folder: Path) -> None:
+    for at in range(start, 1500, 41):  # an ask and a tell have about so many lines
+        path = folder / f"{at}.db"
+        study = zn.Study.create(path, LINE, **GIVEN)
+        lines = iter(range(at))
+
+        def trace(frame: FrameType, event: str, _: object, lines: Iterator[int] = lines) -> Any:
+            if "zonal" in frame.f_code.co_filename and event == "line" and next(lines, None) is None:
+                sys.settrace(None)
+                raise Interrupted
+            return trace
+
+        sys.settrace(trace)
+        with suppress(Interrupted):
+            study.tell(study.ask(), 0.3)
+        sys.settrace(None)
+        assert zn.Study.open(path).events[: len(study.events)] == study.events
+        study.refresh()
+        assert zn.Study.open(path).events == study.events
+        trial = study.pending[0] if study.pending else study.ask()
+        if trial.number == 0:
+            study.tell(trial, 0.3)
+        assert study.trials[0].value == 0.3
+        path.unlink()
+
+
 def test_a_writer_that_never_ends_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = zn.Study.create(path, LINE, **GIVEN)
     monkeypatch.setattr(journal, "PATIENCE", 0.05)
@@ -427,7 +479,7 @@ def test_a_writer_that_never_ends_is_named(path: Path, monkeypatch: pytest.Monke
 
 
 def test_killed_processes_lose_nothing(folder: Path) -> None:
-    torture(folder, 12, seed=1)
+    torture(folder, 30, seed=1)
 
 
 def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -135,7 +136,10 @@ def test_a_mutated_recipe_works_or_is_refused_with_its_place(text: str, folder: 
     refused = ""
     try:
         made = study(text, folder)
+        file = folder / f"{uuid4().hex}.db"
+        made.save(file)
         made.tell(made.ask(), 0.5)
+        assert zn.Study.open(file).settings == made.settings
         made.recommend()
     except zn.ZonalError as error:
         refused = str(error)

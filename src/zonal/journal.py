@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonal.codec import Events, Opened, settings_from_json, settings_to_json
-from zonal.errors import StudyFileError
+from zonal.errors import StudyFileError, ZonalError
 from zonal.events import Event
 from zonal.settings import Settings
 
@@ -30,7 +30,10 @@ APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
 FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 TABLES = (
-    "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {FORMAT}",
+    # The settings may be long: what is read at each call comes before them.
+    "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
     "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
     "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",  # so that no end can be missing
 )
@@ -84,20 +87,16 @@ class Journal:
             raise StudyFileError(TAKEN.format(target.name))
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
-        text, now = settings_to_json(settings), _now()
-        journal = cls(target, Opened(settings, {}), _digest(b"", now, _versions(), text))
+        text, now, versions = settings_to_json(settings), _now(), _versions()
+        journal = cls(target, Opened(settings, {}), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.new")
         with _trouble(target):
             try:
                 with closing(_connect(draft, "rwc")) as connection:
                     connection.execute("BEGIN IMMEDIATE")
-                    for line in (
-                        f"PRAGMA application_id = {APPLICATION}",
-                        f"PRAGMA user_version = {FORMAT}",
-                        *TABLES,
-                    ):
+                    for line in TABLES:
                         connection.execute(line)
-                    row = (now, _versions(), text, journal._digests[0])
+                    row = (journal._digests[0], now, versions, text)
                     connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
                     digests = journal._insert(connection, 0, events)
                     connection.execute("COMMIT")
@@ -179,6 +178,8 @@ class Journal:
                 raise sqlite3.DatabaseError(f"event {at} is not what was written after those before it")
             try:
                 events.append(self._text.read(text))
+            except ZonalError:
+                raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
         # More than the head counts is no harm: a copy may have been taken between two pages.

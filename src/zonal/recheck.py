@@ -34,10 +34,15 @@ def first_difference(settings: Settings, events: Iterable[Event]) -> str:
             again, state = _decide(settings, state, event)
         except ZonalError as error:
             return f"event {number} ({type(event).__name__}) could not be decided again: {error}"
-        where = difference(event, again)
+        where = difference(_unwarned(event), _unwarned(again))
         if where:
             return f"event {number} ({type(event).__name__}): {where}"
     return ""
+
+
+def _unwarned(event: Event | None) -> Event | None:
+    """Return an event without its doubts: they decide nothing, and a study built at once may have others."""
+    return replace(event, warned=()) if isinstance(event, Told | Observed) else event
 
 
 def _decide(settings: Settings, state: State | None, event: Event) -> tuple[Event | None, State]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,22 @@ def test_earlier_measurements_cost_no_budget(dna: Path) -> None:
     assert len(zn.Study.open(dna).observations) == 3
 
 
+def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(dna: Path) -> None:
+    zonal("ask", dna, "-n", 2, "--csv", "a.csv")
+    fill("a.csv", value=["0.5", "0.25"])
+    words = [*PROGRAM, "tell", str(dna), "--csv", "a.csv"]
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    subprocess.run(words, env=ENVIRONMENT, stderr=theirs, check=True)
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert "telling: " in said
+    assert "2 told. 2 of 10 told" in said
+    again = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert again.stderr == "0 told, 2 known already. 2 of 10 told, 0 under way, 8 left.\n"
+
+
 def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
     zonal("ask", dna, "-n", 2)
     study = zn.Study.open(dna)
@@ -227,10 +244,11 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
     values = [str(at / 10) for at in range(10)]
     fill("a.csv", value=values)
     told = 0
-    for patience in (0.02, 0.1, 0.2):
+    for patience in (0.0, 0.1):
+        written = dna.stat().st_mtime_ns
         run = subprocess.Popen([*PROGRAM, "tell", str(dna), "--csv", "a.csv"], env=ENVIRONMENT)
-        while run.poll() is None and zn.Study.open(dna).told == told:
-            time.sleep(patience / 10)
+        while run.poll() is None and dna.stat().st_mtime_ns == written:
+            time.sleep(0.005)
         time.sleep(patience)
         run.kill()
         run.wait()

@@ -1,4 +1,4 @@
-"""A study begins, goes on, goes elsewhere: new, extend, verify, export, import."""
+"""A study begins, and goes on: new, extend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [name.strip() for name in value.split(",")] if value else []
 
 
-@click.command(cls=Command)
+EXAMPLES = """\b
+Examples:
+  zonal new --template > sky.toml
+  zonal new sky.db --recipe sky.toml
+  zonal new sky.db --axis l=-180..180:deg --axis sin_b=-1..1 --budget 80
+  zonal new dna.db --sequences ACGT,8 --budget 60
+  zonal new age.db --points areas.csv --levels state,county --budget 100
+"""
+
+
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("path", metavar="[STUDY]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--recipe", type=click.Path(dir_okay=False, path_type=Path), help="A TOML file that says it all.")
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with remarks, and end.")
@@ -49,15 +59,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--seed", type=click.IntRange(min=0), help="Of all random numbers.")
 @click.option("--minimize", is_flag=True, help="Look for the lowest average.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
-    r"""Begin a study in a new file, from a recipe or from options.
-
-    \b
-    zonal new --template > sky.toml
-    zonal new sky.db --recipe sky.toml
-    zonal new sky.db --axis l=-180..180:deg --axis sin_b=-1..1 --budget 80
-    zonal new dna.db --sequences ACGT,8 --budget 60
-    zonal new age.db --points areas.csv --levels state,sa4,sa3,sa2 --coords lon,lat --weight persons --budget 100
-    """
+    """Begin a study in a new file, from a recipe or from options."""
     if wants_template:
         click.echo(template(), nl=False)
         return

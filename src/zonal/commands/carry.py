@@ -13,6 +13,7 @@ from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json
 from zonal.commands.frame import DIFFERENT, Command, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
+from zonal.files import write
 from zonal.recheck import first_difference
 from zonal.study import Study
 
@@ -39,10 +40,7 @@ def export(study: Study, kind: str, out: Path | None) -> None:
         return
     if study.path is not None and out.exists() and out.samefile(study.path):
         raise InvalidInput("this is the study itself", str(out), "Name another file.")
-    try:
-        out.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise InvalidInput(f"the file cannot be written ({error.strerror})", str(out), "Name another.") from None
+    write(out, text.encode())
     say(f"{out}: {standing(study)}")
 
 
@@ -71,8 +69,8 @@ def _events(study: Study) -> str:
             "this study was made with something of the user's own, which no export can hold", own[0], fix
         )
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
-    write = Events(Opened(settings, {})).write
-    return "\n".join([json.dumps(head), *map(write, study.events)]) + "\n"
+    as_text = Events(Opened(settings, {})).write
+    return "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
 
 
 @click.command("import", cls=Command)

@@ -16,6 +16,7 @@ from zonal.commands.bench import standing, trial_json, trial_table
 from zonal.commands.frame import Command, echo_json, json_option, say, study_argument
 from zonal.commands.texts import count, number, table, with_unit
 from zonal.errors import InvalidInput, StudyFileError
+from zonal.files import check_writable, write_picture
 from zonal.study import Study
 from zonal.trials import Recommendation
 
@@ -213,6 +214,7 @@ def plot(study: Study, out: Path, kind: str | None) -> None:
     if out.suffix.lower() not in PICTURES:
         raise InvalidInput("the ending of a picture is not known", out.name, f"Use {', '.join(PICTURES)}.")
     ways: dict[str, Callable[[Study, Any], Any]] = {"map": plot_map, "cells": plot_cells, "regions": plot_regions}
+    check_writable(out)
     with column_width():
         figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
         for draw in [ways[kind]] if kind else ways.values():
@@ -222,6 +224,6 @@ def plot(study: Study, out: Path, kind: str | None) -> None:
             except InvalidInput:  # not for this space
                 if kind or draw is plot_regions:
                     raise
-        figure.savefig(out, dpi=150)
+        write_picture(figure, out, dpi=150)
         plt.close(figure)
     click.echo(f"picture of {count(study.told, 'measurement')}: {out.resolve()}")

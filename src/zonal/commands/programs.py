@@ -129,6 +129,9 @@ class Program:
 
 def stop(process: subprocess.Popen[Any]) -> None:
     """End a program and all that it started."""
+    if not hasattr(os, "killpg"):  # a system without process groups
+        process.kill()
+        return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):

@@ -53,10 +53,10 @@ def run(
 ) -> None:
     """Let a PROGRAM measure, until the budget is spent.
 
-    Write ``zonal run sky.db -- ./measure.sh``. The region comes as JSON on its standard input, and as environment
-    variables (ZONAL_TRIAL, ZONAL_REGION,
-    ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard output is the value, or the value and its standard
-    error. One that fails, or says nothing, gives its trial up and is reported; the others go on.
+    For example: zonal run sky.db -- ./measure.sh. The region comes as JSON on its standard input, and as
+    environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard
+    output is the value, or the value and its standard error. One that fails, or says nothing, gives its trial up
+    and is reported; the others go on.
     """
     instrument = Program(program, timeout, retries)
     with run_of_mine() as name, _terminated():
