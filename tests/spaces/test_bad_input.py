@@ -397,7 +397,7 @@ KERNELS: dict[str, tuple[Any, Any, object, str]] = {
         POINTS,
         RBF * CATEGORICAL,
         RBF * CATEGORICAL,
-        "is for continuous axes and symbols, mixed",
+        "a kernel of mixed axes is for spaces of axes",
     ),
     "distances without features": (AREAS, RBF, RBF, "a hierarchy without features has no distances"),
     "distances without features, to learn": (
@@ -503,7 +503,7 @@ TABLES: dict[str, tuple[Any, Any, Any, object, str]] = {
     "too long a table": (zn.Sequences("ACGT", 30), [1.0], None, 30, r"all 4\^30 sequences is too long"),
     "too few points": (POINTS, [1.0, 2.0], None, (2,), r"values must have shape \(3\)"),
     "nan among points": (POINTS, [1.0, NAN, 2.0], None, NAN, r"entry \(1,\) is not"),
-    "text among points": (POINTS, ["high", "low", "low"], None, "list", "values must be numbers"),
+    "text among points": (POINTS, ["high", "low", "low"], None, "list", "values must be real numbers"),
     "points by name": (POINTS, {"a": 1.0}, None, POINTS, "values by name are for named members"),
     "a leaf is missing": (AREAS, {"x": 1.0, "b": 2.0}, None, "y", "values must name every leaf"),
     "a weight of 0": (POINTS, [1.0, 2.0, 3.0], [1, 0, 1], 0.0, "the weight of row 1"),
