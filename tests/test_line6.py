@@ -25,7 +25,7 @@ def f(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def search(test: Literal["after", "before"], seed: int) -> tuple[bool, float]:
-    """Return whether xi held, and the largest (f* - average) / (3 delta) of an expanded node; Lemma 3: at most 1."""
+    """Return whether xi held, and the most (f* - average) / (3 delta) of an expanded node (Lemma 3: 1 at most)."""
     x_star, f_star = true_optimum(f)
     instrument = zn.simulate(f, zn.Center(), NOISE, rng=seed)
     policy = zn.GPOO(zn.LipschitzDelta(L), h_max=H_MAX, test=test)

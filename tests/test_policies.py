@@ -189,7 +189,7 @@ def test_settings_of_gpoo_are_values() -> None:
 
 
 def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
-    flat = Variation(np.ones((6, 1)), np.ones(1), lambda: (np.ones(6), np.zeros(6)))
+    flat = Variation(np.ones((6, 1)), None, lambda: (np.ones(6), np.zeros(6)))
     bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(
         Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, False, 0, 6000)
     )

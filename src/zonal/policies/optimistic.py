@@ -22,8 +22,8 @@ class GPOO:
     once ``sqrt(beta_t) std <= delta(depth)``. Recommended is, among the deepest expanded nodes, the one of the
     highest posterior mean.
 
-    The paper has two readings of the test in line 6 and of what is returned; see docs/theory.md and docs/fidelity.md,
-    rows 2 and 5.
+    The paper has two readings of the test in line 6 and of what is returned; see docs/theory.md and
+    docs/fidelity.md, rows 2 and 5.
 
     Parameters
     ----------
