@@ -285,12 +285,11 @@ _EXPERIMENTS = {
     "delta": "The constant c of delta, by cross-validation.",
     "theory": "Every lemma and bound, held against simulations.",
 }
-_MODULES = {"theory": "guarantees"}
 
 
 def _experiment(name: str, settings: Settings) -> None:
     """Run one experiment and print its table."""
-    module = import_module(f"zonal.paper.{_MODULES.get(name, name)}")
+    module = import_module(f"zonal.paper.{name}")
     started = perf_counter()
     table = module.experiment(settings)
     click.echo(f"\n{name}: {_EXPERIMENTS.get(name, '')}\n{table.text()}")
