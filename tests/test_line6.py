@@ -61,7 +61,7 @@ def test_lemma_3_fails_under_xi_if_line_6_tests_after_the_reward_and_holds_if_be
 def test_before_means_the_posterior_without_the_rounds_own_reward() -> None:
     walks = {}
     for test in ("after", "before"):
-        policy = zn.GPOO(zn.GeometricDelta(1.0), test=test)  # type: ignore[arg-type]
+        policy = zn.GPOO(zn.GeometricDelta(1.0), test=test)
         study = zn.Study([(0, 1)], budget=3, kernel=zn.RBF(1, 0.2), noise=0.1, policy=policy)
         study.optimize(lambda region: 0.0)
         walks[test] = [trial.node for trial in study.trials]
@@ -74,7 +74,7 @@ def test_before_means_the_posterior_without_the_rounds_own_reward() -> None:
 def test_the_prose_recommends_the_highest_of_all_expanded_nodes() -> None:
     studies = {}
     for returns in ("deepest", "highest"):
-        policy = zn.GPOO(zn.GeometricDelta(14), returns=returns)  # type: ignore[arg-type]
+        policy = zn.GPOO(zn.GeometricDelta(14), returns=returns)
         study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(0.1, 0.05), noise=0.1, policy=policy)
         study.optimize(zn.simulate(lambda x: np.sin(9 * x[:, 0]), zn.Mean(), 0.1, rng=3))
         studies[returns] = study

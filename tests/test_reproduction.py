@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
 
-from zonal.paper import benefit, delta, figure1, figure2, guarantees, heatmap, regret, runs
+from zonal.paper import benefit, delta, figure1, figure2, figure3, heatmap, regret, runs, theory
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -260,15 +260,16 @@ def small_save(figure: Figure, settings: Any, name: str) -> None:
 def reduced() -> Iterator[None]:
     """Make every experiment small, and its pictures too."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figure1, figure2, regret, benefit, heatmap, delta, guarantees):
+        for module in (figure1, figure2, figure3, regret, benefit, heatmap, delta, theory):
             patch.setattr(module, "save", small_save)
         patch.setattr(figure1, "TRIES", 2)
         patch.setattr(heatmap, "POINTS", (1, 10))
         patch.setattr(heatmap, "PARTS", (2, 3))
         patch.setattr(delta, "GRID", (7, 14))
         patch.setattr(delta, "FUNCTIONS", 1)
-        patch.setattr(guarantees, "DRAWS", 2)
-        patch.setattr(guarantees, "CASES", guarantees.CASES[:2])
+        patch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
+        patch.setattr(theory, "DRAWS", 2)
+        patch.setattr(theory, "CASES", {case: 30 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
         patch.setattr(figure2, "FEWEST", 4)
         patch.setattr(figure2, "DEPTHS", 2)
         patch.setattr(make, "TIMED", 1)

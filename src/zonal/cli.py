@@ -279,6 +279,7 @@ def paper() -> None:
 _EXPERIMENTS = {
     "figure1": "A tree over its function (Figure 1).",
     "figure2": "All quantities of two consecutive rounds (Figure 2).",
+    "figure3": "The roadmap of the proof, and what became of it (Figure 3).",
     "regret": "Aggregated regret against budget, all algorithms (Figure 4).",
     "benefit": "Where averages help: the third function.",
     "heatmap": "Regret over numbers of points S and children K.",

@@ -18,7 +18,7 @@ from zonal.paper.results import Settings
 from zonal.paper.runs import Answer
 
 CASES = list(theory.CASES)
-BEFORE, AVERAGES, BY_SIZE, TWO_AXES = CASES[:4]
+AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]
 CERTAIN = (g.STD, g.DRAWS_RIGHT)
 LIKELY = (g.SMOOTH, g.INTERVALS, g.XI, g.EXPANDED, g.COUNT, g.DEEPEST, g.THEOREM_RIGHT)
 
@@ -51,7 +51,7 @@ def test_what_is_proved_holds_in_every_run(case: Case) -> None:
 
 
 def test_the_counterexample_breaks_lemma_3_and_the_theorem_after_the_reward_only() -> None:
-    before, after = (run(Case(VALLEY.name, "GPOO", 1, "L = 1.3", test)) for test in ("before", "after"))  # type: ignore[arg-type]
+    before, after = (run(Case(VALLEY.name, "GPOO", 1, "L = 1.3", test)) for test in ("before", "after"))
     for statement in (g.EXPANDED, g.DEEPEST, g.THEOREM_RIGHT):
         assert before["held"][statement][0] >= 1
         assert after["held"][statement][0] < 0.6
