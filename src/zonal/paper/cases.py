@@ -143,6 +143,11 @@ class Case:
         """What a measurement sees."""
         return zn.Center() if self.s == 1 else zn.Average(self.s)
 
+    @property
+    def reach(self) -> float:
+        """How far the unit interval reaches from what is seen of it."""
+        return self.feedback.reach(self.problem.space.axes[0], 1.0)
+
     @cached_property
     def L(self) -> Floats:
         """The Lipschitz constants with which delta fulfils Assumption 3 with equality."""
@@ -154,7 +159,7 @@ class Case:
         if self.rule == "heuristic":
             return theory.lipschitz_constants(smooth.slopes, self.problem.h_max, THETA)
         if self.rule == "c = 14":
-            return np.array([14 / self.feedback.reach])
+            return np.array([14 / self.reach])
         return np.array([float(self.rule.removeprefix("L = "))])
 
     @cached_property

@@ -187,7 +187,7 @@ def _counts(case: Case, sizes: list[int], depth: Floats) -> Floats:
 def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: dict[str, Ratios]) -> dict[str, Any]:
     """Add what needs d and C of Definition 4, which are estimated from f itself."""
     deltas, budget = case.deltas.tolist(), len(regret)
-    nu = bounds.shape_constant(1 - case.feedback.reach, deltas[0])
+    nu = bounds.shape_constant(1 - case.reach, deltas[0])
     near = bounds.near_optimality(true.grid, true.values, true.f_star, nu / 3, [3 * delta for delta in deltas])
     allowed = [bounds.near_optimal_nodes(delta, near) for delta in deltas]
     held[NEAR] = _all([most / max(size, 1) for most, size in zip(allowed, sizes, strict=True)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Literal
 
-from zonal.errors import InvalidInput, SmoothnessWarning, probability, warn_user, whole_number
+from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
@@ -54,11 +54,8 @@ class GPOO:
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
         object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
-        for name, choices in {"test": ("after", "before"), "returns": ("deepest", "highest")}.items():
-            if getattr(self, name) not in choices:
-                raise InvalidInput(
-                    f"GPOO's {name} must be {choices[0]!r} or {choices[1]!r}", getattr(self, name), "Pass one."
-                )
+        check_choice(self.test, "GPOO's test", ("after", "before"))
+        check_choice(self.returns, "GPOO's returns", ("deepest", "highest"))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max."""
