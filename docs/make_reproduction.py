@@ -15,9 +15,10 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
 from typing import Any
 
 import click
@@ -214,21 +215,9 @@ def fill(page: str, blocks: dict[str, str]) -> str:
 
 
 def run_paper(job: Job, preset: Preset) -> None:
-    """Run every experiment of `zonal paper all` that is still to be run, and keep how long each took at first."""
-    path = job.out / "times.json"
-    out = job.out / preset
+    """Run every experiment of `zonal paper all` that is still to be run."""
     for name in BY_PRESET if preset != PRESETS[0] else [name for name in paper.commands if name != "all"]:
-        new = not (out / f"{name}.json").exists()
-        started = perf_counter()
-        try:
-            zonal.main(["paper", name, *_options(job, preset, out)], standalone_mode=False)
-        finally:  # an interrupted experiment goes on later, and so does its clock
-            times = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            if new:
-                key = f"{preset} {name}"
-                times[key] = times.get(key, 0.0) + perf_counter() - started
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(json.dumps(times, indent=1), encoding="utf-8")
+        zonal.main(["paper", name, *_options(job, preset, job.out / preset)], standalone_mode=False)
 
 
 def _options(job: Job, preset: Preset, out: Path) -> list[str]:
@@ -567,15 +556,33 @@ def growth(job: Job, anchors: Anchors) -> str:
 
 
 def total_times(job: Job) -> str:
-    """Return seconds of every experiment, by preset."""
-    times = json.loads((job.out / "times.json").read_text(encoding="utf-8"))
+    """Return seconds that every experiment takes on idle cores, by preset.
+
+    From processor seconds of one run and of three, which a busy machine does not change: what does not depend on the
+    number of runs, and the rest shared by the processes.
+    """
     names = [name for name in paper.commands if name != "all"]
-    first = {f"{p} {name}": times[f"{PRESETS[0]} {name}"] for p in PRESETS for name in ONCE}
-    times = {**first, **times}
-    rows = [[f"`zonal paper {name}`", *(f"{times[f'{p} {name}']:.1f}" for p in PRESETS)] for name in names]
-    sums = [sum(times[f"{p} {name}"] for name in names) for p in PRESETS]
-    rows.append(["all of them", *(f"{total:.1f}" for total in sums)])
+    times: dict[str, list[float]] = {}
+    for name in names:
+        asked = PRESETS if name in BY_PRESET else PRESETS[:1]
+        found = []
+        for preset in asked:
+            one, three = (_processor_seconds(job, preset, name, runs) for runs in (1, 3))
+            each = max(three - one, 0.0) / 2
+            found.append(max(one - each, 0.0) + each * job.runs / job.jobs)
+        times[name] = found * (len(PRESETS) // len(found))
+    rows = [[f"`zonal paper {name}`", *(f"{x:.1f}" for x in listed)] for name, listed in times.items()]
+    rows.append(["all of them", *(f"{sum(listed):.1f}" for listed in zip(*times.values(), strict=True))])
     return table(["command", *(f"preset `{p}`, s" for p in PRESETS)], rows)
+
+
+def _processor_seconds(job: Job, preset: Preset, name: str, runs: int) -> float:
+    """Return what an experiment costs with a few runs, in one process and from the start."""
+    with TemporaryDirectory() as folder:
+        started = process_time()
+        options = _options(replace(job, runs=runs, jobs=1), preset, Path(folder))
+        zonal.main(["paper", name, *options], standalone_mode=False)
+        return process_time() - started
 
 
 def made(job: Job) -> str:

@@ -58,6 +58,15 @@ def test_on_one_axis_slopes_exceed_l_as_often_as_promised_at_most(lengthscale: f
     assert exceeded >= 0.7 * failure  # and the bound is no idle one
 
 
+def test_slopes_of_matern_functions_exceed_l_as_often_as_promised_at_most() -> None:
+    kernel, x, n, failure = zn.Matern(1, 0.3, nu=2.5), np.linspace(0, 1, 201)[:, None], 3000, 0.1
+    root = np.linalg.cholesky(kernel(x, x) + 1e-10 * np.eye(len(x)))
+    values = root @ np.random.default_rng(4).standard_normal((len(x), n))
+    steepest = np.abs(np.diff(values, axis=0)).max(axis=0) / x[1]  # no more than the steepest slope
+    exceeded = np.mean(steepest > constants(kernel, 1.0, failure=failure))
+    assert 0.6 * failure <= exceeded <= failure + 2.5 * math.sqrt(failure / n)
+
+
 @pytest.mark.parametrize("scales", [(0.3, 0.3), (0.2, 2.0)])
 def test_on_two_axes_slopes_exceed_l_as_often_as_promised_at_most(scales: tuple[float, float]) -> None:
     rng, x, n, failure = np.random.default_rng(1), np.linspace(0, 1, 61), 1500, 0.1
