@@ -172,7 +172,7 @@ def z_score(ours: Floats, mean: float, spread: float, rounded: float = ROUNDED) 
 
 def lower(a: Floats, b: Floats) -> bool:
     """Return whether a's mean is below b's by more than two standard errors of the paired difference."""
-    return float((b - a).mean()) > 2 * error(b - a)
+    return float((b - a).mean()) > max(2 * error(b - a), ROUNDED)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------
@@ -558,8 +558,8 @@ def growth(job: Job, anchors: Anchors) -> str:
 def total_times(job: Job) -> str:
     """Return seconds that every experiment takes on idle cores, by preset.
 
-    From processor seconds of one run and of three, which a busy machine does not change: what does not depend on the
-    number of runs, and the rest shared by the processes.
+    From processor seconds of one run and of three, which a busy machine does not change: what does not depend on
+    the number of runs, and the rest shared by the processes.
     """
     names = [name for name in paper.commands if name != "all"]
     times: dict[str, list[float]] = {}

