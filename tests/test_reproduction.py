@@ -185,10 +185,11 @@ def test_averages_help_where_the_page_says_so() -> None:
         key: "".join(re.sub(r".*<br>(\*\*)?([+-]).*", lambda m: m[2] if m[1] else "0", cell) for cell in cells_)
         for key, cells_ in ((key, list(row.values())[2:]) for key, row in table.items())
     }
-    assert signs["authors", "its own S"] == "---++"
-    assert {signs["authors", judge][1:] for judge in ("the centre", "10 points")} == {"--++"}
-    assert signs["paper", "its own S"] == "-00++"
-    assert {signs["paper", judge][2] for judge in ("the centre", "10 points")} == {"-"}
+    assert {signs["authors", judge][1:3] for judge in ("its own S", "the centre", "10 points")} == {"--"}
+    assert {signs["authors", judge][4] for judge in ("its own S", "the centre", "10 points")} == {"+"}
+    assert {signs["paper", judge] for judge in ("its own S", "the centre", "10 points")} == {"-----"}
+    assert signs["paper, 0.005 a variance", "its own S"][1:] == "---+"
+    assert {signs["paper, 0.005 a variance", judge][4] for judge in ("the centre", "10 points")} == {"0"}
 
 
 def test_the_best_number_of_children_depends_on_the_preset() -> None:
