@@ -44,8 +44,10 @@ def perturbation(region: zn.Region) -> float:
 
 
 def office(instrument, region: zn.Region) -> float:
-    """Return the published mean age of an area, always the same number for the same area."""
-    return instrument.at(region, crc32(region.name.encode()))
+    """Return the published mean age of an area: one draw an area and census, however often one asks."""
+    census = vars(instrument).setdefault("census", instrument.draw())
+    keyed = np.random.default_rng([crc32(region.name.encode()), crc32(repr(census).encode())])
+    return instrument.reading(region, float(keyed.standard_normal()))
 
 
 def best_way_down(landscape: Landscape) -> zn.Region:
