@@ -1,15 +1,17 @@
-"""Find the DNA motif that a protein binds best, by measuring pools of sequences that share a prefix.
+"""Find the DNA motif that a protein binds best, by measuring pools: by their prefix, and by the k-mers in them.
 
     python examples/dna.py --runs 30 --out dna.png
 
-A pool such as TGATACNN holds all 16 sequences that begin with TGATAC; its score is their average, with noise.
-Pools of 16 are the smallest worth ordering. Correlations of positions and the noise are learned.
+A pool such as TGATACNN holds all sequences that begin with TGATAC, mixed as the synthesiser mixes an N. What it
+shows is the average affinity, with noise that grows with it.
 """
 
 import argparse
+import math
 
 import matplotlib.pyplot as plt
 import numpy as np
+from campaigns import campaign, settled
 
 import zonal as zn
 from zonal import data
@@ -17,50 +19,66 @@ from zonal.plots import column_width, plot_regions, plot_regrets
 from zonal.problems import Landscape, from_table
 from zonal.rehearsal import everybody, rehearse
 
-NOISE = 0.05  # the scores range from -0.5 to 0.5
+SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
+MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N
+RELATIVE = 0.15  # noise of a measurement, relative to what is measured
+K, FIXED, FEATURES = 3, 6, 6  # letters of a k-mer, of a pool's prefix; features kept
 
 
-def motifs(study: zn.Study, landscape: Landscape, number: int = 8) -> str:
-    """Return the pools with the highest posterior means, each with its true average."""
-    tree = study.tree
-    smallest = np.flatnonzero(tree.depth == tree.depth.max())
-    lines = ["motif      estimate  std    truth  measured"]
-    for row in smallest[np.argsort(-tree.mean[smallest])][:number]:
-        pool = study.space.cell((int(tree.depth[row]), int(tree.index[row])))
-        known = f"{tree.mean[row]:8.3f}  {tree.std[row]:.3f}  {landscape.average(pool):5.3f}"
-        lines.append(f"{pool.name}   {known}  {tree.count[row]:8d}")
-    return "\n".join(lines)
+def affinities() -> np.ndarray:
+    """Return the affinity of all 8-mers, relative to a typical one: what a pool averages, unlike a score."""
+    return np.exp(SCALE * data.tfbind8().z_score)
+
+
+def by_prefix() -> Landscape:
+    """Return pools by their first letters."""
+    return from_table(zn.Sequences("ACGT", 8, frequencies=MIXED, smallest=4 ** (8 - FIXED)), affinities())
+
+
+def by_kmers() -> Landscape:
+    """Return the same pools, each with the k-mers to expect in it, whichever strand and wherever they lie."""
+    letters = np.array([["ACGT".index(c) for c in text] for text in data.tfbind8().sequences])
+    windows = np.stack([letters[:, j : j + K] for j in range(8 - K + 1)])
+    powers = 4 ** np.arange(K)
+    code = np.minimum(windows @ powers, (3 - windows[:, :, ::-1]) @ powers)  # a k-mer or its reverse complement
+    counts = np.stack([(code == one).sum(axis=0) for one in np.unique(code)], axis=1)
+    shares = MIXED[letters[:, FIXED:]].prod(axis=1)[:, None]  # of a sequence in its pool
+    sums = [(x * shares).reshape(4**FIXED, -1, x.shape[1]).sum(axis=1) for x in (counts, affinities()[:, None])]
+    axes, sizes, _ = np.linalg.svd(sums[0] - sums[0].mean(axis=0), full_matrices=False)
+    names = [text[:FIXED] for text in data.tfbind8().sequences[:: 4 ** (8 - FIXED)]]
+    levels = {f"{h} letters": [name[:h].ljust(8, "N") for name in names] for h in range(1, FIXED + 1)}
+    return from_table(zn.Hierarchy.from_table(levels, axes[:, :FEATURES] * sizes[:FEATURES]), sums[1][:, 0])
+
+
+def assay(instrument, region: zn.Region) -> float:
+    """Return an affinity with multiplicative noise: of twice the signal, twice the noise."""
+    average = instrument.average(region)
+    return average * math.exp(instrument(region) - average - RELATIVE**2 / 2)
 
 
 def main(runs: int, share: float, out: str) -> None:
-    """Compare Zonal with three ways to do without it, draw a tree of prefixes, and list the best motifs."""
-    space = zn.Sequences("ACGT", 8, smallest=16)
-    landscape = from_table(space, data.tfbind8().e_score)
-    best, pools = landscape.best(), space.count(space.deepest())
-    budget = round(share * pools)
-    players = everybody(space, value_name="binding score")
-    rehearsal = rehearse(landscape, budget, NOISE, runs, players)
-    print(f"{budget} measurements for {pools} pools of 16, {runs} runs")
-    print(f"best pool: {best.average:.3f}, {best.region.name}\n{rehearsal.table()}\n")
-    studies = {}
-    for name in ("Zonal, UCB", "Zonal, GPOO"):
-        rng = np.random.default_rng(0)
-        studies[name] = players[name].study(landscape, landscape.simulate(NOISE, rng), budget, rng)
-    print(motifs(studies["Zonal, UCB"], landscape))
-    print("\ncorrelation by position:", *np.round(studies["Zonal, UCB"].model.kernel.correlations(8), 2))
+    """Compare Zonal with three ways to do without it, and draw a campaign by prefix."""
     with column_width():
-        figure, (tree, regrets) = plt.subplots(
-            2, 1, figsize=(10, 7.6), height_ratios=[1.6, 1], layout="constrained"
-        )
-        plot_regions(studies["Zonal, GPOO"], tree)
-        tree.set_title("the tree of prefixes that GPOO grew: pools measured (dots) and the pool found (green)")
-        plot_regrets(rehearsal, regrets).set_title(f"{budget} measurements, {runs} runs")
-        figure.savefig(out, dpi=130)
+        figure, axes = plt.subplots(3, 1, figsize=(10, 10.5), height_ratios=[1.6, 1, 1], layout="constrained")
+        for name, landscape, ax in zip(("prefix", "k-mers"), (by_prefix(), by_kmers()), axes[1:], strict=True):
+            best, number = landscape.best(), 4**FIXED
+            budget = round(share * number)
+            players = settled(everybody(landscape.space, value_name="affinity"), assay)
+            if name == "k-mers":  # a costly space: the default alone, against those who know no features
+                players = {who: one for who, one in players.items() if not who.startswith("Zonal,")}
+            rehearsal = rehearse(landscape, budget, RELATIVE, runs, players)
+            print(f"by {name}: {budget} measurements for {number} pools of 16, {runs} runs")
+            print(f"best pool: {best.average:.2f}, {best.region.name.split(' > ')[-1]}\n{rehearsal.table()}\n")
+            plot_regrets(rehearsal, ax).set_title(f"by {name}: {budget} measurements, {runs} runs")
+            if name == "prefix":
+                plot_regions(campaign(players["Zonal"], landscape, budget, RELATIVE), axes[0])
+                axes[0].set_title("the tree of prefixes that Zonal grew: pools measured (dots), found (green)")
+        figure.savefig(out, dpi=110)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--share", type=float, default=0.05)
+    parser.add_argument("--share", type=float, default=0.02)
     parser.add_argument("--out", default="dna.png")
     main(**vars(parser.parse_args()))

@@ -295,6 +295,10 @@ def test_reward_functions_have_the_optima_of_the_authors_code(name: Name, x_best
     assert f == pytest.approx(f_best, abs=1e-4)
 
 
+def test_the_noise_of_the_text_makes_the_third_function_overshoot() -> None:
+    assert grid_optimum(zn.reward_function("f3", "paper"))[1] == pytest.approx(1.705, abs=5e-4)
+
+
 def test_the_authors_preset_is_the_default() -> None:
     for name in NAMES:
         assert zn.reward_function(name).preset == "authors"

@@ -279,18 +279,18 @@ def paper() -> None:
 _EXPERIMENTS = {
     "figure1": "A tree over its function (Figure 1).",
     "figure2": "All quantities of two consecutive rounds (Figure 2).",
+    "figure3": "The roadmap of the proof, and what became of it (Figure 3).",
     "regret": "Aggregated regret against budget, all algorithms (Figure 4).",
     "benefit": "Where averages help: the third function.",
     "heatmap": "Regret over numbers of points S and children K.",
     "delta": "The constant c of delta, by cross-validation.",
     "theory": "Every lemma and bound, held against simulations.",
 }
-_MODULES = {"theory": "guarantees"}
 
 
 def _experiment(name: str, settings: Settings) -> None:
     """Run one experiment and print its table."""
-    module = import_module(f"zonal.paper.{_MODULES.get(name, name)}")
+    module = import_module(f"zonal.paper.{name}")
     started = perf_counter()
     table = module.experiment(settings)
     click.echo(f"\n{name}: {_EXPERIMENTS.get(name, '')}\n{table.text()}")

@@ -174,14 +174,14 @@ def _bind(problem: Problem, state: State) -> Rules:
     kernel = problem.unknowns.given if model is None else model.kernel
     reach = np.array([space.reach(depth, feedback.reach) for depth in range(h_max + 2)])
     spread = partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max)
-    slopes = None if kernel is None else problem.frame.slopes(kernel)
+    smooth = None if kernel is None else problem.frame.smoothness(kernel)
     return problem.policy.bind(
         Setting(
             counts=state.counts,
             base=space.base,
             budget=problem.settings.budget,
             h_max=h_max,
-            variation=Variation(reach, slopes, spread, problem.learned),
+            variation=Variation(reach, smooth, spread, problem.learned),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
             opening=opening_size(state),

@@ -99,6 +99,34 @@ class Kernel:
                     variance[j] += term.variance * factor.profile.slope_variance / factor.lengthscale**2
         return np.sqrt(variance)
 
+    def curvatures(self, d: int) -> Floats | None:
+        """Return prior stds of f's second derivatives, shape (d, d); None where one of them does not exist."""
+        variance = np.zeros((d, d))
+        for term in self.terms:
+            first, second, _ = _derivatives(term, d)
+            mixed = np.outer(first, first)
+            np.fill_diagonal(mixed, second)
+            variance += term.variance * mixed
+        return None if np.isnan(variance).any() else np.sqrt(variance)
+
+    def bends(self, d: int) -> Floats | None:
+        """Return how freely f bends where its slope is given (`Smoothness.bends`); None where that is unknown."""
+        if len(self.terms) > 1:  # a sum is no product
+            return None
+        first, second, third = _derivatives(self.terms[0], d)
+        squared = np.tile(second / first**2 - 1, (d, 1))
+        np.fill_diagonal(squared, third * first / second**2 - 1)
+        return None if np.isnan(squared).any() else np.sqrt(squared)
+
+
+def _derivatives(term: Term, d: int) -> Floats:
+    """Return the variances of a product's first three derivatives along each axis; NaN where there is none."""
+    names = ("slope_variance", "curvature_variance", "third_variance")
+    factors = [factor for factor in term.along([False] * d) if isinstance(factor, Along)]
+    variances = np.array([[getattr(one.profile, name) for one in factors] for name in names], dtype=float)
+    scales = np.array([one.lengthscale for one in factors])
+    return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
+
 
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes from one, or from as many."""

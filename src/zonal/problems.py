@@ -210,7 +210,9 @@ class RewardFunction:
     x, y : tuple of float
         The points.
     lengthscale : float
-        Of the function's own RBF kernel; its variance is 0.1 and its noise variance 0.005.
+        Of the function's own RBF kernel, whose variance is 0.1.
+    noise : float
+        Standard deviation of the noise of its GP: the text's 0.005, which is a variance in the authors' code.
     """
 
     name: str
@@ -218,16 +220,22 @@ class RewardFunction:
     x: tuple[float, ...]
     y: tuple[float, ...]
     lengthscale: float
+    noise: float
+
+    @property
+    def kernel(self) -> RBF:
+        """Its own kernel."""
+        return RBF(0.1, self.lengthscale)
 
     def __call__(self, points: ArrayLike) -> Floats:
         """Return the function's values at points of shape (n, 1)."""
         x = np.array(self.x)[:, None]
-        return RBF(0.1, self.lengthscale)(np.asarray(points, dtype=float), x) @ self._weights
+        return self.kernel(np.asarray(points, dtype=float), x) @ self._weights
 
     @cached_property
     def _weights(self) -> Floats:
         x = np.array(self.x)[:, None]
-        noisy = RBF(0.1, self.lengthscale)(x, x) + 0.005 * np.eye(len(x))
+        noisy = self.kernel(x, x) + self.noise**2 * np.eye(len(x))
         return np.asarray(np.linalg.solve(noisy, self.y), dtype=float)
 
 
@@ -248,19 +256,20 @@ def reward_function(
     """
     check_choice(preset, "preset", ("authors", "paper"))
     check_choice(name, "name", ("f1", "f2", "f3"))
+    noise = math.sqrt(0.005) if preset == "authors" else 0.005
     if name == "f1":
         x = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
         y = np.array([0.85, 0.1, 0.87, 0.05, 0.98])
-        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.1 if preset == "authors" else 0.05, noise)
     regions = 9 if preset == "authors" else 10
     width = 0.9 / regions
     centers = width * (np.arange(regions) + 0.5)
     x = np.concatenate([centers, centers + 2 / 3 * width, [0.95]])
     y = np.concatenate([np.full(regions, 0.1), np.full(regions, 0.2), [0.9]])
     if name == "f2":
-        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.05)
+        return RewardFunction(name, preset, *_tuples(x + shift, y), 0.05, noise)
     x, y = np.append(x, [0.94, 0.945]), np.append(y, [0.1, 0.2])
-    return RewardFunction(name, preset, *_tuples(x + shift, y), 0.01)
+    return RewardFunction(name, preset, *_tuples(x + shift, y), 0.01, noise)
 
 
 def _tuples(x: Floats, y: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:

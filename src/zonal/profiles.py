@@ -70,6 +70,16 @@ class Profile(Averaged):
         coarse, fine = (2 * (1 - self.value(steps)) / steps**2).tolist()
         return None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink, it grows without end
 
+    @property
+    def curvature_variance(self) -> float | None:
+        """Variance of the second derivative of a draw, None if it has none or if it is not known."""
+        return None
+
+    @property
+    def third_variance(self) -> float | None:
+        """Variance of the third derivative of a draw, None if it has none or if it is not known."""
+        return None
+
     def stretch(self, r: Floats) -> Floats:
         """Return -r times the derivative of `value`: how it grows with the logarithm of the lengthscale."""
         total = np.zeros(np.shape(r))
@@ -164,6 +174,16 @@ class RBFProfile(Closed):
     def slope_variance(self) -> float | None:
         """Variance of the derivative of a draw, None if it has none."""
         return 1.0
+
+    @property
+    def curvature_variance(self) -> float:
+        """Variance of the second derivative of a draw."""
+        return 3.0
+
+    @property
+    def third_variance(self) -> float:
+        """Variance of the third derivative of a draw."""
+        return 15.0
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
@@ -315,6 +335,11 @@ class Matern52Profile(Closed):
     def slope_variance(self) -> float | None:
         """Variance of the derivative of a draw, None if it has none."""
         return 5 / 3
+
+    @property
+    def curvature_variance(self) -> float:
+        """Variance of the second derivative of a draw; a third there is none."""
+        return 25.0
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""

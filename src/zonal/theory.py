@@ -1,4 +1,4 @@
-"""The paper's quantities as pure functions, each citing its lemma.
+"""The paper's quantities that its algorithms need: beta_t, and delta by depth; each cites its lemma.
 
 This room knows numbers only: no tree, no kernel, no region.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, positive_number
+from zonal.steepness import Smoothness, certified_constants
 
 Delta = Callable[[int], float]
 
@@ -48,8 +49,8 @@ def lipschitz_constants(slopes: NDArray[np.float64], h_max: int, theta: float) -
     """Return L for each axis, from the standard deviation of f's derivative along it.
 
     The derivative of f is a Gaussian process too (Assumption 2); a union bound over both signs, d axes and
-    h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. The constants of Assumption 2 are not
-    known exactly, so this is a heuristic and promises nothing.
+    h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. That counts a slope at one point a depth and
+    not the steepest anywhere, so it is a heuristic and promises nothing; `certified_constants` does.
     """
     return slopes * math.sqrt(2 * math.log(2 * len(slopes) * max(h_max, 1) / theta))
 
@@ -98,11 +99,18 @@ class LipschitzDelta:
         The Lipschitz constant of f in the L1 metric, or one an axis, in value units per axis unit. Left out,
         it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic); where a learned kernel's
         functions have no derivative, `SpreadDelta` stands in.
+    certified : bool
+        Whether L is to be proved instead: with probability 1 - theta no slope of f exceeds it anywhere
+        (docs/theory.md). It needs a given
+        kernel whose functions are twice differentiable, and continuous axes.
     """
 
     L: float | Sequence[float] | None = None
+    certified: bool = False
 
     def __post_init__(self) -> None:
+        if self.certified and self.L is not None:
+            raise InvalidInput("LipschitzDelta takes an L of yours or certifies its own", self.L, "Drop one.")
         if self.L is not None:
             for constant in np.atleast_1d(np.asarray(self.L, dtype=object)):
                 positive_number(constant, "LipschitzDelta's L")
@@ -117,22 +125,40 @@ class LipschitzDelta:
 
     def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
         """Return delta at depths 0 .. h_max + 1."""
-        reach, slopes = variation.reach, variation.slopes
+        reach, smooth = variation.reach, variation.smooth
         d = reach.shape[1]
+        if self.certified:
+            return _positive(reach @ _certified(variation, theta))
         if self.L is None:
-            if slopes is None and variation.learned:  # nobody chose that kernel, and the next fit may change it
+            if smooth is None and variation.learned:  # nobody chose that kernel, and the next fit may change it
                 return SpreadDelta().bind(variation, h_max, theta)
-            if slopes is None:
+            if smooth is None:
                 raise InvalidInput(
                     "LipschitzDelta needs a kernel whose functions have a derivative",
                     "one without, such as Matern with nu=0.5",
                     "Use nu=1.5 or 2.5, or give L, or another delta such as GeometricDelta.",
                 )
-            return _positive(reach @ lipschitz_constants(slopes, h_max, theta))
+            return _positive(reach @ lipschitz_constants(smooth.slopes, h_max, theta))
         constants = np.atleast_1d(np.asarray(self.L, dtype=float))
         if constants.size not in (1, d):
             raise InvalidInput(f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many.")
         return _positive(reach @ np.broadcast_to(constants, (d,)))
+
+
+def _certified(variation: Variation, theta: float) -> NDArray[np.float64]:
+    """Return constants that hold with probability 1 - theta, or complain that there are none."""
+    if variation.learned:
+        raise InvalidInput(
+            "LipschitzDelta can certify a given kernel only", "a learned one", "Pass kernel=, or certified=False."
+        )
+    constants = None if variation.smooth is None else certified_constants(variation.smooth, theta)
+    if constants is None:
+        raise InvalidInput(
+            "LipschitzDelta can certify only kernels with second derivatives, on continuous axes",
+            "another kernel or space",
+            "Use RBF or Matern with nu=2.5 on a Box, or give L, or certified=False.",
+        )
+    return constants
 
 
 @dataclass(frozen=True)
@@ -169,8 +195,8 @@ class Variation:
     ----------
     reach : array, shape (h_max + 2, d)
         r_j(h): how far a cell of depth h reaches, along axis j, from the points that are looked at.
-    slopes : array, shape (d,), or None
-        Prior standard deviation of f's derivative along each axis; None if it has none.
+    smooth : Smoothness or None
+        How f varies along the axes; None if it has no derivative.
     spread : callable
         Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
         smallest regions in a cell, both of shape (h_max + 2,).
@@ -179,7 +205,7 @@ class Variation:
     """
 
     reach: NDArray[np.float64]
-    slopes: NDArray[np.float64] | None
+    smooth: Smoothness | None
     spread: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]
     learned: bool = False
 
@@ -199,232 +225,3 @@ def delta_by_depth(delta: Delta, variation: Variation, h_max: int, theta: float)
     if isinstance(delta, LipschitzDelta | SpreadDelta):
         return delta.bind(variation, h_max, theta)
     return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)
-
-
-@dataclass(frozen=True)
-class NearOptimality:
-    """How fast the near-optimal part of a function shrinks (Definition 4), as `near_optimality` estimates it.
-
-    Attributes
-    ----------
-    d : float
-        The near-optimality dimension.
-    C : float
-        Its constant.
-    """
-
-    d: float
-    C: float
-
-
-def tail_rate(slope: float) -> float:
-    """Return b of Proposition 1 as 1 / s^2, s the prior standard deviation of f's derivative.
-
-    Between two fixed points f changes by a Gaussian of std at most s times their distance, so there the
-    proposition holds with this b and a = 1. Lemma 1 uses it for x*, which depends on f: a heuristic. The largest
-    slope anywhere (Assumption 2) has the same b and a larger a.
-    """
-    return 1 / slope / slope
-
-
-def smoothness_failure(L: float, b: float, h_max: int) -> float:
-    """Return a = h_max exp(-L^2 b / 2), the most with which xi_1 may fail (Lemma 1); 1 at most."""
-    z = L * math.sqrt(b)
-    return min(1.0, h_max * math.exp(-z * z / 2))
-
-
-def event_probability(a: float, theta: float) -> float:
-    """Return 1 - a - theta, the least probability of the event xi = xi_1 and xi_2 (Lemma 1); 0 at least."""
-    return max(0.0, 1 - a - theta)
-
-
-def event_probability_stooo(theta: float) -> float:
-    """Return 1 - 2 theta, the least probability of AVE-StoOO's event (first lemma of its appendix)."""
-    return max(0.0, 1 - 2 * theta)
-
-
-def near_optimal_nodes(delta: float, near: NearOptimality) -> float:
-    """Return C [3 delta(h)]^-d, the most nodes that I_h can have (Lemma 2, and its analogue for AVE-StoOO)."""
-    return _exp(_log_nodes(delta, near))
-
-
-def std_bound(count: int, noise: float) -> float:
-    """Return sigma / sqrt(T), the most a node's posterior std can be after T measurements (Proposition 2)."""
-    return noise / math.sqrt(count) if count else math.inf
-
-
-def draw_bound(beta: float, noise: float, delta: float) -> float:
-    """Return beta_t sigma^2 / delta(h)^2 (Lemma 4).
-
-    So often, at most, is a node of depth h measured without being expanded. The measurement that expands it comes
-    on top, which the lemma forgets: at the root the bound is far below 1.
-    """
-    return _exp(_log_draws(beta, noise, delta))
-
-
-def draw_bound_stooo(t: int, theta: float, delta: float) -> float:
-    """Return 2 log(t^2 / theta) / delta(h)^2, AVE-StoOO's expansion test; Lemma 4 with noise 1."""
-    return draw_bound(beta_stooo(t, theta), 1.0, delta)
-
-
-def regret_depth(budget: int, beta: float, noise: float, delta: Delta, arity: int, near: NearOptimality) -> int:
-    """Return h_N of Theorem 1, from which R_N <= 3 delta(h_N).
-
-    It is the smallest h' with ``N / beta_N <= K sum_{h <= h'} C [3 delta(h)]^-d sigma^2 / delta(h)^2``.
-
-    Parameters
-    ----------
-    budget : int
-        N.
-    beta : float
-        beta_N.
-    noise : float
-        sigma.
-    delta : callable, depth -> float
-        Decreasing (Assumption 3).
-    arity : int
-        K.
-    near : NearOptimality
-        d and C.
-    """
-
-    def log_term(h: int) -> float:
-        return math.log(arity) + _log_nodes(delta(h), near) + _log_draws(beta, noise, delta(h))
-
-    return _smallest(math.log(budget), log_term)
-
-
-def regret_depth_stooo(budget: int, theta: float, delta: Delta, arity: int, near: NearOptimality) -> int:
-    """Return h_N of AVE-StoOO's theorem: Theorem 1's with beta_N = 2 log(N^2 / theta) and noise 1."""
-    return regret_depth(budget, beta_stooo(budget, theta), 1.0, delta, arity, near)
-
-
-def counted_depth(budget: int, beta: float, noise: float, delta: Delta, arity: int, near: NearOptimality) -> int:
-    """Return the h_N for which Theorem 1's proof counts every measurement; arguments as in `regret_depth`.
-
-    The printed proof forgets the measurement that expands a node, and gives an unexpanded node of depth h + 1 the
-    draws of its parent's depth, though delta(h + 1) allows more. Counted in full, with B_h the bound of Lemma 4,
-    ``N <= sum_{h <= h'} |I_h| (B_h + 1 + K B_{h+1})``; the smallest such h' is never larger than Theorem 1's.
-    """
-
-    def log_term(h: int) -> float:
-        draws = 1 + draw_bound(beta, noise, delta(h)) + arity * draw_bound(beta, noise, delta(h + 1))
-        return _log_nodes(delta(h), near) + math.log(draws)
-
-    return _smallest(math.log(budget), log_term)
-
-
-def regret_bound(delta: Delta, depth: int) -> float:
-    """Return 3 delta(h): Theorem 1's bound at h_N; at the depth recommended, what Lemma 3 gives."""
-    return 3 * delta(depth)
-
-
-def regret_rate(budget: int, beta: float, d: float) -> float:
-    """Return [beta_N / N]^(1 / (d + 2)), the Corollary's rate for delta(h) = c rho^h."""
-    return _exp(math.log(beta / budget) / (d + 2))
-
-
-def rate_constant(noise: float, rho: float, arity: int, near: NearOptimality) -> float:
-    """Return the constant in front of the Corollary's rate, recomputed from Theorem 1 (docs/fidelity.md, row 19).
-
-    Summing the geometric series gives ``3 delta(h_N) <= 3 [3^-d K C sigma^2 / (1 - rho^(d+2))]^(1/(d+2))`` times
-    the rate; the printed constant lacks the power and the 3.
-    """
-    power = near.d + 2
-    log_inside = math.log(arity * near.C) - near.d * math.log(3) + 2 * math.log(noise) - math.log1p(-(rho**power))
-    return 3 * _exp(log_inside / power)
-
-
-def shape_constant(edge: float, delta: float) -> float:
-    """Return nu of Assumption 4: a representative point's least distance to its cell's edge, over delta(h)."""
-    return edge / delta
-
-
-def packing_number(
-    x: NDArray[np.float64], values: NDArray[np.float64], f_star: float, epsilon: float, radius: float
-) -> int:
-    """Return how many disjoint balls have their centre where f >= f* - epsilon, at most (Definition 4).
-
-    On a line, going from left to right and taking each centre as early as possible is optimal. f is taken as
-    linear between the grid's points; x* is always a centre, also when the grid misses it.
-
-    Parameters
-    ----------
-    x, values : array, shape (n,)
-        An increasing grid, and f on it.
-    f_star : float
-        The maximum of f.
-    epsilon, radius : float
-        How near-optimal the centres, and how large the balls.
-    """
-    above = values - (f_star - epsilon)
-    steps = np.diff(np.concatenate([[False], above >= 0, [False]]).astype(int))
-    firsts, lasts = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
-    balls, free = 0, -math.inf
-    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-        start = max(_crossing(x, above, first, first - 1), free)
-        room = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not cost a ball
-        if room >= 0:
-            balls += math.floor(room) + 1
-            free = start + 2 * radius * (math.floor(room) + 1)
-    return max(balls, 1)
-
-
-def near_optimality(
-    x: NDArray[np.float64],
-    values: NDArray[np.float64],
-    f_star: float,
-    eta: float,
-    epsilons: Sequence[float],
-) -> NearOptimality:
-    """Estimate the near-optimality dimension d and constant C of a known f on an interval (Definition 4).
-
-    On a finite range of epsilon every d has a C, so "the smallest d" decides nothing there. The estimate of d is
-    the least-squares slope of the log of the packing number against log(1 / epsilon), 0 at least; C is then the
-    smallest constant for which the packing number is at most C epsilon^-d at every epsilon given. The pair is what
-    Lemma 2 and Theorem 1 need on that range; it says nothing below the smallest epsilon.
-
-    Parameters
-    ----------
-    x, values, f_star
-        As for `packing_number`.
-    eta : float
-        Balls have radius ``eta epsilon``; Lemma 2 needs ``nu / 3``, since its epsilon is 3 delta(h).
-    epsilons : sequence of float
-        At least two; for a tree 3 delta(h) at each depth.
-    """
-    logs = np.log([packing_number(x, values, f_star, epsilon, eta * epsilon) for epsilon in epsilons])
-    inverse = -np.log(np.asarray(epsilons, dtype=float))
-    centred = inverse - inverse.mean()
-    d = max(0.0, float(centred @ logs / (centred @ centred)))
-    return NearOptimality(d, _exp(float(np.max(logs - d * inverse))))
-
-
-def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, outside: int) -> float:
-    """Return where the level is crossed between two neighbours of the grid, or the grid's end."""
-    if not 0 <= outside < len(x):
-        return float(x[inside])
-    share = above[inside] / (above[inside] - above[outside])
-    return float(x[inside] + share * (x[outside] - x[inside]))
-
-
-def _log_nodes(delta: float, near: NearOptimality) -> float:
-    return math.log(near.C) - near.d * (math.log(3) + math.log(delta))
-
-
-def _log_draws(beta: float, noise: float, delta: float) -> float:
-    return math.log(beta) + 2 * (math.log(positive_number(noise, "noise")) - math.log(delta))
-
-
-def _smallest(log_goal: float, log_term: Callable[[int], float]) -> int:
-    """Return the smallest h for which terms 0 .. h, given by their logarithms, add up to the goal."""
-    h, log_sum = 0, log_term(0)
-    while log_sum < log_goal:
-        h += 1
-        log_sum = float(np.logaddexp(log_sum, log_term(h)))
-    return h
-
-
-def _exp(x: float) -> float:
-    """Return exp(x), infinity where a float ends."""
-    return math.exp(x) if x < 709 else math.inf

@@ -28,26 +28,29 @@ def test_folds_are_dealt_in_turn_and_ties_go_to_the_smallest_c() -> None:
     assert left_out.tolist() == [1, 1, 1, 1, 1, 1, 1]
 
 
-def test_every_c_searches_the_same_function_from_the_same_first_measurement() -> None:
-    answer = np.array(delta.search_run(6, [0, 3])["regret"])
-    assert answer.shape == (len(delta.GRID), 6)
-    assert np.ptp(answer[:, 0]) == 0  # all recommend the root
-    assert np.ptp(answer[:, -1]) > 0  # and then part
-    again = np.array(delta.search_run(6, [0, 3])["regret"])
+@pytest.mark.parametrize("procedure", ["authors", "text"])
+def test_every_c_searches_the_same_function_from_the_same_first_measurement(procedure: str) -> None:
+    answer = np.array(delta.search_run(procedure, 10, 14, [0, 3])["regret"])
+    assert answer.shape == (len(delta.GRID), 14)
+    assert np.ptp(answer[:, 0]) == 0  # nothing has been weighed yet
+    assert np.ptp(answer[:, -1]) > 0  # and then they part
+    again = np.array(delta.search_run(procedure, 10, 14, [0, 3])["regret"])
     assert np.array_equal(answer, again)
-    assert not np.array_equal(answer, np.array(delta.search_run(6, [0, 4])["regret"]))
+    assert not np.array_equal(answer, np.array(delta.search_run(procedure, 10, 14, [0, 4])["regret"]))
 
 
-def test_the_experiment_chooses_the_lowest_mean_and_writes_all_files(tmp_path: Path) -> None:
+def test_the_experiment_chooses_the_lowest_mean_and_writes_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
     table = delta.experiment(Settings(out=tmp_path, runs=2, budget=25, jobs=1))
     names = {"delta.csv", "delta.json", "delta.pdf", "delta.png"}
     assert {path.name for path in tmp_path.iterdir()} >= names
-    regret = [row[1] for row in table.rows]
     content = json.loads((tmp_path / "delta.json").read_text(encoding="utf-8"))
-    assert content["chosen"] == delta.GRID[int(np.argmin(regret))]
-    assert [row[0] for row in table.rows] == list(delta.GRID)
-    assert sum(row[5] for row in table.rows) == 8  # as many folds as functions, when they are few
-    assert min(row[3] for row in table.rows) == 0
-    curves = np.array(content["curves"])
-    assert curves.shape == (8, len(delta.GRID), 2)
-    assert curves[:, :, -1].mean(axis=0) == pytest.approx(regret)
+    for whose, s in delta.PROCEDURES:
+        rows = [row[2:] for row in table.rows if row[:2] == [whose, s]]
+        assert [row[0] for row in rows] == list(delta.GRID)
+        regret = [row[1] for row in rows]
+        assert content["chosen"][f"{whose}, S = {s}"] == delta.GRID[int(np.argmin(regret))]
+        assert sum(row[5] for row in rows) == 8  # as many folds as functions, when they are few
+        assert min(row[3] for row in rows) == 0

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import oracle
-from zonal.paper import benefit, figure1, figure2, heatmap, regret
+from zonal.paper import benefit, figure1, figure2, figure3, heatmap, regret
 from zonal.paper.results import Preset, Settings, Table
 from zonal.plots import column_width
 
@@ -297,6 +297,24 @@ def test_figure2_draws_a_w_that_touches_the_confidence_and_stays_below_the_b_val
             assert w.max() < row["b-value"]
 
 
+# Figure 3, which nothing is computed for.
+
+
+def test_figure3_leads_from_assumptions_to_the_corollary(tmp_path: Path) -> None:
+    table = figure3.experiment(Settings(out=tmp_path))
+    assert (tmp_path / "figure3.png").exists()
+    names = [row[0] for row in table.rows]
+    for one in figure3.ROADMAP:
+        assert set(one.uses) <= set(names)
+        assert all(names.index(used) < names.index(one.name) for used in one.uses)
+    assert {one.name for one in figure3.ROADMAP} - {used for one in figure3.ROADMAP for used in one.uses} == {
+        "Corollary 1"
+    }
+    wide, high = 2 * figure3.HALF[0], 2 * figure3.HALF[1]
+    for a, b in combinations(figure3.ROADMAP, 2):
+        assert abs(a.at[0] - b.at[0]) > wide or abs(a.at[1] - b.at[1]) > high
+
+
 # The benefit of averages.
 
 
@@ -306,9 +324,9 @@ def test_predictions_at_points_are_the_posterior_given_the_rewards(preset: Prese
     run = benefit.search(preset, s, 15, [2])
     x = np.linspace(0, 1, 17)
     blocks = [oracle.representatives(oracle.cell([[0, 1]], 2, node), s) for node in run["visited"]]
-    variance = 0.005 if preset == "authors" else 0.01
+    variance, scale = (0.005, 0.05) if preset == "authors" else (0.01, 0.01)  # the text: "we use the known GP"
     mean, std = oracle.posterior(
-        oracle.rbf(0.1, 0.05), blocks, run["rewards"], [variance] * 15, list(x[:, None, None])
+        oracle.rbf(0.1, scale), blocks, run["rewards"], [variance] * 15, list(x[:, None, None])
     )
     found = benefit.predictions(run, preset, s, x)
     np.testing.assert_allclose(found[0], mean, atol=1e-8)

@@ -23,6 +23,7 @@ from zonal.layout import ProductLayout, frequencies
 from zonal.measures import Measure
 from zonal.profiles import Profile
 from zonal.spaces import Category, Interval, MemberSpace, Space
+from zonal.steepness import Smoothness
 from zonal.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 
 Floats = NDArray[np.float64]
@@ -65,8 +66,8 @@ class Frame(Protocol):
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
 
-    def slopes(self, kernel: Kernel) -> Floats | None:
-        """Return how much f changes along each axis, None where that is not known; complain if they do not fit."""
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each axis, None where that is not known; complain if they do not fit."""
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point, or at a member, about the average of its cell."""
@@ -144,9 +145,14 @@ class ProductFrame:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
         return ProductCovariance(kernel, self._feedback, self._axes, self._tables)
 
-    def slopes(self, kernel: Kernel) -> Floats | None:
-        """Return how much f changes along each axis, None where it has no derivative."""
-        return kernel.slopes(self.symbols)
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each axis, None where it has no derivative."""
+        slopes = kernel.slopes(self.symbols)
+        if slopes is None:
+            return None
+        if any(self.symbols):
+            return Smoothness(slopes, None, None, self.sides)
+        return Smoothness(slopes, kernel.curvatures(len(slopes)), kernel.bends(len(slopes)), self.sides)
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
@@ -286,8 +292,8 @@ class SubsetFrame:
         """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
         return SubsetCovariance(kernel, self._space, self._layout)
 
-    def slopes(self, kernel: Kernel) -> Floats | None:
-        """Return how much f changes along each feature, None for kernels that know no distance."""
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each feature, None for kernels that know no distance."""
         if isinstance(kernel, Custom):
             return None
         matches = [isinstance(term, Categorical) for term in kernel.terms]
@@ -295,7 +301,8 @@ class SubsetFrame:
             raise InvalidInput(
                 "a hierarchy without features has no distances", kernel, "Pass features, or use zn.Categorical."
             )
-        return kernel.slopes(self.symbols) if self._space.symbolic or not any(matches) else None
+        slopes = kernel.slopes(self.symbols) if self._space.symbolic or not any(matches) else None
+        return None if slopes is None else Smoothness(slopes, None, None, self.sides)
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a member about the average of its cell."""

@@ -235,9 +235,9 @@ def _best(value: Floats) -> NDArray[np.intp]:
     return np.flatnonzero(value >= np.maximum.reduce(value) - TIE)
 
 
-def delta(depth: NDArray[np.intp]) -> Floats:
+def delta(depth: NDArray[np.intp], c: float = C) -> Floats:
     """Return the bound delta(h) = c rho^h on how much f varies within cells of some depths."""
-    return C * np.power(RHO, depth)
+    return c * np.power(RHO, depth)
 
 
 def gpoo_beta(n: int) -> float:
@@ -245,7 +245,7 @@ def gpoo_beta(n: int) -> float:
     return 0.1 * math.log(math.pi**2 * n**2 / (6 * ETA))
 
 
-def gpoo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
+def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
     """Run the authors' GPOO. Nothing in it depends on the budget: one run serves every smaller one.
 
     Parameters
@@ -256,6 +256,8 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
         Measurements, those of the root's children included.
     rng : Generator
         Where the noise comes from.
+    c : float
+        Of delta.
 
     Examples
     --------
@@ -275,7 +277,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
             break
     while not record.spent:
         width = math.sqrt(gpoo_beta(record.n)) * posterior.std
-        bound = delta(record.depth)
+        bound = delta(record.depth, c)
         mean = posterior.mean
         value = np.where(record.leaf, mean + width + bound, -np.inf)
         if bound[last] >= width[last] and record.depth[last] <= H_MAX:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.paper import authors
-from zonal.paper.regret import KERNEL, NOISE, SHOWN
+from zonal.paper.regret import NOISE, SHOWN
 from zonal.paper.results import STYLES, Preset, Settings, Table, save, seed
 from zonal.paper.runs import Answer, Task, run_all
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
-from zonal.problems import aggregated_regret, grid_optimum
+from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,15 @@ ABOVE = 3  # depths above the recommended node that the enlarged part of the tre
 Floats = NDArray[np.float64]
 
 
-def search(preset: Preset, s: int, budget: int, seed: list[int], arity: int = 2) -> Answer:
+def search(
+    preset: Preset,
+    s: int,
+    budget: int,
+    seed: list[int],
+    arity: int = 2,
+    variance: bool = False,
+    returns: Any = "deepest",
+) -> Answer:
     """Run GPOO on the third function.
 
     Parameters
@@ -48,14 +56,26 @@ def search(preset: Preset, s: int, budget: int, seed: list[int], arity: int = 2)
         Of the noise.
     arity : int
         K.
+    variance : bool
+        Whether the text's 0.005 is to be a variance in the paper's preset too.
+    returns : {"deepest", "highest"}
+        What GPOO recommends in the paper's preset.
 
     Returns
     -------
     dict
         `regret` and `recommended` node after each measurement, nodes `visited`, their `rewards`, nodes `expanded`.
     """
-    run = _authors_search if preset == "authors" else _paper_search
-    return run(s, budget, np.random.default_rng(seed), arity)
+    rng = np.random.default_rng(seed)
+    if preset == "authors":
+        return _authors_search(s, budget, rng, arity)
+    return _paper_search(function(variance), s, budget, rng, arity, returns)
+
+
+def function(variance: bool = False) -> RewardFunction:
+    """Return the third function as the text has it: with 0.005 a standard deviation, or else a variance."""
+    f = zn.reward_function("f3", "paper")
+    return replace(f, noise=math.sqrt(f.noise)) if variance else f
 
 
 def _authors_search(s: int, budget: int, rng: np.random.Generator, arity: int) -> Answer:
@@ -64,17 +84,18 @@ def _authors_search(s: int, budget: int, rng: np.random.Generator, arity: int) -
     return {"regret": task.regrets(run).tolist(), **vars(run)}
 
 
-def _paper_search(s: int, budget: int, rng: np.random.Generator, arity: int) -> Answer:
-    f = zn.reward_function("f3", "paper")
+def _paper_search(
+    f: RewardFunction, s: int, budget: int, rng: np.random.Generator, arity: int, returns: Any
+) -> Answer:
     _, f_star = grid_optimum(f)
     instrument = zn.simulate(f, zn.Average(s), NOISE, rng)
     study = zn.Study(
         zn.Box([(0, 1)], arity=arity),
         budget=budget,
-        kernel=KERNEL,
+        kernel=f.kernel,  # "we use the known GP"
         noise=NOISE,
         feedback=zn.Average(s),
-        policy=zn.GPOO(zn.GeometricDelta(14, 0.5)),
+        policy=zn.GPOO(zn.GeometricDelta(14, 0.5), returns=returns),
     )
     found = []
     study.optimize(instrument, callback=lambda study, trial: found.append(study.recommend().region))
@@ -127,8 +148,9 @@ def nodes(run: Answer, arity: int = 2) -> Nodes:
 
 def predictions(run: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floats, Floats]:
     """Return posterior mean and std of f at points, given a run's rewards as its search weighed them."""
-    sem = math.sqrt(authors.LIKELIHOOD) if preset == "authors" else NOISE
-    study = zn.Study([(0, 1)], budget=1, kernel=KERNEL, noise=sem, feedback=zn.Average(s))
+    theirs = preset == "authors"
+    sem, kernel = (math.sqrt(authors.LIKELIHOOD), authors.KERNEL) if theirs else (NOISE, function().kernel)
+    study = zn.Study([(0, 1)], budget=1, kernel=kernel, noise=sem, feedback=zn.Average(s))
     for node, reward in zip(run["visited"], run["rewards"], strict=True):
         study.observe(study.space.cell(tuple(node)), reward)
     mean, std = study.predict(np.column_stack([x, x])[:, None, :])  # regions of no width are points

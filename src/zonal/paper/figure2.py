@@ -167,9 +167,11 @@ def _is_rich(one: Round) -> bool:
 def _verdict(one: Round) -> str:
     (depth, index), ci, delta = one.chosen.node, one.confidence_after, one.chosen.variation
     what, sign = ("expanded", "≥") if one.expanded else ("not expanded", "<")
+    before = one.chosen.confidence
     return (
-        f"t = {one.t}: ({depth}, {index}) has the highest b-value; {what}, since "
-        f"δ({depth}) = {delta:.3f} {sign} CI = {ci:.3f} after its reward"
+        f"t = {one.t}: ({depth}, {index}) has the highest b-value; {what}: "
+        f"δ({depth}) = {delta:.3f} {sign} CI = {ci:.3f} after its reward, {'≥' if delta >= before else '<'} "
+        f"{before:.3f} before"
     )
 
 

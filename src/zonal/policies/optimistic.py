@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from zonal.errors import InvalidInput, SmoothnessWarning, probability, warn_user, whole_number
+from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
@@ -22,6 +22,9 @@ class GPOO:
     once ``sqrt(beta_t) std <= delta(depth)``. Recommended is, among the deepest expanded nodes, the one of the
     highest posterior mean.
 
+    The paper has two readings of the test in line 6 and of what is returned; see docs/theory.md and
+    docs/fidelity.md, rows 2 and 5.
+
     Parameters
     ----------
     delta : callable, depth -> float
@@ -31,11 +34,18 @@ class GPOO:
         The probability with which the confidence intervals may fail, between 0 and 1.
     h_max : int
         The deepest depth at which nodes are expanded, so that leaves exist down to h_max + 1.
+    test : {"after", "before"}
+        Which std line 6 tests: after the round's reward, as the order of the pseudo-code has it, or before it, as
+        equation 6 defines it. Lemma 3 and Theorem 1 hold for "before" only.
+    returns : {"deepest", "highest"}
+        The best of the deepest expanded nodes, as in the pseudo-code, or of all expanded nodes, as in the prose.
     """
 
     delta: Delta = field(default_factory=LipschitzDelta)
     theta: float = 0.1
     h_max: int = 10
+    test: Literal["after", "before"] = "after"
+    returns: Literal["deepest", "highest"] = "deepest"
 
     empirical: ClassVar[bool] = False
     whole: ClassVar[bool] = False
@@ -44,6 +54,8 @@ class GPOO:
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
         object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+        check_choice(self.test, "GPOO's test", ("after", "before"))
+        check_choice(self.returns, "GPOO's returns", ("deepest", "highest"))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max."""
@@ -52,7 +64,8 @@ class GPOO:
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
         log_m = log_nodes(setting.counts[:-1])
-        return _rules(self.delta, self.theta, partial(beta_t, log_m=log_m, theta=self.theta), setting)
+        rules = _rules(self.delta, self.theta, partial(beta_t, log_m=log_m, theta=self.theta), setting)
+        return replace(rules, early=self.test == "before", flat=self.returns == "highest")
 
 
 @dataclass(frozen=True)
@@ -121,12 +134,18 @@ class OptimisticRules:
         The deepest depth at which nodes are expanded.
     tie : float
         Values closer than this are equal.
+    early : bool
+        Whether line 6 tests the std before the reward.
+    flat : bool
+        Whether all expanded nodes compete for the recommendation, and not the deepest only.
     """
 
     delta: Floats
     beta: Callable[[int], float]
     h_max: int
     tie: float
+    early: bool = False
+    flat: bool = False
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Split nothing before a round."""
@@ -151,9 +170,9 @@ class OptimisticRules:
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
         depth = tree.depth[node]
+        std = (tree.std_before if self.early else tree.std)[node]
         return bool(
-            depth <= self.h_max
-            and self.delta[depth] >= math.sqrt(self.beta(t)) * tree.std[node]  # CI of equation (6)
+            depth <= self.h_max and self.delta[depth] >= math.sqrt(self.beta(t)) * std  # CI of equation (6)
         )
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
@@ -162,5 +181,9 @@ class OptimisticRules:
         return math.sqrt(self.beta(t)) * tree.std[nodes], self.delta[tree.depth[nodes]]
 
     def recommend(self, tree: Tree) -> int:
-        """Return the best of the deepest expanded nodes (line 11); the root if there is none."""
-        return deepest_best(tree, (tree.expanded & (tree.count > 0)).nonzero()[0], self.tie)
+        """Return the best of the deepest expanded nodes, or of all (line 11); the root if there is none."""
+        rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
+        if not self.flat:
+            return deepest_best(tree, rows, self.tie)
+        rows = rows[~tree.forbidden[rows]]
+        return best(tree, rows, tree.mean[rows], self.tie) if len(rows) else 0

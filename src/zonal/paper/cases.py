@@ -1,0 +1,262 @@
+"""What the paper's statements are checked on: functions with a known truth, and ways to search them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import zonal as zn
+from zonal import bounds, theory
+from zonal.bounds import Test
+from zonal.paper.fields import Field
+from zonal.policies import Policy
+from zonal.problems import PerWeight, Simulation
+from zonal.steepness import Smoothness, certified_constants
+
+Floats = NDArray[np.float64]
+Node = tuple[int, int]
+
+THETA = 0.1
+ARITY = 2
+ROUNDING = 1e-9
+
+
+class Valley:
+    """A deep valley beside a low hill: one reward in the valley makes its cell certain, and certainly bad."""
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return the values at points of shape (n, 1)."""
+        bumps = VALLEY.kernel(np.asarray(points, dtype=float), [[0.25], [0.7]])
+        return np.asarray(bumps @ [-2.5, 0.1])
+
+    def on_grid(self, x: Floats) -> Floats:
+        """Return the values on a grid."""
+        return self(x[:, None])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Functions, how they are measured, and the tree on their box.
+
+    Attributes
+    ----------
+    name : str
+    kernel : RBF
+        Of the model, from which f is drawn unless it is `Valley`.
+    d : int
+        Axes.
+    noise : float
+        Of one measurement.
+    h_max : int
+        Small: the confidence intervals of all nodes are checked in every round, and not only those of the tree.
+    by_size : bool
+        Whether the noise grows as a cell shrinks, as ``noise / sqrt(volume)``.
+    """
+
+    name: str
+    kernel: zn.RBF
+    d: int
+    noise: float
+    h_max: int
+    by_size: bool = False
+
+    @property
+    def space(self) -> zn.Box:
+        """The unit cube, halved."""
+        return zn.Box([(0, 1)] * self.d, arity=ARITY)
+
+    @property
+    def counts(self) -> list[int]:
+        """Nodes by depth, down to h_max + 1."""
+        return [ARITY**h for h in range(self.h_max + 2)]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes down to h_max + 1."""
+        return [(h, i) for h, count in enumerate(self.counts) for i in range(count)]
+
+    @property
+    def measured(self) -> float | PerWeight:
+        """The noise, as a study takes it."""
+        return PerWeight(self.noise) if self.by_size else self.noise
+
+    def noise_at(self, depth: int) -> float:
+        """Return the noise of one measurement of a cell of a depth."""
+        return self.noise * math.sqrt(self.counts[depth]) if self.by_size else self.noise
+
+    @property
+    def smooth(self) -> Smoothness:
+        """How f varies."""
+        slopes = self.kernel.slopes([False] * self.d)
+        assert slopes is not None
+        return Smoothness(slopes, self.kernel.curvatures(self.d), self.kernel.bends(self.d), np.ones(self.d))
+
+
+LINE = Problem("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
+UNEVEN = Problem("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.03, 7, by_size=True)
+SQUARE = Problem("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
+VALLEY = Problem("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
+PROBLEMS = {problem.name: problem for problem in (LINE, UNEVEN, SQUARE, VALLEY)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to search.
+
+    Attributes
+    ----------
+    where : str
+        The problem.
+    algorithm : {"GPOO", "StoOO"}
+    s : int
+        Representative points of a cell along an axis.
+    rule : str
+        Where delta comes from: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L.
+    test : {"after", "before"}
+        When line 6 is decided.
+    """
+
+    where: str
+    algorithm: str
+    s: int
+    rule: str
+    test: Test
+
+    @property
+    def name(self) -> str:
+        """What a table calls it: StoOO with averages is AVE-StoOO."""
+        return "AVE-StoOO" if self.algorithm == "StoOO" and self.s > 1 else self.algorithm
+
+    @property
+    def problem(self) -> Problem:
+        """What is searched."""
+        return PROBLEMS[self.where]
+
+    @property
+    def feedback(self) -> zn.Center | zn.Average:
+        """What a measurement sees."""
+        return zn.Center() if self.s == 1 else zn.Average(self.s)
+
+    @property
+    def reach(self) -> float:
+        """How far the unit interval reaches from what is seen of it."""
+        return self.feedback.reach(self.problem.space.axes[0], 1.0)
+
+    @cached_property
+    def L(self) -> Floats:
+        """The Lipschitz constants with which delta fulfils Assumption 3 with equality."""
+        smooth = self.problem.smooth
+        if self.rule == "certified":
+            constants = certified_constants(smooth, THETA)
+            assert constants is not None
+            return constants
+        if self.rule == "heuristic":
+            return theory.lipschitz_constants(smooth.slopes, self.problem.h_max, THETA)
+        if self.rule == "c = 14":
+            return np.array([14 / self.reach])
+        return np.array([float(self.rule.removeprefix("L = "))])
+
+    @cached_property
+    def deltas(self) -> Floats:
+        """Delta by depth, down to h_max + 1."""
+        space = self.problem.space
+        reach = [space.reach(h, self.feedback.reach) for h in range(self.problem.h_max + 2)]
+        return np.array(reach) @ self.L
+
+    def delta(self, depth: int) -> float:
+        """Return delta(h); below h_max + 1 as if the tree went on."""
+        last = len(self.deltas) - 1
+        return float(self.deltas[min(depth, last)] * 0.5 ** (max(depth - last, 0) / self.problem.d))
+
+    @property
+    def policy(self) -> Policy:
+        """The policy under test."""
+        known = {"certified": zn.LipschitzDelta(certified=True), "heuristic": zn.LipschitzDelta()}
+        delta = known.get(self.rule) or zn.LipschitzDelta(tuple(self.L))
+        if self.algorithm == "StoOO":
+            return zn.StoOO(delta, theta=THETA, h_max=self.problem.h_max)
+        return zn.GPOO(delta, theta=THETA, h_max=self.problem.h_max, test=self.test)
+
+    def noise(self, depth: int) -> float:
+        """Return the sigma of the bounds; AVE-StoOO's are written for rewards in [0, 1], which is sigma 1."""
+        return self.problem.noise_at(depth) if self.algorithm == "GPOO" else 1.0
+
+    @property
+    def beta(self) -> Callable[[int], float]:
+        """beta_t."""
+        if self.algorithm == "GPOO":
+            return partial(theory.beta_t, log_m=theory.log_nodes(self.problem.counts[:-1]), theta=THETA)
+        return partial(theory.beta_stooo, theta=THETA)
+
+    @property
+    def steep(self) -> float:
+        """What Lemma 1 allows xi_1 to fail with: theta where L is certified, else a as printed."""
+        if self.rule == "certified":
+            return THETA
+        rate = bounds.tail_rate(float(self.problem.smooth.slopes[0]))
+        return bounds.smoothness_failure(float(self.L[0]), rate, self.problem.h_max)
+
+    @property
+    def promised(self) -> float:
+        """The probability with which the theorem holds."""
+        if self.algorithm == "StoOO":
+            return bounds.event_probability_stooo(THETA)
+        return bounds.event_probability(
+            self.steep, max(THETA, bounds.interval_failure(self.problem.counts, THETA))
+        )
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A function and what only the simulation knows.
+
+    Attributes
+    ----------
+    f : callable
+    x_star : array, shape (d,)
+    f_star, lowest : float
+        The maximum and the minimum.
+    instrument : Simulation
+    averages : dict
+        True averages of all nodes down to h_max + 1.
+    grid, values : array
+        Points along an axis, and f there where d = 1.
+    """
+
+    f: Any
+    x_star: Floats
+    f_star: float
+    lowest: float
+    instrument: Simulation
+    averages: dict[Node, float]
+    grid: Floats
+    values: Floats
+
+
+def truth(case: Case, seed: Sequence[int]) -> Truth:
+    """Return the function of a seed, the same in every case on a problem."""
+    problem = case.problem
+    f: Any = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0])) if problem != VALLEY else Valley()
+    grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
+    values = f.on_grid(grid)
+    start = np.array([grid[i] for i in np.unravel_index(np.argmax(values), values.shape)])
+    best = climbed(f, start, float(grid[1]))
+    instrument = zn.simulate(f, case.feedback, problem.measured, rng=np.random.default_rng([*seed, 1]))
+    averages = {node: instrument.average(problem.space.cell(node)) for node in problem.nodes}
+    f_star = float(f(best[None, :])[0])
+    return Truth(f, best, f_star, float(values.min()), instrument, averages, grid, values)
+
+
+def climbed(f: Callable[[Floats], Floats], x: Floats, step: float) -> Floats:
+    """Return the maximum of a smooth function beside the best point of a grid with a step."""
+    ways = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * len(x), indexing="ij"), axis=-1).reshape(-1, len(x))
+    for _ in range(40):
+        around = np.clip(x + step * ways, 0.0, 1.0)
+        x, step = around[np.argmax(f(around))], step / 2
+    return x

@@ -1,0 +1,248 @@
+"""The paper's statements, checked: many functions searched, how often each held, and how often it promised to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal import bounds
+from zonal.paper import guarantees as g
+from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
+from zonal.paper.guarantees import search_run, steep_run
+from zonal.paper.results import STYLES, Settings, Table, save, seed
+from zonal.paper.runs import Answer, Task, run_all
+
+Floats = NDArray[np.float64]
+
+DRAWS = 500  # functions a run whose steepest slope is looked at without a search
+# Functions of each case at the usual number of runs, fewer or more in proportion.
+USUAL = 30
+CASES = {
+    Case(LINE.name, "GPOO", 10, "certified", "before"): 200,
+    Case(LINE.name, "GPOO", 1, "certified", "before"): 60,
+    Case(UNEVEN.name, "GPOO", 10, "certified", "before"): 50,
+    Case(SQUARE.name, "GPOO", 2, "certified", "before"): 50,
+    Case(VALLEY.name, "GPOO", 1, "L = 1.3", "before"): 30,
+    Case(VALLEY.name, "GPOO", 1, "L = 1.3", "after"): 30,
+    Case(LINE.name, "GPOO", 1, "certified", "after"): 30,
+    Case(LINE.name, "GPOO", 10, "c = 14", "after"): 30,
+    Case(LINE.name, "StoOO", 10, "heuristic", "after"): 30,
+}
+ORDER = (
+    g.SMOOTH, g.INTERVALS, g.XI, g.NEAR, g.EXPANDED, g.STD, g.DRAWS, g.DRAWS_RIGHT, g.COUNT, g.DEEPEST,
+    g.THEOREM, g.THEOREM_RIGHT, g.RATE,
+)  # fmt: skip
+
+
+def number(case: Case, settings: Settings) -> int:
+    """Return how many functions a case is checked on."""
+    return math.ceil(CASES[case] * settings.runs / USUAL)
+
+
+def experiment(settings: Settings) -> Table:
+    """Run the searches, write how often each statement held, and a picture of regret, draws and their bounds."""
+    tasks = [
+        Task(search_run, {**_plain(case), "budget": settings.budget, "seed": seed(settings, i)})
+        for case in CASES
+        for i in range(number(case, settings))
+    ]
+    drawn = list(dict.fromkeys(case.where for case in CASES if case.where != VALLEY.name))
+    tasks += [
+        Task(steep_run, {"where": where, "draws": DRAWS, "seed": seed(settings, i)})
+        for where in drawn
+        for i in range(settings.runs)
+    ]
+    answers = iter(run_all(tasks, settings.out, settings.jobs, "theory"))
+    runs = {case: [next(answers) for _ in range(number(case, settings))] for case in CASES}
+    slopes = {where: np.concatenate([next(answers)["slopes"] for _ in range(settings.runs)]) for where in drawn}
+    columns = [
+        "on",
+        "algorithm",
+        "S",
+        "delta",
+        "test",
+        "statement",
+        "promised",
+        "held",
+        "runs",
+        "bound/truth",
+        "remark",
+    ]
+    table = Table("theory", columns)
+    for case, listed in runs.items():
+        named = [case.where, case.name, case.s, case.rule, case.test]
+        first = [_steep(case, slopes[case.where])] if case.where in slopes else []
+        table.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
+    table.notes.extend(_notes(settings))
+    table.write(settings)
+    save(_figure(runs, settings), settings, "theory")
+    return table
+
+
+def _plain(case: Case) -> dict[str, Any]:
+    return {name: getattr(case, name) for name in ("where", "algorithm", "s", "rule", "test")}
+
+
+def promised(case: Case, statement: str) -> float | None:
+    """Return how often a statement holds at least, as printed or as proved; None where nothing is promised."""
+    if statement == g.STEEP:
+        return 1 - case.steep if case.rule == "certified" else 1 - case.steep / case.problem.h_max
+    if statement == g.SMOOTH:
+        return 1.0 if case.algorithm == "StoOO" else 1 - case.steep
+    if statement == g.INTERVALS:
+        return 1 - 2 * THETA if case.algorithm == "StoOO" else 1 - THETA
+    if statement in (g.XI, g.DEEPEST, g.THEOREM, g.THEOREM_RIGHT, g.RATE):
+        return case.promised
+    return 1.0
+
+
+def _steep(case: Case, slopes: Floats) -> list[Any]:
+    """Return how often no slope exceeded L, over functions that were not searched."""
+    ratios = (case.L / slopes).min(axis=1)
+    remark = f"L = {', '.join(f'{x:.2f}' for x in case.L)}; drawn without a search"
+    held = float(np.mean(ratios >= 1))
+    return [g.STEEP, promised(case, g.STEEP), held, len(ratios), float(np.median(ratios)), remark]
+
+
+def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
+    """Return a row for each statement that was checked."""
+    rows = []
+    for statement in [one for one in ORDER if one in runs[0]["held"]]:
+        if case.algorithm == "StoOO" and statement == g.STD:
+            continue  # an empirical std is that bound
+        counted = [run["held"][statement] for run in runs if statement not in g.GIVEN_XI or _xi(run)]
+        promise = 1.0 if case.where == VALLEY.name else promised(case, statement)  # one function: no chance in it
+        remark = _remark(case, statement, runs)
+        if counted:
+            worst, typical = np.array(counted, dtype=float).T
+            held = float(np.mean(worst >= 1 - ROUNDING))
+            rows.append([statement, promise, held, len(counted), float(np.median(typical)), remark])
+        else:
+            rows.append([statement, promise, "", 0, "", remark])
+    return rows
+
+
+def _xi(run: Answer) -> bool:
+    return bool(run["held"][g.XI][0] >= 1 - ROUNDING)
+
+
+def _remark(case: Case, statement: str, runs: list[Answer]) -> str:
+    """Return what else is to be said of a statement."""
+    if statement == g.NEAR:
+        return f"estimated: median d {_median(runs, 'd'):.2f}, C {_median(runs, 'C'):.0f}"
+    if statement == g.EXPANDED:
+        return f"CI > delta before the reward that expanded: {_share([run['late'] for run in runs])}"
+    if statement == g.THEOREM_RIGHT:
+        empty = _share([run["bound"][-1] > run["range"] for run in runs])
+        return f"bound above f* - min f, and so idle: {empty} of runs"
+    if statement == g.RATE:
+        return _powers(_column(runs, "regret"), _column(runs, "rate"))
+    return ""
+
+
+def _powers(regret: Floats, rate: Floats) -> str:
+    """Return how fast mean regret and the Corollary's bound fall with N, as powers, from N = 10 on."""
+    n = np.arange(10, regret.shape[1] + 1)
+    if len(n) < 3:
+        return ""
+    fall = [np.polyfit(np.log(n), np.log(curve.mean(axis=0)[n - 1]), 1)[0] for curve in (regret, rate)]
+    return f"from N = 10 mean regret falls as N^{fall[0]:.2f}, the bound as N^{fall[1]:.2f}"
+
+
+def _column(runs: list[Answer], key: str) -> Floats:
+    return np.array([run[key] for run in runs], dtype=float)
+
+
+def _median(runs: list[Answer], key: str) -> float:
+    return float(np.median(_column(runs, key)))
+
+
+def _share(held: Any) -> str:
+    return f"{100 * float(np.mean(held)):.0f} %" if np.size(held) else "-"
+
+
+def _notes(settings: Settings) -> list[str]:
+    about = [
+        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise}"
+        f"{' / sqrt(width)' if one.by_size else ''}, h_max = {one.h_max}"
+        for one in (LINE, UNEVEN, SQUARE, VALLEY)
+    ]
+    return [
+        f"functions drawn from the model, the same for every case on a problem; K = 2, theta = {THETA}, "
+        f"N = {settings.budget}. {'; '.join(about)}.",
+        "valley: f = -2.5 k(., 0.25) + 0.1 k(., 0.7), one function, on which xi holds; what is said of it is "
+        "promised for certain.",
+        "held: fraction of the runs counted; 'given xi': of the runs in which xi (AVE-StoOO: its event) held; "
+        "bound/truth: median over runs of a run's typical ratio.",
+        "xi_2: all nodes of depths 0 to h_max on both sides and those of depth h_max + 1 from above, in every "
+        f"round; on d = 1 it fails with probability {bounds.interval_failure(LINE.counts, THETA):.3f} at most.",
+        "|I_h| in Theorem 1, put right, is the true number; d and C of Lemma 2 and the Corollary are estimated "
+        "for each f from its packing numbers. No user could know either.",
+        "AVE-StoOO's rewards are not rescaled to [0, 1]: its proof needs that only for noise that is sub-Gaussian "
+        "with sigma 1, which a noise of 0.1 is.",
+    ]
+
+
+def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.8, 7.8), layout="constrained")
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.15, 1])
+    top, bottom = parts[0].subplots(), parts[1].subplots()
+    shown = {case: runs[case] for case in list(CASES)[:2]}
+    _draw_regret(top, shown)
+    _draw_draws(bottom, shown, settings)
+    for part, axes in zip(parts, (top, bottom), strict=True):
+        handles, labels = axes.get_legend_handles_labels()
+        look = {"ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 3}
+        part.legend(handles, labels, loc="outside lower center", **look)
+    return figure
+
+
+def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
+    """Draw true regret and the bounds on it against the budget; a case has a colour, a quantity a line style."""
+    highest = 1000.0
+    for (case, listed), (colour, _), marker in zip(runs.items(), STYLES, ("", "s"), strict=False):
+        regret = _column(listed, "regret")
+        n = np.arange(1, regret.shape[1] + 1)
+        curves = [
+            (r"$3\delta(h_N)$, put right", "--", _column(listed, "bound")),
+            ("Corollary, put right", ":", _column(listed, "rate")),
+            ("true regret", "-", regret),
+        ]
+        for text, style, curve in curves:
+            look = {"color": colour, "ls": style, "lw": 1.8, "marker": marker, "ms": 4, "markevery": 0.15}
+            axes.plot(n, np.median(curve, axis=0), label=f"{text}, S = {case.s}", **look)
+        low, high = np.quantile(regret, [0.1, 0.9], axis=0)
+        axes.fill_between(n, low, high, color=colour, alpha=0.15, lw=0)
+        axes.set_xlim(1, max(2, n[-1]))
+    axes.axhspan(_median(listed, "range"), highest, color="black", alpha=0.1, lw=0)
+    axes.text(1.1, 1.2 * _median(listed, "range"), r"above $f^* - \min f$ a bound says nothing", fontsize=9)
+    axes.set(
+        xscale="log", yscale="log", xlabel="budget N (measurements)", ylabel="aggregated regret (value units)"
+    )
+    axes.set_ylim(1e-3, highest)
+    axes.set_title("GPOO, certified: regret (median, 10 to 90 %) and bounds", fontsize=10)
+    ticks = [n for n in (1, 2, 5, 10, 20, 40, 80, 160, 320) if n <= max(2, regret.shape[1])]
+    axes.set_xticks(ticks, [str(n) for n in ticks])
+
+
+def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], settings: Settings) -> None:
+    """Draw how often expanded nodes were measured, against Lemma 4."""
+    depth = np.arange(LINE.h_max + 1)
+    for j, ((case, listed), (colour, style), marker) in enumerate(zip(runs.items(), STYLES, "os", strict=False)):
+        nodes = {(one["depth"], one["count"]) for run in listed for one in run["draws"] if one["expanded"]}
+        points = np.array(sorted(nodes), dtype=float).reshape(-1, 2)
+        shift = 0.16 * (j - 0.5)  # beside each other, not on top
+        look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
+        axes.plot(points[:, 0] + shift, points[:, 1], **look)
+        numbers = [(case.beta(settings.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
+        most = [bounds.most_draws(*one, case.test) for one in numbers]
+        axes.plot(depth + shift, most, color=colour, ls=style, lw=1.5, label=f"Lemma 4, put right, S = {case.s}")
+        printed = [bounds.draw_bound(*one) for one in numbers]
+        axes.plot(depth + shift, printed, color=colour, ls=":", lw=1.2, label=f"as printed, S = {case.s}")
+    axes.set(yscale="log", xlabel="depth of the node", ylabel="draws until expansion", ylim=(0.3, 150))
+    axes.set_title("draws of expanded nodes, all runs", fontsize=10)

@@ -1,0 +1,133 @@
+"""How steep a function from a Gaussian process gets: Lipschitz constants that hold with a stated probability.
+
+The supremum of a derivative is bounded on one axis by Rice's formula for crossings, on several axes by the
+expected number of local maxima (Kac and Rice) or, where f is not smooth enough for that, by the expected supremum
+(Sudakov and Fernique) and how far a supremum strays from it (Borell and TIS). docs/theory.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+STEPS = 2001  # of a quadrature whose error is far below the last digit printed
+FAR = 12.0  # standard deviations beyond which a normal variable is not expected
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """How f varies along the axes, as prior standard deviations.
+
+    Attributes
+    ----------
+    slopes : array, shape (d,)
+        Of f's derivative along each axis (of the difference of two symbols, along an axis of those).
+    curvatures : array, shape (d, d), or None
+        Of f's second derivatives; None where one of them does not exist.
+    bends : array, shape (d, d), or None
+        In row j and column i: with f's slope along axis j given, that of its second derivative along axis i,
+        relative to the mean of the latter at a slope of one standard deviation. None where f has no third
+        derivative, or where the kernel is no product.
+    sides : array, shape (d,)
+        Widths of the box on which f is looked at.
+    """
+
+    slopes: Floats
+    curvatures: Floats | None
+    bends: Floats | None
+    sides: Floats
+
+    @property
+    def turns(self) -> Floats:
+        """How fast slope j varies along axis i, in standard deviations over the whole side, shape (d, d)."""
+        assert self.curvatures is not None
+        return np.asarray(self.sides * self.curvatures / self.slopes[:, None])
+
+
+def crossing_bound(z: float, turns: float) -> float:
+    """Return the most with which a stationary process of variance 1 on an interval reaches z (Rice).
+
+    It starts above z, or it crosses z upwards, which happens ``turns / (2 pi) exp(-z^2 / 2)`` times on average.
+
+    Parameters
+    ----------
+    z : float
+        In standard deviations.
+    turns : float
+        The length of the interval times the standard deviation of the derivative.
+    """
+    return min(1.0, float(_tail(z)) + turns / (2 * math.pi) * math.exp(-z * z / 2))
+
+
+def maxima_bound(z: float, turns: Floats, bends: Floats) -> float:
+    """Return the most with which a product process of variance 1 on a box reaches z.
+
+    Where it does, it has a local maximum above z inside the box or on one of its faces; this is how many of these
+    are expected, their Hessian's determinant replaced by the product of its diagonal (Hadamard).
+
+    Parameters
+    ----------
+    z : float
+        In standard deviations.
+    turns, bends : array, shape (d,)
+        As in `crossing_bound`, an axis each; rows of `Smoothness.bends`.
+    """
+    x = np.linspace(z, max(z, 0.0) + FAR, STEPS)
+    density = _density(x)
+    for turn, bend in zip(turns.tolist(), bends.tolist(), strict=True):
+        density = density * (
+            1 + turn / math.sqrt(2 * math.pi) * (bend * _density(x / bend) + x * _tail(-x / bend))
+        )
+    return min(1.0, float(np.trapezoid(density, x)))
+
+
+def expected_supremum(turns: float) -> float:
+    """Return the most that the expected supremum of a stationary process of variance 1 on an interval can be."""
+    z = np.linspace(0.0, FAR, STEPS)
+    return float(np.trapezoid([crossing_bound(one, turns) for one in z.tolist()], z))
+
+
+def certified_constants(smooth: Smoothness, failure: float) -> Floats | None:
+    """Return L for each axis so that no slope exceeds its L anywhere, but with probability `failure` at most.
+
+    None where f has no second derivative: none of the formulas applies there.
+    """
+    if smooth.curvatures is None:
+        return None
+    d, turns = len(smooth.slopes), smooth.turns
+    share = failure / (2 * d)  # both signs of every axis
+    if d == 1:
+        return smooth.slopes * _level(partial(crossing_bound, turns=float(turns[0, 0])), share)
+    if smooth.bends is not None:
+        rows = zip(turns, smooth.bends, strict=True)
+        return smooth.slopes * [_level(partial(maxima_bound, turns=t, bends=b), share) for t, b in rows]
+    stray = math.sqrt(-2 * math.log(share))  # Borell and TIS
+    return smooth.slopes * [sum(map(expected_supremum, row)) + stray for row in turns.tolist()]
+
+
+def _level(probability: Callable[[float], float], wanted: float) -> float:
+    """Return where a falling probability reaches what is wanted."""
+    from scipy.optimize import brentq
+
+    high = 1.0
+    while probability(high) > wanted:
+        high *= 2
+    return float(brentq(lambda z: probability(z) - wanted, -high, high, xtol=1e-10))
+
+
+def _density(x: Floats) -> Floats:
+    return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def _tail(x: float | Floats) -> Floats:
+    """Return the probability that a normal variable exceeds x."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-np.asarray(x)))
