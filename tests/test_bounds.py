@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zonal import bounds, theory
-from zonal.bounds import NearOptimality, Test
+from zonal import theory
 from zonal.errors import InvalidInput
-from zonal.theory import GeometricDelta
+from zonal.theory import GeometricDelta, bounds
+from zonal.theory.bounds import NearOptimality, Test
 
 X = np.linspace(0, 1, 20_001)
 near = st.builds(NearOptimality, d=st.floats(0, 3), C=st.floats(0.1, 1e3))

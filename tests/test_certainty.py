@@ -14,8 +14,8 @@ from scipy.stats import norm
 import oracle
 import zonal as zn
 from fingerprint import fingerprint
-from zonal.answers import joint
-from zonal.kernels import Kernel
+from zonal.averages.kernels import Kernel
+from zonal.rounds.answers import joint
 
 Floats = NDArray[np.float64]
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import zonal as zn
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel, ProductKernel
+from zonal.averages.measures import Nodes
+from zonal.averages.profiles import RBFProfile
 from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit, Weighted
-from zonal.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
 from zonal.errors import InvalidInput, StudyFileError
-from zonal.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel, ProductKernel
-from zonal.measures import Nodes
-from zonal.profiles import RBFProfile
-from zonal.settings import Settings
+from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
+from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
+from zonal.rounds.settings import Settings
 
 numbers = st.floats(allow_nan=False, width=64)
 texts = st.text(max_size=8)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from numbered import Numbered
-from zonal import covariance as covariance_room
-from zonal.covariance import ProductCovariance
-from zonal.feedback import Feedback, Footprints
-from zonal.kernels import Kernel
-from zonal.measures import Uniform
-from zonal.profiles import Averaged
+from zonal.averages import covariance as covariance_room
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.feedback import Feedback, Footprints
+from zonal.averages.kernels import Kernel
+from zonal.averages.measures import Uniform
+from zonal.averages.profiles import Averaged
 from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
@@ -266,7 +266,7 @@ def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: p
         return original(self, profile, geometry, scale)
 
     monkeypatch.setattr(Uniform, "mean", counting)
-    monkeypatch.setattr("zonal.covariance.CHEAP", 0)
+    monkeypatch.setattr("zonal.averages.covariance.CHEAP", 0)
     kernel, _ = kernel_of("rbf", space)
     covariance = Numbered(ProductCovariance(kernel, zn.Mean(), space.axes))
     row = [space.cell((3, index)) for index in range(space.arity**3)]
@@ -319,7 +319,7 @@ def test_hundreds_of_intervals_leave_earlier_ones_as_they_were(space: zn.Box) ->
 def test_large_grids_are_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel, k = kernel_of("matern52", SPACES[0])
     regions = mixture(SPACES[0])
-    monkeypatch.setattr("zonal.measures.BLOCK", 1000)
+    monkeypatch.setattr("zonal.averages.measures.BLOCK", 1000)
     found = matrix(kernel, zn.Average(25), regions)
     np.testing.assert_allclose(found, double_sums(k, regions, 25), rtol=0, atol=1e-14)
 

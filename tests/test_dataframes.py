@@ -12,7 +12,7 @@ import pytest
 from shapely.geometry import Point, Polygon
 
 import zonal as zn
-from zonal.dataframes import as_frame, as_series
+from zonal.tables.dataframes import as_frame, as_series
 
 CITIES = ["Perth", "Hobart", "Cairns", "Darwin", "Sydney"]
 COLUMNS = {"lon": [116.0, 147.0, 146.0, 131.0, 151.0], "lat": [-32.0, -43.0, -17.0, -12.0, -34.0]}

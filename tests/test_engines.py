@@ -19,7 +19,7 @@ import pytest
 
 import zonal as zn
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
-from zonal import engines
+from zonal.driving import engines
 
 SPAWN = multiprocessing.get_context("spawn")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
-from zonal.feedback import Feedback
+from zonal.averages.feedback import Feedback
 from zonal.spaces import Interval
 
 UNIT = Interval("x", 0.0, 1.0)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from zonal import files
 from zonal.cli import main
 from zonal.commands.frame import CLOSED_PIPE
 from zonal.errors import CannotWrite
+from zonal.tables import files
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -43,7 +43,7 @@ def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(
 ) -> None:
     path = tmp_path / "a.csv"
     files.write(path, b"old")
-    monkeypatch.setattr("zonal.files.os.replace", no_room)
+    monkeypatch.setattr("zonal.tables.files.os.replace", no_room)
     with pytest.raises(CannotWrite, match=r"a\.csv cannot be written: No space left on device\. Make room"):
         files.write(path, b"new")
     assert path.read_bytes() == b"old"
@@ -84,7 +84,7 @@ def test_a_full_disk_is_one_line_and_no_half_of_a_file(
         "rehearse": ["rehearse", table, "--value", "v", "--coords", "x", *SMALL, "--out", out],
         "paper": ["paper", "figure1", "--budget", 5, "--runs", 1, "--jobs", 1, "--out", tmp_path],
     }
-    monkeypatch.setattr("zonal.files.os.replace", no_room)
+    monkeypatch.setattr("zonal.tables.files.os.replace", no_room)
     code, output = run(*words[command])
     assert code == 1
     (error,) = [line for line in output.splitlines() if line.startswith("Error")]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from numbered import Numbered
-from zonal.covariance import ProductCovariance
-from zonal.feedback import Footprints
-from zonal.interval_means import mean_over_intervals
-from zonal.kernels import Kernel
-from zonal.profiles import Closed
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.feedback import Footprints
+from zonal.averages.interval_means import mean_over_intervals
+from zonal.averages.kernels import Kernel
+from zonal.averages.profiles import Closed
 
 Array = NDArray[np.float64]
 

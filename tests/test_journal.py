@@ -27,10 +27,10 @@ from benchmarks.torture import Tally, check, fast_folder, forked, kill_one, same
 from kinds import KINDS, allowed, kernels
 from make_golden import expected
 from test_state import POLICIES, close, lived
-from zonal import decisions, journal
 from zonal.errors import StudyFileError
-from zonal.events import Told
-from zonal.recheck import first_difference
+from zonal.rounds import decisions, journal
+from zonal.rounds.events import Told
+from zonal.rounds.recheck import first_difference
 
 GIVEN: dict[str, Any] = {
     "budget": 20,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.kernels import Kernel
-from zonal.profiles import Closed
+from zonal.averages.kernels import Kernel
+from zonal.averages.profiles import Closed
 
 Array = NDArray[np.float64]
 

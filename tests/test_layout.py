@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from numbered import Numbered
-from zonal.covariance import ProductCovariance, Tables
-from zonal.feedback import Footprints
-from zonal.kernels import Kernel
-from zonal.layout import MOST_WIDTHS, Intervals, Lattice, ProductLayout
+from zonal.averages.covariance import ProductCovariance, Tables
+from zonal.averages.feedback import Footprints
+from zonal.averages.kernels import Kernel
+from zonal.averages.layout import MOST_WIDTHS, Intervals, Lattice, ProductLayout
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
@@ -141,7 +141,7 @@ def test_a_whole_tree_meets_few_cases() -> None:
 
 
 @pytest.mark.parametrize("feedback", [zn.Average(3), zn.Mean()], ids=str)
-def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.feedback.Feedback) -> None:
+def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.Feedback) -> None:
     space = zn.Box([(0.0, 1.0), (-2.0, 2.0)])
     kernels = [zn.RBF(1.0, [0.2, 0.5]), zn.Matern(0.5, [0.1, 0.5], nu=1.5), zn.RBF(2.0, [0.2, 0.7])]
     shared = Tables(ProductLayout(space.axes), feedback)

@@ -12,9 +12,9 @@ import pytest
 
 import zonal as zn
 from benchmarks.torture import forked
-from zonal import whose
-from zonal.events import Taken
-from zonal.journal import Writer
+from zonal.rounds import whose
+from zonal.rounds.events import Taken
+from zonal.rounds.journal import Writer
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import zonal as zn
-from zonal.listings import MOST_ROWS, WIDEST, Listing, Span, card
+from zonal.tables.listings import MOST_ROWS, WIDEST, Listing, Span, card
 
 TABLE = Listing(
     "Wells & more",

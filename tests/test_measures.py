@@ -15,11 +15,11 @@ from scipy.integrate import quad
 from scipy.special import erfcx
 
 import zonal as zn
-from zonal.covariance import ProductCovariance
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
-from zonal.landscapes import from_table
-from zonal.measures import Measure, Nodes, Normal, Uniform
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
+from zonal.averages.measures import Measure, Nodes, Normal, Uniform
+from zonal.problems.landscapes import from_table
 from zonal.spaces import Interval
 
 Floats = NDArray[np.float64]

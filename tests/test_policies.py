@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.kernels import Kernel
+from zonal.averages.kernels import Kernel
 from zonal.policies import Setting, View, best
 from zonal.policies.optimistic import OptimisticRules
 from zonal.theory import Variation

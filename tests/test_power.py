@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 import zonal as zn
 from zonal.cli import main
-from zonal.draws import model_of
 from zonal.problems import from_table
+from zonal.problems.draws import model_of
 
 AREAS: Any = {"North": {"Coast": ["Reef", "Bay"], "Inland": None}, "South": ["Hills", "Plain"]}
 RNG = np.random.default_rng(0)
@@ -236,7 +236,7 @@ def test_what_cannot_be_played_is_refused_before_anybody_plays(
     def never(*_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(sys.modules["zonal.power"].Campaigns, "__call__", never)
+    monkeypatch.setattr(sys.modules["zonal.campaigns.power"].Campaigns, "__call__", never)
     with pytest.raises(zn.InvalidInput, match=complaint):
         short(**{"space": LINE, **settings})
 

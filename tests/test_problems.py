@@ -21,7 +21,7 @@ from scipy.integrate import cubature
 import oracle
 import zonal as zn
 import zonal.problems
-from zonal.feedback import Feedback
+from zonal.averages.feedback import Feedback
 from zonal.problems import grid_optimum
 
 Array = NDArray[np.float64]

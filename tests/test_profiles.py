@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.kernels import ProductKernel
-from zonal.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
+from zonal.averages.kernels import ProductKernel
+from zonal.averages.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
 
 Floats = NDArray[np.float64]
 

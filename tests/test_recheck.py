@@ -7,8 +7,8 @@ import pytest
 import zonal as zn
 from kinds import KINDS, kernels
 from test_state import POLICIES, lived
-from zonal.events import Told
-from zonal.recheck import difference, first_difference
+from zonal.rounds.events import Told
+from zonal.rounds.recheck import difference, first_difference
 
 
 @pytest.mark.parametrize("policy", POLICIES)

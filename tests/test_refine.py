@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.driving.refine import sequential_halving
 from zonal.problems import RewardFunction
-from zonal.refine import sequential_halving
 
 
 def found(direction: str = "maximize") -> tuple[zn.Study, RewardFunction]:

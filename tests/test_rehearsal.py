@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.instruments import Instrument
-from zonal.landscapes import Landscape, from_table
-from zonal.policies.baselines import MOST_LEAVES
-from zonal.rehearsal import (
+from zonal.campaigns.rehearsal import (
     Campaigns,
     Rehearsal,
     Zonal,
@@ -24,6 +21,9 @@ from zonal.rehearsal import (
     one_level,
     rehearse,
 )
+from zonal.policies.baselines import MOST_LEAVES
+from zonal.problems.instruments import Instrument
+from zonal.problems.landscapes import Landscape, from_table
 from zonal.tables import Table
 
 RAGGED: Any = {

@@ -14,9 +14,9 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, allowed, kernels
-from zonal import decisions
-from zonal.events import Asked, Began, Ended, Extended, Observed, Refitted, Told
 from zonal.policies import Policy
+from zonal.rounds import decisions
+from zonal.rounds.events import Asked, Began, Ended, Extended, Observed, Refitted, Told
 
 POLICIES: dict[str, Callable[[], Policy | None]] = {
     "default": lambda: None,

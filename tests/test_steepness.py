@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal import steepness
+from zonal.averages.kernels import Kernel
 from zonal.errors import InvalidInput
-from zonal.kernels import Kernel
-from zonal.steepness import Smoothness, certified_constants
+from zonal.theory import steepness
+from zonal.theory.steepness import Smoothness, certified_constants
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from numbered import Numbered
-from zonal.feedback import Subsets
-from zonal.kernels import Kernel, custom
-from zonal.subset_covariance import BLOCK, EXACT, FEW, WHOLE, Representatives, SubsetCovariance
+from zonal.averages.feedback import Subsets
+from zonal.averages.kernels import Kernel, custom
+from zonal.averages.subset_covariance import BLOCK, EXACT, FEW, WHOLE, Representatives, SubsetCovariance
 
 Array = NDArray[np.float64]
 

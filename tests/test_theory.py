@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import oracle
 import zonal as zn
 from zonal import theory
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
 from zonal.policies import Rules, Setting, Shape
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from zonal.workers import Workers, worker_pool
+from zonal.driving.workers import Workers, worker_pool
 
 # Run as a program: Ctrl-C again and again, in the middle of handing out work. Unheld, one in fifty would hang.
 PRESSED = """
 import random, signal, sys
-from zonal import workers
+from zonal.driving import workers
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
