@@ -692,11 +692,11 @@ SCENES: dict[str, Callable[[], None]] = {
 @contextmanager
 def scene(name: str) -> Iterator[subprocess.Popen[str]]:
     """Play a scene in a process of its own, and in a process group of its own."""
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, str(folder / "test_run.py"), name],
+        [sys.executable, __file__, name],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ from zonal import data
 from zonal.problems import Landscape, from_table
 from zonal.spaces import Category, Interval
 
-CENSUS = Path(__file__).parents[2] / "shared" / "data" / "census_au_sa2.csv"
+CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_au_sa2.csv"
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 

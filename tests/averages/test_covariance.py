@@ -23,7 +23,7 @@ from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
 
-GPY = json.loads((Path(__file__).parent / "data" / "gpy_integral.json").read_text())
+GPY = json.loads((Path(__file__).parents[1] / "data" / "gpy_integral.json").read_text())
 SPACES = [
     zn.Box([(0.0, 1.0)]),
     zn.Box([(-180.0, 180.0), (-1.0, 1.0)], arity=3),

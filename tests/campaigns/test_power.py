@@ -329,7 +329,7 @@ def test_any_number_of_budgets_can_be_drawn_on_a_figure_of_its_own(budgets: int,
 
 # The page and its example.
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_prints_both_tables_and_draws_a_picture(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ import pytest
 import zonal as zn
 from benchmarks.torture import Tally, check, fast_folder, forked, kill_one, same_walk, settings, step, torture
 from kinds import KINDS, allowed, kernels
+from lives import POLICIES, close, lived
 from make_golden import expected
-from test_state import POLICIES, close, lived
 from zonal.errors import StudyFileError
 from zonal.rounds import decisions, journal
 from zonal.rounds.events import Told
@@ -503,13 +503,13 @@ def test_a_worker_killed_with_the_disk_full_loses_nothing(path: Path) -> None:
 
 def test_the_examples_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    page = (Path(__file__).parent.parent / "docs" / "files.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
     exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "files.md", "exec"), {})
 
 
 # Files of all releases.
 
-GOLDEN = sorted((Path(__file__).parent / "data" / "golden").glob("*.db"))
+GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.db"))
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)

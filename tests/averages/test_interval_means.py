@@ -19,7 +19,7 @@ from zonal.averages.profiles import Closed
 
 Array = NDArray[np.float64]
 
-TABLE = json.loads((Path(__file__).parent / "data" / "exact_means.json").read_text())
+TABLE = json.loads((Path(__file__).parents[1] / "data" / "exact_means.json").read_text())
 KERNELS: dict[str, zn.RBF | zn.Matern] = {
     "rbf": zn.RBF(1.0, 1.0),
     "matern12": zn.Matern(1.0, 1.0, nu=0.5),

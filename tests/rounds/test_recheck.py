@@ -6,7 +6,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, kernels
-from test_state import POLICIES, lived
+from lives import POLICIES, lived
 from zonal.rounds.events import Told
 from zonal.rounds.recheck import difference, first_difference
 
