@@ -249,7 +249,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
 def _checked(tree: Tree, row: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
     number = int(row)
-    if not (0 <= number < tree.size and tree.contender[number]):
+    if not (0 <= number < tree.size and (tree.askable[number] or tree.splittable[number])):
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )

@@ -25,6 +25,7 @@ BLOCK = 1 << 20  # kernel values in memory at once
 GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
 FAR = 3.0  # standard deviations that count as seen
+PANELS, ORDER = 16, 8  # of a rule that stands for a density where it meets another one
 SYMMETRY = 1e-9  # of the weights and places of points, to which mirror images agree
 
 
@@ -47,6 +48,21 @@ class Measure(ABC):
         scale : float
             One over the lengthscale.
         """
+
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of one interval and some points.
+
+        Parameters
+        ----------
+        profile, scale
+            As of `mean`.
+        gap : array, shape (n,)
+            Of the points from the centre.
+        width : float
+            Of the interval.
+        """
+        places, weights = self.rule(width, PANELS, ORDER)
+        return np.asarray(profile.value(scale * (gap[:, None] - places)) @ weights)
 
     @abstractmethod
     def reach(self, width: float) -> float:
@@ -159,6 +175,10 @@ class Uniform(Measure):
         """Return the mean of a function of the distance between two intervals."""
         return profile.mean(*(scale * geometry))
 
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between an interval and some points."""
+        return profile.mean(scale * gap, np.zeros(len(gap)), np.full(len(gap), scale * width))
+
     def reach(self, width: float) -> float:
         """Return the farthest distance within the interval."""
         return width
@@ -205,6 +225,10 @@ class Normal(Measure):
         spread = np.hypot(fixed + self._relative * wide_a, fixed + self._relative * wide_b)
         return profile.blurred(gap, np.asarray(spread))
 
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between a normal place and some points."""
+        return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
+
     def reach(self, width: float) -> float:
         """Return the farthest distance from what counts as seen to a point of the interval."""
         return 0.5 * width + FAR * float(self.std(width))
@@ -225,6 +249,44 @@ class Normal(Measure):
             return Nodes([0.0]).shares(center, width, pixel, number)
         share = np.diff(ndtr((pixel * np.arange(number + 1) - center) / std))
         return np.asarray(share / share.sum())
+
+
+def means(
+    measures: Sequence[Measure], views: NDArray[np.int64], profile: Averaged, geometry: Floats, scale: float
+) -> Floats:
+    """Return means of a function of the distance between what is seen of two intervals, each in its own way.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    views : array of int, shape (2, n)
+        By which measure each of the two is seen.
+    profile, geometry, scale
+        As of `Measure.mean`; distances of the centres are those from the second to the first.
+    """
+    if len(measures) == 1:
+        return measures[0].mean(profile, geometry, scale)
+    mean = np.empty(geometry.shape[1])
+    for pair in np.unique(views, axis=1).T:
+        where = (views == pair[:, None]).all(axis=0)
+        one, other = (measures[number] for number in pair)
+        mean[where] = _between(one, other, profile, geometry[:, where], scale)
+    return mean
+
+
+def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    """Return the mean between two measures: that of one, at points which stand for the other."""
+    if one is other:
+        return one.mean(profile, geometry, scale)
+    gap, ours, theirs = geometry
+    if isinstance(one, Normal) or (other.finite and not one.finite):  # points are exact, and a beam is smooth
+        one, other, gap, ours, theirs = other, one, -gap, theirs, ours
+    mean = np.zeros(len(gap))
+    for wide, narrow in {(a, b) for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)}:
+        where = (ours == wide) & (theirs == narrow)
+        for place, weight in zip(*one.rule(wide, PANELS, ORDER), strict=True):
+            mean[where] += weight * other.at(profile, gap[where] + place, narrow, scale)
+    return mean
 
 
 def _gauss(panels: int, order: int) -> tuple[Floats, Floats]:

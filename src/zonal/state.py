@@ -277,13 +277,15 @@ class State:
         if families is None:
             families = [_children(space, self.regions[split.row], split) for split in batch]
         children = [child for family in families for child in family]
+        forbidden = [never for split in batch for never in split.forbidden]
+        able: list[bool] = []
+        for split, family in zip(batch, families, strict=True):
+            if tree.depth[split.row] >= self.h_max:
+                able += [False] * len(family)
+            else:
+                able += map(space.may_split, family)
         slots = self._track(children)
         mean, variance = self.belief.columns()
-        able = []
-        for split, family in zip(batch, families, strict=True):
-            deep = tree.depth[split.row] >= self.h_max
-            able += [not deep and space.may_split(child) for child in family]
-        forbidden = [never for split in batch for never in split.forbidden]
         tree.split(
             [split.row for split in batch],
             [len(family) for family in families],

@@ -134,7 +134,7 @@ class ProductFrame:
     def __init__(self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback) -> None:
         self._axes = axes
         self._feedback = feedback
-        self._tables = Tables(ProductLayout(axes), feedback)
+        self._tables = Tables(ProductLayout(axes, feedback))
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.costly = False
