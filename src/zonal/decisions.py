@@ -104,9 +104,10 @@ def observe(
 ) -> tuple[Observed, State]:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
-    if isinstance(state.belief, EmpiricalBelief) and state.regions.find(region) is None:
+    unlike = feedback != problem.feedback or state.regions.find(region) is None
+    if isinstance(state.belief, EmpiricalBelief) and unlike:
         raise InvalidInput(
-            "StoOO learns of a region from its own measurements only, and this one is not in the tree",
+            "StoOO learns of a region from its own measurements only, and this one is no node, or seen otherwise",
             region.name,
             "Use a policy with a Gaussian belief, such as GPOO.",
         )

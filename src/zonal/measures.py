@@ -11,12 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.blas import SHARED_FROM, one_thread
 from zonal.errors import InvalidInput
+from zonal.interval_means import mean_under
 from zonal.profiles import WIDE, Averaged
 
 Floats = NDArray[np.float64]
@@ -275,17 +277,44 @@ def means(
 
 
 def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
-    """Return the mean between two measures: that of one, at points which stand for the other."""
+    """Return the mean between two measures."""
     if one is other:
         return one.mean(profile, geometry, scale)
     gap, ours, theirs = geometry
-    if isinstance(one, Normal) or (other.finite and not one.finite):  # points are exact, and a beam is smooth
+    if (other.finite and not one.finite) or (isinstance(one, Normal) and isinstance(other, Uniform)):
         one, other, gap, ours, theirs = other, one, -gap, theirs, ours
+    if isinstance(other, Normal) and isinstance(one, Normal):
+        return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
+    if isinstance(other, Normal) and isinstance(one, Uniform):
+        return _softened(profile, scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
     mean = np.zeros(len(gap))
-    for wide, narrow in {(a, b) for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)}:
+    for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):
         where = (ours == wide) & (theirs == narrow)
-        for place, weight in zip(*one.rule(wide, PANELS, ORDER), strict=True):
-            mean[where] += weight * other.at(profile, gap[where] + place, narrow, scale)
+        places, weights = one.rule(wide, PANELS, ORDER)
+        points = gap[where][:, None] + places
+        mean[where] = other.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
+    return mean
+
+
+def _softened(profile: Averaged, gap: Floats, wide: Floats, spread: Floats) -> Floats:
+    """Return the mean of a function of the distance between an interval and a normal place, in lengthscales."""
+    from scipy.special import ndtr
+
+    mean = np.empty(len(gap))
+    sharp, point = spread == 0, wide == 0
+    mean[sharp] = profile.mean(gap[sharp], np.zeros(np.count_nonzero(sharp)), wide[sharp])
+    mean[point] = profile.blurred(gap[point], spread[point])
+    soft = ~(sharp | point)
+    gap, wide, spread = gap[soft], wide[soft], spread[soft]
+    edge, tail = 0.5 * wide, WIDE * spread
+
+    def density(case: Any, t: Floats) -> Floats:
+        own = spread[case]
+        return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
+
+    breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
+    breaks.sort(axis=1)
+    mean[soft] = mean_under(profile.value, gap, breaks, density)
     return mean
 
 

@@ -38,10 +38,11 @@ from zonal.events import (
     Told,
     checksum,
 )
+from zonal.feedback import footprints_of
 from zonal.log import Log, Regions
 from zonal.policies import scattered
 from zonal.settings import Problem
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 from zonal.tree import Tree
 
 Family = tuple[Region, ...]
@@ -425,8 +426,9 @@ class State:
             return int(self.tree.slot[row])
         key = region.key if same else (region.key, feedback)
         if key not in self.outside:
-            slot = self._own().track(feedback.footprints([region]))
-            self.tracked = self.tracked.plus(region)
+            seen = with_feedback(region, feedback)
+            slot = self._own().track(footprints_of([seen], self.problem.feedback))
+            self.tracked = self.tracked.plus(seen)
             self.outside = {**self.outside, key: slot}
             self.in_order = False
         return self.outside[key]
@@ -451,7 +453,7 @@ class State:
 
     def footprints_of(self, slots: Sequence[int]) -> Any:
         """Return the footprints at some slots of the belief."""
-        return self.problem.feedback.footprints([self.tracked[slot] for slot in slots])
+        return footprints_of([self.tracked[slot] for slot in slots], self.problem.feedback)
 
     def _track(self, regions: Sequence[Region]) -> slice | list[int]:
         """Return the belief's slots of regions, tracking those that were not observed before."""

@@ -52,7 +52,16 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.portion import Portion, checked_executor
 from zonal.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.run import ENOUGH, Callback, OnError, drive
-from zonal.settings import ForbiddenLike, Noise, Problem, RegionLike, Settings, SpaceLike, checked
+from zonal.settings import (
+    ForbiddenLike,
+    Noise,
+    Problem,
+    RegionLike,
+    Settings,
+    SpaceLike,
+    checked,
+    checked_feedback,
+)
 from zonal.spaces import Box, Interval, Region, with_feedback
 from zonal.state import Observation, State
 from zonal.tree import TreeTable
@@ -580,6 +589,7 @@ class Study:
         region: RegionLike,
         value: float,
         sem: float | None = None,
+        feedback: Feedback | None = None,
     ) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
@@ -590,14 +600,17 @@ class Study:
             ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
             parts.
         value : float
-            Its measured average, seen by the study's own feedback.
+            Its measured average.
         sem : float, optional
             Standard error of this measurement; the study's noise by default.
+        feedback : Center, Average, Mean or Beam, optional
+            What this measurement saw of its region; by default what the study's own see.
         """
         with self._writing():
-            seen = self._region(region)
+            by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
+            seen = with_feedback(self._region(region), by)
             value, sem = self._checked(value, sem)
-            event, after = decisions.observe(self._state, seen, value, sem, self.feedback)
+            event, after = decisions.observe(self._state, seen, value, sem, by)
             self._commit(after, *event.warned)
 
     def _asked(self, trial: Trial | int) -> Asked:
