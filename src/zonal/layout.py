@@ -141,6 +141,7 @@ class Intervals:
         self._case: Cases = np.zeros((128, 128), dtype=np.int32)
         self.geometry = np.zeros((3, 1024))
         self.views = np.zeros((2, 1024), dtype=np.int64)
+        self.mixed = False  # whether there are feedbacks other than the first
         self.cases = 0
 
     @property
@@ -170,6 +171,7 @@ class Intervals:
                     self._kinds[number], self._places[number] = self._lattice.cell(*interval)
             numbers.append(number)
         if fresh:
+            self.mixed = self.mixed or any(feedbacks)
             if size <= MOST_KEPT:
                 self._keep(old, size)
             known.update(fresh)  # none of them is entered before
@@ -215,12 +217,12 @@ class Intervals:
 
     def _between(self, kinds: Ints, places: Ints, widths: Floats, others: Ints | slice) -> Cases:
         """Return the cases between some cells and entered intervals, entering cases not met before."""
-        first = kinds[0]
-        if np.count_nonzero(kinds == first) == len(kinds):  # as in any split
-            return self._of_kind(first, places, widths[0], others)
+        distinct = set(kinds.tolist())
+        if len(distinct) == 1:  # as in any split
+            return self._of_kind(distinct.pop(), places, widths[0], others)
         other = self._kinds[others]
         cases: Cases = np.empty((len(kinds), len(other)), dtype=np.int32)
-        for kind in set(kinds.tolist()):
+        for kind in distinct:
             own = (kinds == kind).nonzero()[0]
             cases[own] = self._of_kind(kind, places[own], widths[own[0]], others)
         return cases
@@ -255,7 +257,8 @@ class Intervals:
             self.geometry, self.views = np.pad(self.geometry, more), np.pad(self.views, more)
         new, views = self.geometry[:, old:cases], self.views[:, old:cases]
         new[0], new[1], new[2] = gap, wide_a, wide_b
-        views[0], views[1] = feedback_a, feedback_b
+        if self.mixed:
+            views[0], views[1] = feedback_a, feedback_b
         self.cases = cases
         return np.arange(old, cases, dtype=np.int32)
 

@@ -251,7 +251,7 @@ class State:
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
-        return bool(self.tree.splittable[row])
+        return bool(self.tree.at(row, "splittable"))
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
@@ -268,7 +268,7 @@ class State:
         """Split nodes together (line 7); `families` are their children where they are at hand."""
         tree, space, inner = self.tree, self.problem.space, self.problem.policy.inner
         for split in batch:
-            if split.expanded != tree.expanded[split.row]:
+            if split.expanded != tree.at(split.row, "expanded"):
                 tree.write(split.row, expanded=split.expanded)
             if split.noise and not inner:
                 tree.write(split.row, askable=False)
@@ -281,7 +281,7 @@ class State:
         forbidden = [never for split in batch for never in split.forbidden]
         able: list[bool] = []
         for split, family in zip(batch, families, strict=True):
-            if tree.depth[split.row] >= self.h_max:
+            if tree.at(split.row, "depth") >= self.h_max:
                 able += [False] * len(family)
             else:
                 able += map(space.may_split, family)
@@ -316,7 +316,7 @@ class State:
     def measure(self, number: int, value: float, sem: float | None) -> None:
         """Take a trial's value into the belief; `tell` follows."""
         row, tree = self.asked[number].row, self.tree
-        self.learn_of(int(tree.slot[row]), value, sem, float(tree.noise[row]))
+        self.learn_of(tree.at(row, "slot"), value, sem, tree.at(row, "noise"))
 
     def learn_of(self, slot: int, value: float, sem: float | None, noise: float) -> None:
         """Take a value into the belief; `adopt` follows."""
@@ -396,9 +396,9 @@ class State:
         if row in self.failures:
             self.failures = {other: times for other, times in self.failures.items() if other != row}
         self.told += 1
-        count, reward = int(tree.count[row]) + 1, float(tree.reward[row])
+        count, reward = tree.at(row, "count") + 1, tree.at(row, "reward")
         reward += (self.problem.sign * value - reward) / count
-        tree.write(row, count=count, reward=reward, std_before=tree.std[row])
+        tree.write(row, count=count, reward=reward, std_before=tree.at(row, "std"))
         self.adopt(fit)
         self.refresh()
 
@@ -440,15 +440,15 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         tree, most = self.tree, self.problem.settings.max_looks
-        looks = int(tree.looks[row]) + more
+        looks = tree.at(row, "looks") + more
         askable = (
-            (self.problem.policy.inner or tree.first_child[row] < 0)
+            (self.problem.policy.inner or tree.at(row, "first_child") < 0)
             and row not in self.barred
-            and not tree.forbidden[row]
+            and not tree.at(row, "forbidden")
             and (most is None or looks < most)
         )
         tree.write(row, looks=looks)
-        if askable != tree.askable[row]:
+        if askable != tree.at(row, "askable"):
             tree.write(row, askable=askable)
 
     def footprints_of(self, slots: Sequence[int]) -> Any:

@@ -189,13 +189,16 @@ class GaussianBelief:
             self._lengthen(2 * t)
         d = math.sqrt(own)
         with one_thread(t * m):
-            column = self._V.column(slot, t)  # this footprint's row of L
+            lower = np.empty((1, t + 1))  # this footprint's row of L
+            column = lower[0, :t]
+            column[:] = self._V.column(slot, t)
             v = self._covariance.row(slot, m)
             v -= self._V.times(column, m)
             v /= d
         w = (reward - self._mean[slot]) / d
         self._V.write(t, 0, v[None])
-        self._L.write(t, 0, np.append(column, d)[None])
+        lower[0, t] = d
+        self._L.write(t, 0, lower)
         self._w[t] = w
         self._slots[t] = slot
         self._rows += 1

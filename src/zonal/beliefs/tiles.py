@@ -50,7 +50,7 @@ class Tiles:
 
     def holds(self, rows: int, columns: int) -> bool:
         """Tell whether so many rows and columns are in the first tile."""
-        most: tuple[int, ...] = self.first.shape
+        most: tuple[int, ...] = self._grid[0, 0].shape
         return rows <= most[0] and columns <= most[1]
 
     def write(self, row: int, column: int, block: Floats) -> None:
@@ -58,9 +58,14 @@ class Tiles:
         last_row, last_column = row + block.shape[0], column + block.shape[1]
         if not self.holds(last_row, last_column):
             self._enlarge(last_row, last_column)
-        if self.holds(last_row, last_column):
-            self.first[row:last_row, column:last_column] = block
-            return
+            if not self.holds(last_row, last_column):
+                self._spread(row, column, block)
+                return
+        self.first[row:last_row, column:last_column] = block
+
+    def _spread(self, row: int, column: int, block: Floats) -> None:
+        """Write a block over several tiles."""
+        last_row, last_column = row + block.shape[0], column + block.shape[1]
         high, wide = self.tile
         for i in range(row // high, -(-last_row // high)):
             up, down = max(row, i * high), min(last_row, (i + 1) * high)
@@ -84,7 +89,7 @@ class Tiles:
     def column(self, column: int, rows: int) -> Floats:
         """Return the first rows of a column."""
         if self.holds(rows, column + 1):
-            return self.first[:rows, column].copy()
+            return self.first[:rows, column]
         return self.columns(np.array([column]), rows)[:, 0]
 
     def columns(self, columns: Ints, rows: int) -> Floats:
