@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -254,20 +254,19 @@ class Study:
         """Why the study can only be looked at; "" if it can go on."""
         return "" if self._journal is None else self._journal.read_only
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""
-        with self._lock:
-            if self._journal is None:
+        return self._lock if self._journal is None else self._writing_to(self._journal)
+
+    @contextmanager
+    def _writing_to(self, journal: Journal) -> Iterator[None]:
+        with self._lock, journal.writing(len(self._state.events)) as writer:
+            self._take_in(writer.unseen)
+            self._writer = writer
+            try:
                 yield
-                return
-            with self._journal.writing(len(self._state.events)) as writer:
-                self._take_in(writer.unseen)
-                self._writer = writer
-                try:
-                    yield
-                finally:
-                    self._writer = None
+            finally:
+                self._writer = None
 
     def _take_in(self, events: list[Event]) -> None:
         """Go on from what the file says; without the kernel nothing is known but what happened."""
