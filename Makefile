@@ -45,7 +45,7 @@ test-oldest: ## run all tests with the oldest version of every dependency that w
 
 test-ray: $(READY) ## run the tests of the driver on Ray, which is installed for it
 	@$(BIN)/python -m pip install -qq 'ray>=2.9'
-	@$(BIN)/python -m pytest tests/test_ray.py
+	@$(BIN)/python -m pytest tests/driving/test_ray.py
 
 lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -24,7 +24,7 @@ import zonal as zn
 from zonal.beliefs.fit import Unknowns, fit
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Ledger
-from zonal.landscapes import from_table
+from zonal.problems.landscapes import from_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import oracle

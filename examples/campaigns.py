@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 import zonal as zn
-from zonal.instruments import Instrument
+from zonal.campaigns.rehearsal import Player, Zonal
 from zonal.problems import Landscape
-from zonal.rehearsal import Player, Zonal
+from zonal.problems.instruments import Instrument
 
 Look = Callable[[Instrument, zn.Region], float]
 

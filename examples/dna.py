@@ -11,13 +11,13 @@ import math
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled
 
 import zonal as zn
+from campaigns import campaign, settled
 from zonal import data
+from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.plots import column_width, plot_regions, plot_regrets
 from zonal.problems import Landscape, from_table
-from zonal.rehearsal import everybody, rehearse
 
 SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
 MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N

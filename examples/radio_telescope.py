@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import healpix
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled, smallest
 
 import zonal as zn
+from campaigns import campaign, settled, smallest
 from zonal import data
+from zonal.campaigns.rehearsal import Zonal, everybody, rehearse
 from zonal.plots import column_width, plot_map, plot_regrets
 from zonal.problems import Landscape, from_table
-from zonal.rehearsal import Zonal, everybody, rehearse
 
 SYSTEM = 100.0  # what the receiver itself adds, in units of the sky's brightness, which ranges from 1 to 200
 TIME = 512_500.0  # of the whole campaign, in units in which the system's noise equals its brightness

@@ -6,7 +6,7 @@ from typing import Any
 
 import zonal as zn
 from zonal.beliefs.mixture import Mixture
-from zonal.events import Asked, Began
+from zonal.rounds.events import Asked, Began
 from zonal.tree import FLAGS, FLOATS, INTS
 
 

@@ -18,8 +18,8 @@ import oracle
 import oracle_regions
 import zonal as zn
 from oracle_regions import Block
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
 from zonal.spaces import Category, Interval, MemberRegion, ProductRegion
 
 Array = NDArray[np.float64]
@@ -304,7 +304,7 @@ def allowed(kind: Kind) -> list[Feedback]:
 
 def as_kernel(kind: Kind, kernel: Any) -> Kernel:
     """Return a kernel as a study would make it of what the user gave."""
-    from zonal.kernels import custom
+    from zonal.averages.kernels import custom
 
     return kernel if isinstance(kernel, Kernel) else custom(kernel, kind.space.features)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from test_state import lived
+from lives import lived
 
 FOLDER = Path(__file__).parent / "data" / "golden"
 RNG = np.random.default_rng(0)

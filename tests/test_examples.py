@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.campaigns.rehearsal import Zonal
 from zonal.problems import from_table
-from zonal.rehearsal import Zonal
 
 ROOT = Path(__file__).parent.parent
 CENSUS = ROOT.parent / "shared" / "data" / "census_au_sa2.csv"

@@ -7,7 +7,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from zonal.listings import Span
+from zonal.tables.listings import Span
 
 BOX = zn.Box({"l": (0, 4), "b": (10, 12)}, units={"l": "deg"}, smallest=[0.5, 0.25])
 

@@ -16,9 +16,9 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.landscapes import from_table
+from zonal.campaigns.rehearsal import Campaigns, Rehearsal
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, plot_map, plot_regions, plot_regrets
-from zonal.rehearsal import Campaigns, Rehearsal
+from zonal.problems.landscapes import from_table
 
 NESTED: Any = {
     "North": {"Coast": ["Reef", "Bay", "Cape"], "Inland": None},

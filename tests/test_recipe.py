@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import zonal as zn
 from recipes import RECIPES, TABLE, mutated, with_table
 from zonal.recipe import arguments, template
-from zonal.wording import axis_words, parse_recipe, read_recipe, sequence_words
+from zonal.tables.wording import axis_words, parse_recipe, read_recipe, sequence_words
 
 MUTATIONS = int(os.environ.get("ZONAL_MUTATIONS", "60"))  # `make torture` tries more
 BOX = "budget = 10\n[axes]\nx = [0, 1]\n"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import oracle
 import zonal as zn
 import zonal.spaces
-from zonal.landscapes import from_table
-from zonal.rehearsal import cut
+from zonal.campaigns.rehearsal import cut
+from zonal.problems.landscapes import from_table
 from zonal.spaces import AxisSpace, Interval
 
 DNA = zn.Sequences("ACGT", 5)

@@ -20,8 +20,8 @@ import oracle
 import zonal as zn
 import zonal.study
 from fingerprint import fingerprint
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
 from zonal.policies import Draw, Setting, Shape, Views
 from zonal.policies.optimistic import OptimisticRules
 from zonal.tree import Tree

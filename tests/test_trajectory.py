@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.kernels import Kernel
+from zonal.averages.kernels import Kernel
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.arena.problems import Case, Parts, Problem
-from zonal.instruments import Instrument
+from zonal.problems.instruments import Instrument
 from zonal.spaces import Region
 
 

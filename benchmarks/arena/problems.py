@@ -19,8 +19,8 @@ from scipy.stats import qmc
 
 import zonal as zn
 from zonal import data
-from zonal.instruments import Instrument, Noise
 from zonal.problems import from_table, true_optimum
+from zonal.problems.instruments import Instrument, Noise
 from zonal.spaces import Category, Region
 
 Floats = NDArray[np.float64]

@@ -1,8 +1,11 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
 from zonal import data, problems, theory
+from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
+from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.beliefs.fit import Model
-from zonal.certainty import Outlook
+from zonal.campaigns.power import Power, power
+from zonal.driving.refine import PointResult
 from zonal.errors import (
     BudgetSpent,
     Exhausted,
@@ -14,22 +17,19 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
-from zonal.feedback import Average, Beam, Center, Feedback, Mean
-from zonal.kernels import RBF, Categorical, Matern
-from zonal.listings import Listing
 from zonal.maximize import maximize, minimize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
-from zonal.power import Power, power
 from zonal.problems import PerWeight, reward_function, simulate
-from zonal.refine import PointResult
+from zonal.rounds.certainty import Outlook
+from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation, Result, Trial, TrialRecord
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
 from zonal.study import Study
+from zonal.tables.listings import Listing
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.tree import TreeTable
-from zonal.trials import Bands, Likely, Prediction, Recommendation, Result, Trial, TrialRecord
 
 __version__ = "0.1.0"
 

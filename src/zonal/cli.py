@@ -16,7 +16,7 @@ from zonal import __version__
 from zonal.commands import CAMPAIGN
 from zonal.commands.frame import CODES, debug_option, plain_errors, plain_warnings
 from zonal.errors import CannotWrite
-from zonal.files import check_writable
+from zonal.tables.files import check_writable
 
 if TYPE_CHECKING:
     from zonal.paper.results import Settings
@@ -195,7 +195,7 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     sequence (--sequence). Zonal and three ways to do without it spend the same budget on noisy averages
     computed from the table.
     """
-    from zonal.rehearsing import report
+    from zonal.campaigns.rehearsing import report
 
     _tell(report, out, table, **options)
 
@@ -242,7 +242,7 @@ def power(out: Path, **options: Any) -> None:
     On functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a TABLE with the
     columns that `zonal rehearse` takes.
     """
-    from zonal.powering import report
+    from zonal.campaigns.powering import report
 
     _tell(report, out, **options)
 

@@ -8,12 +8,12 @@ from time import perf_counter
 
 from tqdm import tqdm
 
-from zonal.feedback import Average
-from zonal.files import write_picture
-from zonal.kernels import RBF
+from zonal.averages.feedback import Average
+from zonal.averages.kernels import RBF
 from zonal.policies.optimistic import GPOO
 from zonal.problems import RewardFunction, Simulation, aggregated_regret, grid_optimum, reward_function, simulate
 from zonal.study import Study
+from zonal.tables.files import write_picture
 from zonal.theory import GeometricDelta
 
 NOISE = 0.1

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zonal.errors import whole_number
-from zonal.listings import Cell, Listing, card, labelled, short
+from zonal.tables.listings import Cell, Listing, card, labelled, short
 
 if TYPE_CHECKING:
+    from zonal.rounds.state import Observation
+    from zonal.rounds.trials import TrialRecord
     from zonal.spaces import Region
-    from zonal.state import Observation
     from zonal.study import Study
-    from zonal.trials import TrialRecord
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}

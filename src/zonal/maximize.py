@@ -7,14 +7,14 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from zonal.averages.feedback import Feedback
 from zonal.beliefs.fit import Spec
-from zonal.engines import Anywhere, Measure
-from zonal.feedback import Feedback
+from zonal.driving.engines import Anywhere, Measure
+from zonal.driving.run import Callback, OnError
 from zonal.policies import Policy
-from zonal.run import Callback, OnError
-from zonal.settings import ForbiddenLike, Noise, SpaceLike
+from zonal.rounds.settings import ForbiddenLike, Noise, SpaceLike
+from zonal.rounds.trials import Result
 from zonal.study import Study
-from zonal.trials import Result
 
 
 class Settings(TypedDict, total=False):

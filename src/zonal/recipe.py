@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
+from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.errors import InvalidInput, whole_number
-from zonal.feedback import Average, Beam, Center, Feedback, Mean
-from zonal.kernels import RBF, Categorical, Matern
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -19,8 +19,8 @@ from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
 from zonal.tables import read_table
+from zonal.tables.wording import Recipe
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
-from zonal.wording import Recipe
 
 # Beyond these nothing is of use, and much would take for ever.
 MOST_PARTS, DEEPEST, LONGEST, MOST_POINTS_AN_AXIS = 100, 100, 1000, 1000

@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal import answers, decisions
+from zonal.averages.feedback import Average, Feedback
 from zonal.beliefs.fit import Model, Spec
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
-from zonal.certainty import Outlook
-from zonal.engines import Anywhere, Measure
+from zonal.driving.engines import Anywhere, Measure
+from zonal.driving.leftovers import Hand
+from zonal.driving.portion import Portion, checked_executor
+from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
+from zonal.driving.run import ENOUGH, Callback, OnError, drive
 from zonal.errors import (
     LARGEST_STD,
     BudgetSpent,
@@ -40,19 +43,14 @@ from zonal.errors import (
     warn_user,
     whole_number,
 )
-from zonal.events import Asked, Began, Ended, Event, Observed, Taken, Told
-from zonal.feedback import Average, Feedback
-from zonal.habits import missing
-from zonal.journal import Journal, Writer
-from zonal.leftovers import Hand
-from zonal.listings import Listing
 from zonal.looking import TOP, study_card, top_table, trial_table
 from zonal.policies import Policy
 from zonal.policies.knowledge import KnowledgeGradient
-from zonal.portion import Portion, checked_executor
-from zonal.refine import MeasurePoint, PointResult, sequential_halving
-from zonal.run import ENOUGH, Callback, OnError, drive
-from zonal.settings import (
+from zonal.rounds import answers, decisions
+from zonal.rounds.certainty import Outlook
+from zonal.rounds.events import Asked, Began, Ended, Event, Observed, Taken, Told
+from zonal.rounds.journal import Journal, Writer
+from zonal.rounds.settings import (
     ForbiddenLike,
     Noise,
     Problem,
@@ -62,10 +60,8 @@ from zonal.settings import (
     checked,
     checked_feedback,
 )
-from zonal.spaces import Box, Interval, Region, with_feedback
-from zonal.state import Observation, State
-from zonal.tree import TreeTable
-from zonal.trials import (
+from zonal.rounds.state import Observation, State
+from zonal.rounds.trials import (
     Bands,
     Likely,
     Prediction,
@@ -74,7 +70,11 @@ from zonal.trials import (
     Trial,
     TrialRecord,
 )
-from zonal.whose import me, run_of_mine
+from zonal.rounds.whose import me, run_of_mine
+from zonal.spaces import Box, Interval, Region, with_feedback
+from zonal.tables.habits import missing
+from zonal.tables.listings import Listing
+from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

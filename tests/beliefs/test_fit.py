@@ -10,11 +10,11 @@ import pytest
 
 import oracle
 import zonal as zn
+from zonal.averages.feedback import AnyFootprints, Feedback
+from zonal.averages.kernels import Kernel, ProductKernel
 from zonal.beliefs.fit import Model, Posterior, Unknowns, first_guess, fit, standard_units
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Data, Ledger
-from zonal.feedback import AnyFootprints, Feedback
-from zonal.kernels import Kernel, ProductKernel
 from zonal.problems import Simulation, draw
 
 FEEDBACKS: list[Feedback] = [zn.Center(), zn.Average(10), zn.Mean()]

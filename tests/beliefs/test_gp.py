@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from numbered import Numbered
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
 from zonal.beliefs import gp
 from zonal.beliefs.gp import GaussianBelief
-from zonal.covariance import ProductCovariance
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
 from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from zonal.averages.feedback import AnyFootprints
+from zonal.averages.kernels import Kernel
 from zonal.beliefs.fit import Model
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Mixture
-from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ class Own:
     """A model, said for the library and for the oracle."""
 
     weight: float
-    kernel: zn.kernels.Kernel
+    kernel: Kernel
     k: oracle.Kernel
     noise: float
     mean: float

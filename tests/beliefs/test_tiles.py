@@ -10,9 +10,9 @@ import pytest
 from scipy.linalg import solve_triangular
 
 import zonal as zn
+from zonal.averages.covariance import ProductCovariance
 from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tiles import Tiles
-from zonal.covariance import ProductCovariance
 
 
 def grown(size: int, tile: tuple[int, int]) -> tuple[Tiles, np.ndarray]:
@@ -95,7 +95,7 @@ def test_a_belief_is_the_same_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_round_of_a_long_search_copies_what_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
     # A round at which an array of all would have been doubled asks for no more than a few tiles.
-    monkeypatch.setattr("zonal.layout.MOST_KEPT", 64)
+    monkeypatch.setattr("zonal.averages.layout.MOST_KEPT", 64)
     belief = followed(256, monkeypatch, (32, 32))
     space, feedback = zn.Box([(0, 1)]), zn.Center()
     held = belief._rows * belief.size * 8

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import zonal as zn
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
 from zonal.commands import sheets
-from zonal.events import Told
+from zonal.rounds.events import Told
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
-from zonal.feedback import Feedback
+from zonal.averages.feedback import Feedback
 from zonal.theory import beta_t, log_nodes
 
 CASES: dict[str, tuple[Kind, Pair, Feedback]] = {

@@ -12,10 +12,10 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
 from numbered import Numbered
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
+from zonal.averages.subset_covariance import EXACT
 from zonal.beliefs.frames import frame_of
-from zonal.feedback import Feedback
-from zonal.kernels import Kernel
-from zonal.subset_covariance import EXACT
 
 Array = NDArray[np.float64]
 Case = tuple[Kind, Pair, Feedback]

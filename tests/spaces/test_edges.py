@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.campaigns.rehearsal import one_level
 from zonal.problems import Landscape, from_table
-from zonal.rehearsal import one_level
 
 SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)
 

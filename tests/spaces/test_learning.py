@@ -14,12 +14,12 @@ import oracle
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Custom, Mixed
 from zonal.beliefs.fit import Posterior, Unknowns, fit
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.blas import one_thread
-from zonal.feedback import Feedback
-from zonal.kernels import Custom, Mixed
 from zonal.problems import from_table
 
 Array = NDArray[np.float64]

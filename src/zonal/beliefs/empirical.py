@@ -12,8 +12,8 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.feedback import AnyFootprints
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 

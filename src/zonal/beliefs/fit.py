@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack
 
+from zonal.averages.feedback import AnyFootprints
+from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Contract, Family, Frame, Lines, axis_parameters, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
 from zonal.blas import one_thread
-from zonal.feedback import AnyFootprints
-from zonal.kernels import Kernel
-from zonal.listings import card
+from zonal.tables.listings import card
 
 Floats = NDArray[np.float64]
 

@@ -14,17 +14,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.covariance import ProductCovariance, Tables
+from zonal.averages.feedback import AnyFootprints, Feedback, Footprints, Subsets
+from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
+from zonal.averages.layout import ProductLayout, frequencies
+from zonal.averages.measures import means
+from zonal.averages.profiles import Profile
+from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
-from zonal.covariance import ProductCovariance, Tables
 from zonal.errors import InvalidInput
-from zonal.feedback import AnyFootprints, Feedback, Footprints, Subsets
-from zonal.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
-from zonal.layout import ProductLayout, frequencies
-from zonal.measures import means
-from zonal.profiles import Profile
 from zonal.spaces import Category, Interval, MemberSpace, Space
-from zonal.steepness import Smoothness
-from zonal.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
+from zonal.theory.steepness import Smoothness
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

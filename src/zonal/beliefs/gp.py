@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.tiles import SQUARE, Tiles
 from zonal.blas import libraries, one_thread
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

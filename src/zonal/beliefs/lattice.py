@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.kernels import Kernel
 from zonal.beliefs.fit import (
     BOUNDS,
     CORRELATION_PRIOR,
@@ -34,7 +35,6 @@ from zonal.beliefs.fit import (
 from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
 from zonal.blas import one_thread
-from zonal.kernels import Kernel
 
 Floats = NDArray[np.float64]
 Steps = tuple[int, ...]  # lengthscales, or correlations, in steps of the lattice from the prior's median

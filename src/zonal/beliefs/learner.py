@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
-from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 

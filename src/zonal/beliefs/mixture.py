@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.fit import Model
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Data
 from zonal.errors import NumericalWarning
-from zonal.feedback import AnyFootprints
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -12,7 +12,7 @@ from zonal.commands.frame import Command, say, study_argument
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template
 from zonal.study import Study
-from zonal.wording import Recipe, axis_words, read_recipe, sequence_words
+from zonal.tables.wording import Recipe, axis_words, read_recipe, sequence_words
 
 # The options of `new` that say where to look, and the sections of a recipe that they stand for.
 FLAGS = {"axes": "--axis", "sequences": "--sequences", "points": "--points", "hierarchy": "--points"}

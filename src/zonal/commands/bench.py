@@ -21,8 +21,8 @@ from zonal.commands.frame import (
 )
 from zonal.commands.texts import count, table
 from zonal.errors import Exhausted, InvalidInput
+from zonal.rounds.trials import Trial
 from zonal.study import Study
-from zonal.trials import Trial
 
 T = TypeVar("T")
 

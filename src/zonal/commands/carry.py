@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from zonal.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json
 from zonal.commands.frame import DIFFERENT, Command, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
-from zonal.files import write
-from zonal.recheck import first_difference
+from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.recheck import first_difference
 from zonal.study import Study
+from zonal.tables.files import write
 
 FORMAT = 1
 HEAD = "zonal events"

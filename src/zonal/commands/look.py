@@ -10,15 +10,15 @@ from typing import Any
 import click
 import numpy as np
 
-from zonal.certainty import Outlook
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json, trial_table
 from zonal.commands.frame import Command, echo_json, json_option, say, study_argument
 from zonal.commands.texts import count, number, table, with_unit
 from zonal.errors import InvalidInput, StudyFileError
-from zonal.files import check_writable, write_picture
+from zonal.rounds.certainty import Outlook
+from zonal.rounds.trials import Recommendation
 from zonal.study import Study
-from zonal.trials import Recommendation
+from zonal.tables.files import check_writable, write_picture
 
 AHEAD = 10  # more measurements, of which one wants to know what they bring
 SHOWN_NODES = 60

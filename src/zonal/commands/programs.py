@@ -21,8 +21,8 @@ from typing import Any
 
 from zonal.commands import regions
 from zonal.errors import InvalidInput, ZonalError
+from zonal.rounds.trials import Trial
 from zonal.spaces import Interval
-from zonal.trials import Trial
 
 GRACE = 2.0  # seconds to end after SIGTERM
 SHOWN_ERROR = 2000  # characters of what a program said on standard error

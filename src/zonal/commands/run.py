@@ -15,11 +15,11 @@ import click
 from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
 from zonal.commands.programs import CannotStart, Failed, Program, Value
+from zonal.driving.leftovers import Hand
 from zonal.errors import Exhausted, StudyFileError, TrialError, ZonalError
-from zonal.leftovers import Hand
+from zonal.rounds.trials import Trial
+from zonal.rounds.whose import run_of_mine
 from zonal.study import Study
-from zonal.trials import Trial
-from zonal.whose import run_of_mine
 
 ENDED = 128 + signal.SIGTERM
 

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from zonal.commands import regions
 from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, standard_deviation
+from zonal.rounds.trials import Trial, TrialRecord
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import Table, read_table
-from zonal.trials import Trial, TrialRecord
 
 T = TypeVar("T")
 

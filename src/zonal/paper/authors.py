@@ -19,11 +19,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.feedback import Average, Footprints
+from zonal.averages.kernels import RBF
 from zonal.beliefs.gp import GaussianBelief
-from zonal.covariance import ProductCovariance
 from zonal.errors import whole_number
-from zonal.feedback import Average, Footprints
-from zonal.kernels import RBF
 from zonal.spaces import Box
 
 Floats = NDArray[np.float64]

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal import bounds, theory
-from zonal.bounds import Test
+from zonal import theory
 from zonal.paper.fields import Field
 from zonal.policies import Policy
 from zonal.problems import PerWeight, Simulation
-from zonal.steepness import Smoothness, certified_constants
+from zonal.theory import bounds
+from zonal.theory.bounds import Test
+from zonal.theory.steepness import Smoothness, certified_constants
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]

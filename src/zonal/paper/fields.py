@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.kernels import RBF
+from zonal.averages.kernels import RBF
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal import bounds
 from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth, truth
 from zonal.paper.fields import Field
 from zonal.paper.runs import Answer
 from zonal.problems import aggregated_regret
+from zonal.theory import bounds
 from zonal.tree import TreeTable
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import zonal
-from zonal.files import folder, write, write_picture
+from zonal.tables.files import folder, write, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from zonal import __version__, files
+from zonal import __version__
+from zonal.driving.workers import worker_pool
 from zonal.errors import CannotWrite
-from zonal.workers import worker_pool
+from zonal.tables import files
 
 Answer = dict[str, Any]
 

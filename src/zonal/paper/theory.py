@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal import bounds
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.guarantees import search_run, steep_run
 from zonal.paper.results import STYLES, Settings, Table, save, seed
 from zonal.paper.runs import Answer, Task, run_all
+from zonal.theory import bounds
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.kernels import Custom, Kernel, Match
 from zonal.errors import InvalidInput
-from zonal.kernels import Custom, Kernel, Match
 from zonal.plots.style import (
     ESTIMATE,
     FOUND,

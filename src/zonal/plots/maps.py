@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.dataframes import DataSeries, in_order
 from zonal.errors import InvalidInput
 from zonal.plots.style import (
     FOUND,
@@ -23,6 +22,7 @@ from zonal.plots.style import (
     value_label,
 )
 from zonal.spaces import Box, Interval, MemberSpace
+from zonal.tables.dataframes import DataSeries, in_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

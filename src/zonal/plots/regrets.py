@@ -11,7 +11,7 @@ from zonal.plots.style import ESTIMATE, FUNCTION, axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.rehearsal import Rehearsal
+    from zonal.campaigns.rehearsal import Rehearsal
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:

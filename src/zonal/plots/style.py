@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from zonal.listings import labelled
+from zonal.tables.listings import labelled
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

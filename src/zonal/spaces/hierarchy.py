@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.dataframes import DataFrame, DataSeries, as_frame, in_order
 from zonal.errors import InvalidInput
-from zonal.listings import Cell
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace
 from zonal.spaces.nesting import (
@@ -24,6 +22,8 @@ from zonal.spaces.nesting import (
     texts_of,
 )
 from zonal.spaces.region import ROUNDING, Region, Viewer
+from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, in_order
+from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None

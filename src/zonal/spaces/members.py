@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.dataframes import Labels, as_series, in_order
 from zonal.errors import InvalidInput
-from zonal.listings import Cell
 from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
+from zonal.tables.dataframes import Labels, as_series, in_order
+from zonal.tables.listings import Cell
 
 Ints = NDArray[np.intp]
 

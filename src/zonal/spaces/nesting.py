@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from zonal.dataframes import as_frame
 from zonal.errors import InvalidInput
+from zonal.tables.dataframes import as_frame
 
 JOINT = " > "
 WHOLE = "all"

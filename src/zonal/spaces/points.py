@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.dataframes import DataFrame, DataSeries, in_order
 from zonal.errors import InvalidInput, whole_number
-from zonal.listings import Cell, Span
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace, sums
 from zonal.spaces.region import ROUNDING, Floats, Region, Viewer
+from zonal.tables.dataframes import DataFrame, DataSeries, in_order
+from zonal.tables.listings import Cell, Span
 
 
 class Points(MemberSpace):

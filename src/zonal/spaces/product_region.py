@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import InvalidInput
-from zonal.listings import Cell, Span, labelled
 from zonal.spaces.axes import Category, Interval
 from zonal.spaces.region import ROUNDING, Floats, Region
+from zonal.tables.listings import Cell, Span, labelled
 
 Edges = tuple[tuple[float, float], ...]
 

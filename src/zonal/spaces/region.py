@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput, whole_number
-from zonal.listings import Cell, card, short
+from zonal.tables.listings import Cell, card, short
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]

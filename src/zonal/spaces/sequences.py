@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Category, category
 from zonal.spaces.product import AxisSpace
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
+from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 
 MOST_VALUES = 100_000_000  # of a table of all sequences
 

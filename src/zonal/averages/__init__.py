@@ -1,0 +1,1 @@
+"""All mathematics of one pair of averages: kernels, what a measurement sees, integrals, covariances."""

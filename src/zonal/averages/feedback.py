@@ -1,0 +1,280 @@
+"""What does a measurement see? A linear functional of f for each region.
+
+A feedback knows regions; it must not know kernels. For regions that are products over axes it says what is seen
+along each continuous axis, a measure (`measures.py`); of a set of symbols always all is seen. Of a set of members
+it names those that are seen, and their shares. To add a feedback, write a class with `along`; everything else
+follows from the measure.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.measures import STD, Measure, Nodes, Normal, Uniform
+from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.spaces import Interval, MemberRegion, ProductRegion, Region
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Footprints:
+    """Where n measurements look, for regions that are products over axes.
+
+    Attributes
+    ----------
+    centers, widths : array, shape (n, d)
+        Of the regions, centres counted from the lower corner of the space; on an axis of symbols the set of
+        symbols as a number, and its share of the whole.
+    feedbacks : tuple of Feedback or None
+        By which each is seen; None where all are seen as the study sees them.
+    """
+
+    centers: Floats
+    widths: Floats
+    feedbacks: tuple[Feedback, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of footprints."""
+        return len(self.centers)
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Where n measurements look, for regions that are sets of members.
+
+    Attributes
+    ----------
+    members : list of array of int
+        The members' places in the order of the tree.
+    shares : list of array
+        Their weights, which add up to 1: rows of the matrix A of equation 4.
+    """
+
+    members: list[Ints]
+    shares: list[Floats]
+
+    def __len__(self) -> int:
+        """Return the number of footprints."""
+        return len(self.members)
+
+
+AnyFootprints = Footprints | Subsets
+
+
+class Feedback(ABC):
+    """What all feedbacks share."""
+
+    @abstractmethod
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval of a continuous axis."""
+
+    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+        """Return the places of the members of a region that are seen, and their shares."""
+        raise InvalidInput("this feedback is for axes, not for members", self, "Use Center, Average or Mean.")
+
+    def nodes(self, axis: Interval, width: float) -> tuple[Floats, Floats]:
+        """Return the points seen of an interval of a width, counted from its centre, and their weights."""
+        measure = self.along(axis)
+        if not isinstance(measure, Nodes):
+            raise InvalidInput(
+                "what is seen of a region is no list of representative points",
+                self,
+                "Use region.bounds, or Average(s) for a grid of points.",
+            )
+        return measure.rule(width)
+
+    def reach(self, axis: Interval, width: float) -> float:
+        """Return the farthest distance from what is seen of an interval to a point of it."""
+        return self.along(axis).reach(width)
+
+    def footprints(self, regions: Sequence[Region]) -> Any:
+        """Return where measurements of `regions`, all of one space, look."""
+        if isinstance(regions[0], MemberRegion):
+            members, shares = [], []
+            for region in regions:
+                assert isinstance(region, MemberRegion)
+                seen, share = self.seen(region)
+                members.append(seen)
+                shares.append(share)
+            return Subsets(members, shares)
+        products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
+        return Footprints(
+            np.array([region.offset for region in products]),
+            np.array([region.sizes for region in products]),
+        )
+
+    def check(self, space: Any) -> None:
+        """Complain if a measurement of this kind has no meaning on a space."""
+        if space.axes is None:
+            self.seen(space.cell((0, 0)))
+            return
+        lines = [axis for axis in space.axes if isinstance(axis, Interval)]
+        if not lines:
+            self._refuse_symbols(space.axes)
+        for axis in lines:
+            self.along(axis)
+
+    def _refuse_symbols(self, axes: Sequence[Any]) -> None:
+        for axis in axes:
+            if not isinstance(axis, Interval):
+                raise InvalidInput(
+                    f"a set of symbols ({axis.name}) has no centre and no grid of points",
+                    self,
+                    "Use Mean(), which sees the whole pool.",
+                )
+
+
+def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
+    """Return where measurements of `regions` look, each as its own feedback sees it, or the usual one."""
+    seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
+    if all(own == usual for own in seen):
+        return usual.footprints(regions)
+    if isinstance(regions[0], MemberRegion):
+        each = [own.footprints([region]) for own, region in zip(seen, regions, strict=True)]
+        return Subsets([one.members[0] for one in each], [one.shares[0] for one in each])
+    return replace(usual.footprints(regions), feedbacks=tuple(seen))
+
+
+@dataclass(frozen=True)
+class Center(Feedback):
+    """A measurement sees the centre of the region: the paper's single point feedback, S = 1."""
+
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval: its centre."""
+        return _CENTER
+
+    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+        """Return the place of the member nearest to the centre."""
+        return region.nearest(), np.ones(1)
+
+    def check(self, space: Any) -> None:
+        """Complain if the space has an axis of symbols."""
+        self._refuse_symbols(space.axes or ())
+
+
+@dataclass(frozen=True)
+class Average(Feedback):
+    """A measurement sees the average over a grid of representative points (equation 1 of the paper).
+
+    Parameters
+    ----------
+    s : int
+        Points an axis, at the centres of s equal sub-cells; S = s^d in all. Of a set of members, s of them spread
+        evenly over the weight.
+    """
+
+    s: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1))
+
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval: the centres of equal parts."""
+        return _grid(self.s)
+
+    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+        """Return the places of s members, spread evenly, and their shares."""
+        return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
+
+    def check(self, space: Any) -> None:
+        """Complain if there is nothing but symbols, or any where one point is looked at."""
+        super().check(space)
+        if self.s == 1:
+            self._refuse_symbols(space.axes or ())
+
+
+@dataclass(frozen=True)
+class Mean(Feedback):
+    """A measurement sees the exact mean over the whole region (the paper's appendix on continuous feedback)."""
+
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval: all of it alike."""
+        return _ALL
+
+    def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
+        """Return the places of all members, and their shares."""
+        return region.some(len(region.positions))
+
+    def check(self, space: Any) -> None:
+        """Agree: any region has a mean."""
+
+
+@dataclass(frozen=True)
+class Beam(Feedback):
+    """A measurement sees an average weighted by a normal density about the centre of the region, not truncated.
+
+    This is what a telescope's beam, a laser spot or a slit of finite sharpness sees: also a little of what lies
+    outside of the region.
+
+    Parameters
+    ----------
+    fwhm : float or mapping of axis name to float, optional
+        Full width of the beam at half its maximum, in the axis's own units: one for all axes, or one an axis.
+    share : float, optional
+        The same as a share of the region's width, where one focuses for each region. One of the two is given.
+
+    Examples
+    --------
+    >>> Beam(0.5), Beam(share=1.0)
+    (Beam(fwhm=0.5), Beam(share=1.0))
+    """
+
+    fwhm: float | Mapping[str, float] | None = None
+    share: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fwhm is None) == (self.share is None):
+            raise InvalidInput(
+                "a beam has a width in units of the axis, or a share of the region's",
+                (self.fwhm, self.share),
+                "Pass one of the two: Beam(0.5) or Beam(share=0.5).",
+            )
+        fwhm = self.fwhm
+        if isinstance(fwhm, Mapping):
+            widths = {str(name): positive_number(width, f"Beam's fwhm on {name}") for name, width in fwhm.items()}
+            object.__setattr__(self, "fwhm", _Frozen(widths))
+        elif fwhm is not None:
+            object.__setattr__(self, "fwhm", positive_number(fwhm, "Beam's fwhm"))
+        if self.share is not None:
+            object.__setattr__(self, "share", positive_number(self.share, "Beam's share"))
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
+
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval: a normal density about its centre."""
+        if self.share is not None:
+            return Normal(0.0, STD * self.share)
+        fwhm = self.fwhm
+        if isinstance(fwhm, Mapping):
+            if axis.name not in fwhm:
+                raise InvalidInput(f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
+            fwhm = fwhm[axis.name]
+        assert fwhm is not None
+        return Normal(STD * fwhm, 0.0)
+
+
+@lru_cache(maxsize=64)
+def _grid(s: int) -> Nodes:
+    """Return the centres of equal parts, each with the same weight."""
+    return Nodes((np.arange(s) + 0.5) / s - 0.5)
+
+
+class _Frozen(dict[str, float]):
+    """A mapping that can be hashed: settings are values."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+_CENTER, _ALL = Nodes([0.0]), Uniform()

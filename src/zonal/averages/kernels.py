@@ -1,0 +1,428 @@
+"""Kernels: how values of f at two points go together.
+
+Every kernel here is a product over axes, or a sum of such products: ``kappa(|x_j - y_j| / l_j)`` along a
+continuous axis, ``1 if x_j == y_j else rho_j`` along an axis of symbols. (For d > 1 the product of Matern
+kernels is not the radial Matern kernel of the same nu; for RBF product and radial kernel are the same.) On
+finite sets of points any positive semi-definite function will do. A kernel knows points and distances; it must
+not know regions.
+
+To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
+that returns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.averages.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
+from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
+
+Floats = NDArray[np.float64]
+
+
+SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
+
+
+@dataclass(frozen=True)
+class Along:
+    """A kernel along one continuous axis."""
+
+    profile: Profile
+    lengthscale: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """A kernel along one axis of symbols: 1 if they are equal, else a correlation."""
+
+    correlation: float
+
+
+class Term(Protocol):
+    """A product over axes, the variance first."""
+
+    @property
+    def variance(self) -> float: ...  # noqa: D102
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+
+
+class Kernel:
+    """What all kernels share: they add up, they multiply over axes, and they evaluate at points."""
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        raise InvalidInput("a kernel must be a sum of products", self, "Use RBF, Matern or Categorical.")
+
+    @property
+    def point_variance(self) -> float:
+        """The prior variance of f at a point, k(x, x)."""
+        return sum(term.variance for term in self.terms)
+
+    def __add__(self, other: Kernel) -> Sum:
+        """Return the kernel of the sum of two independent functions."""
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Sum(self.terms + other.terms)
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        total = self.terms[0].on_points(a, b)
+        for term in self.terms[1:]:
+            total += term.on_points(a, b)
+        return total
+
+    def slopes(self, symbols: Sequence[bool]) -> Floats | None:
+        """Return how much f changes along each axis, as a prior std; None where it has no derivative.
+
+        Of f's derivative along a continuous axis; of the difference of two symbols along an axis of those.
+        """
+        variance = np.zeros(len(symbols))
+        for term in self.terms:
+            for j, factor in enumerate(term.along(symbols)):
+                if isinstance(factor, Match):
+                    variance[j] += 2 * term.variance * (1 - factor.correlation)
+                elif factor.profile.slope_variance is None:
+                    return None
+                else:
+                    variance[j] += term.variance * factor.profile.slope_variance / factor.lengthscale**2
+        return np.sqrt(variance)
+
+    def curvatures(self, d: int) -> Floats | None:
+        """Return prior stds of f's second derivatives, shape (d, d); None where one of them does not exist."""
+        variance = np.zeros((d, d))
+        for term in self.terms:
+            first, second, _ = _derivatives(term, d)
+            mixed = np.outer(first, first)
+            np.fill_diagonal(mixed, second)
+            variance += term.variance * mixed
+        return None if np.isnan(variance).any() else np.sqrt(variance)
+
+    def bends(self, d: int) -> Floats | None:
+        """Return how freely f bends where its slope is given (`Smoothness.bends`); None where that is unknown."""
+        if len(self.terms) > 1:  # a sum is no product
+            return None
+        first, second, third = _derivatives(self.terms[0], d)
+        squared = np.tile(second / first**2 - 1, (d, 1))
+        np.fill_diagonal(squared, third * first / second**2 - 1)
+        return None if np.isnan(squared).any() else np.sqrt(squared)
+
+
+def _derivatives(term: Term, d: int) -> Floats:
+    """Return the variances of a product's first three derivatives along each axis; NaN where there is none."""
+    names = ("slope_variance", "curvature_variance", "third_variance")
+    factors = [factor for factor in term.along([False] * d) if isinstance(factor, Along)]
+    variances = np.array([[getattr(one.profile, name) for one in factors] for name in names], dtype=float)
+    scales = np.array([one.lengthscale for one in factors])
+    return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
+
+
+def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
+    """Return a parameter for each of `d` axes from one, or from as many."""
+    values = np.atleast_1d(np.asarray(given, dtype=float))
+    if values.size not in (1, d):
+        raise InvalidInput(
+            f"the kernel needs one {what}, or one for each of {d} axes", given, f"Pass 1 or {d} {what}s."
+        )
+    return np.broadcast_to(values, (d,))
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """A sum of kernels; write ``RBF(...) + Matern(...)``."""
+
+    parts: tuple[Term, ...]
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return self.parts
+
+
+@dataclass(frozen=True)
+class ProductKernel(Kernel):
+    """A variance times one profile for each axis.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of f at a point, in squared value units.
+    lengthscale : float or sequence of float
+        In each axis's own units: one for all axes, or one an axis.
+    """
+
+    variance: float
+    lengthscale: float | Sequence[float]
+
+    def __post_init__(self) -> None:
+        positive_number(self.variance, "the kernel's variance")
+        scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=object))
+        if scales.ndim != 1 or scales.size == 0:
+            raise InvalidInput(
+                "lengthscale must be a number or one number an axis", self.lengthscale, "Flatten it."
+            )
+        numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
+        if min(numbers) < SHORTEST:
+            raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
+        if max(numbers) > LONGEST:
+            raise InvalidInput("lengthscale is too long", max(numbers), f"Pass {LONGEST:g} at most.")
+        # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
+        object.__setattr__(self, "variance", float(self.variance))
+        object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
+
+    @property
+    def terms(self) -> tuple[ProductKernel, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return (self,)
+
+    @property
+    def profile(self) -> Profile:
+        """The kernel along one axis at lengthscale one."""
+        raise InvalidInput("this kernel has no profile", self, "Use RBF or Matern.")
+
+    def lengthscales(self, d: int) -> Floats:
+        """Return one lengthscale for each of `d` axes."""
+        return _one_an_axis(self.lengthscale, d, "lengthscale")
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; axes of symbols are refused."""
+        if any(symbols):
+            raise InvalidInput(
+                "this kernel measures distances, and symbols have none",
+                self,
+                "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...).",
+            )
+        return [Along(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        exponent, product = np.zeros((len(x), len(y))), None
+        for j, scale in enumerate(self.lengthscales(x.shape[1]).tolist()):
+            polynomial, power = self.profile.factor((x[:, j] / scale)[:, None] - y[:, j] / scale)
+            exponent -= power
+            if polynomial is not None:
+                product = polynomial if product is None else np.multiply(product, polynomial, out=product)
+        np.exp(exponent, out=exponent)
+        exponent *= self.variance
+        return exponent if product is None else np.multiply(exponent, product, out=exponent)
+
+    def __mul__(self, other: Categorical) -> Mixed:
+        """Return the kernel of a space with continuous axes and axes of symbols."""
+        return Mixed(self, other) if isinstance(other, Categorical) else NotImplemented
+
+
+@dataclass(frozen=True)
+class RBF(ProductKernel):
+    """The squared-exponential kernel: very smooth functions.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of f at a point, in squared value units.
+    lengthscale : float or sequence of float
+        In each axis's own units: one for all axes, or one an axis.
+    """
+
+    @property
+    def profile(self) -> Profile:
+        """The kernel along one axis at lengthscale one."""
+        return _RBF
+
+
+_RBF = RBFProfile()
+_MATERN: dict[float, Profile] = {
+    0.5: Matern12Profile(),
+    1.5: Matern32Profile(),
+    2.5: Matern52Profile(),
+}
+
+
+@dataclass(frozen=True)
+class Matern(ProductKernel):
+    """The product over axes of one-dimensional Matern kernels: rougher functions.
+
+    For d > 1 this is not the radial Matern kernel.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of f at a point, in squared value units.
+    lengthscale : float or sequence of float
+        In each axis's own units: one for all axes, or one an axis.
+    nu : {0.5, 1.5, 2.5}
+        Smoothness: f has no, one or two derivatives.
+    """
+
+    nu: float = 2.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.nu, "nu", tuple(_MATERN))
+
+    @property
+    def profile(self) -> Profile:
+        """The kernel along one axis at lengthscale one."""
+        return _MATERN[self.nu]
+
+
+@dataclass(frozen=True)
+class Categorical(Kernel):
+    """A product over axes of symbols: 1 where two symbols are equal, else a correlation.
+
+    Parameters
+    ----------
+    variance : float
+        Prior variance of f at a point, in squared value units.
+    correlation : float or sequence of float
+        From 0 (symbols have nothing in common) to 1 (this axis does not matter): one for all axes, or one an axis.
+    """
+
+    variance: float
+    correlation: float | Sequence[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
+        given = np.atleast_1d(np.asarray(self.correlation, dtype=object))
+        if given.ndim != 1 or given.size == 0:
+            raise InvalidInput("correlation must be one number, or one an axis", self.correlation, "Flatten it.")
+        numbers = tuple(finite_number(number, "correlation") for number in given)
+        for number in numbers:
+            if not 0 <= number <= 1:
+                raise InvalidInput("correlation must lie between 0 and 1", number, "Pass for example 0.5.")
+        object.__setattr__(self, "correlation", numbers if np.ndim(self.correlation) else numbers[0])
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return (self,)
+
+    def correlations(self, d: int) -> Floats:
+        """Return one correlation for each of `d` axes."""
+        return _one_an_axis(self.correlation, d, "correlation")
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis; continuous axes are refused."""
+        if not all(symbols):
+            raise InvalidInput(
+                "this kernel compares symbols, and the space has a continuous axis",
+                self,
+                "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...).",
+            )
+        return [Match(number) for number in self.correlations(len(symbols)).tolist()]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        product = np.full((len(x), len(y)), self.variance)
+        for j, correlation in enumerate(self.correlations(x.shape[1]).tolist()):
+            product *= np.where(x[:, None, j] == y[None, :, j], 1.0, correlation)
+        return product
+
+    def __mul__(self, other: ProductKernel) -> Mixed:
+        """Return the kernel of a space with continuous axes and axes of symbols."""
+        return Mixed(other, self) if isinstance(other, ProductKernel) else NotImplemented
+
+
+@dataclass(frozen=True)
+class Mixed(Kernel):
+    """A kernel of continuous axes times one of axes of symbols; write ``RBF(...) * Categorical(...)``."""
+
+    continuous: ProductKernel
+    categorical: Categorical
+
+    @property
+    def variance(self) -> float:
+        """The product of the two variances."""
+        return self.continuous.variance * self.categorical.variance
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The products over axes of which this kernel is the sum."""
+        return (self,)
+
+    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+        """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""
+        number = sum(symbols)
+        if number in (0, len(symbols)):
+            raise InvalidInput(
+                "this kernel is for continuous axes and symbols, mixed", self, "Pass one of the two."
+            )
+        scales = iter(self.continuous.along([False] * (len(symbols) - number)))
+        matches = iter(self.categorical.along([True] * number))
+        return [next(matches) if symbol else next(scales) for symbol in symbols]
+
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Refuse: of a bare point nobody knows which coordinates are symbols."""
+        raise InvalidInput(
+            "a kernel of mixed axes is for spaces of axes, not for points", self, "Use one kind of kernel."
+        )
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any positive semi-definite function on finitely many points. Made by `custom`."""
+
+    function: Callable[[Floats, Floats], Any]
+    variance: float
+
+    @property
+    def point_variance(self) -> float:
+        """The largest prior variance of f at one of the points it was tried on."""
+        return self.variance
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Refuse: this kernel is no product over axes."""
+        raise InvalidInput(
+            "a kernel that is a function of points is for Points and Hierarchy",
+            self.function,
+            "Use RBF or Matern.",
+        )
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
+
+    def slopes(self, symbols: Sequence[bool]) -> None:
+        """Return None: nothing is known of derivatives."""
+        return None
+
+
+def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
+    """Return a kernel from a function, tried out on some points.
+
+    Parameters
+    ----------
+    function : callable
+        Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
+    points : array, shape (n, d)
+        Where to try it.
+    """
+    name = getattr(function, "__name__", function)
+    fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."
+    try:
+        gram = np.asarray(function(points, points[: len(points) // 2 + 1]), dtype=float)
+        square = np.asarray(function(points, points), dtype=float)
+    except Exception as error:
+        raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
+    if gram.shape != (len(points), len(points) // 2 + 1) or square.shape != (len(points), len(points)):
+        raise InvalidInput(f"the kernel returns the wrong shape, {square.shape}", name, fix)
+    if not np.isfinite(square).all():
+        raise InvalidInput("the kernel returns values that are not finite", name, fix)
+    scale = float(np.max(np.diag(square)))
+    if not scale > 0 or not np.allclose(square, square.T, rtol=0, atol=1e-9 * scale):
+        raise InvalidInput("the kernel is not symmetric with a positive diagonal", name, fix)
+    lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
+    if lowest < -1e-8 * scale * len(points):
+        raise InvalidInput(f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
+    return Custom(function, scale)

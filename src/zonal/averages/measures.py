@@ -1,0 +1,325 @@
+"""What a measurement sees of an interval: a measure along one axis, centred on the interval.
+
+Everything that has to do with what is seen follows from it: how two measurements go together under a kernel, how
+far it reaches, which points it looks at, which pixels of a table. A measure is a few points with weights (`Nodes`)
+or a density (`Uniform`, `Normal`); it must be its own mirror image, or minus that, so that distances have no sign.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.interval_means import mean_under
+from zonal.averages.profiles import WIDE, Averaged
+from zonal.blas import SHARED_FROM, one_thread
+from zonal.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+BLOCK = 1 << 20  # kernel values in memory at once
+GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
+STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
+FAR = 3.0  # standard deviations that count as seen
+PANELS, ORDER = 16, 8  # of a rule that stands for a density where it meets another one
+SYMMETRY = 1e-9  # of the weights and places of points, to which mirror images agree
+
+
+class Measure(ABC):
+    """What a measurement sees of an interval along one axis; distances and widths are in the axis's units."""
+
+    finite = False  # whether it is points with weights
+    cost = 1000  # of one mean, in kernel values
+
+    @abstractmethod
+    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of two intervals.
+
+        Parameters
+        ----------
+        profile : Averaged
+            The function, of distances in lengthscales.
+        geometry : array, shape (3, n)
+            Distance of the centres, and the two widths.
+        scale : float
+            One over the lengthscale.
+        """
+
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of one interval and some points.
+
+        Parameters
+        ----------
+        profile, scale
+            As of `mean`.
+        gap : array, shape (n,)
+            Of the points from the centre.
+        width : float
+            Of the interval.
+        """
+        places, weights = self.rule(width, PANELS, ORDER)
+        return np.asarray(profile.value(scale * (gap[:, None] - places)) @ weights)
+
+    @abstractmethod
+    def reach(self, width: float) -> float:
+        """Return the farthest distance from what is seen to a point of the interval."""
+
+    @abstractmethod
+    def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
+        """Return places, counted from the centre, and weights that average functions along the axis.
+
+        A density is cut into `panels`, with `order` places each.
+        """
+
+    @abstractmethod
+    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
+        """Return how much of what is seen lies in each of `number` pixels from 0 on; in all 1."""
+
+
+class Nodes(Measure):
+    """A few points with weights.
+
+    Parameters
+    ----------
+    places : sequence of float
+        Of the points, for an interval of width 1 centred at 0.
+    weights : sequence of float, optional
+        By default the same for all, 1 together. They may be negative: differences are measures too.
+    fixed : sequence of float, optional
+        What is added to the places, in the axis's units, whatever the width.
+    """
+
+    finite = True
+
+    def __init__(
+        self,
+        places: Sequence[float] | Floats,
+        weights: Sequence[float] | Floats | None = None,
+        fixed: Sequence[float] | Floats | None = None,
+    ) -> None:
+        self.places = np.asarray(places, dtype=float)
+        size = self.places.size
+        self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
+        self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
+        if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
+            raise InvalidInput("points need as many weights", (self.places, self.weights), "Pass one a point.")
+        for flipped in (self.weights[::-1], -self.weights[::-1]):
+            pairs = ((self.places, -self.places[::-1]), (self.fixed, -self.fixed[::-1]), (self.weights, flipped))
+            if all(np.allclose(one, other, rtol=0, atol=SYMMETRY) for one, other in pairs):
+                break
+        else:
+            raise InvalidInput(
+                "what is seen must be its own mirror image, or minus that",
+                self.places.tolist(),
+                "Pass places in order, symmetric about 0, with weights to match.",
+            )
+        self.cost = size * size
+
+    @cached_property
+    def _pairs(self) -> tuple[Floats, Floats | None, Floats]:
+        """What turns geometry into distances of all pairs of points, and the products of their weights.
+
+        Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs) + what is fixed.
+        """
+        size = len(self.places)
+        ours, theirs = np.repeat(np.arange(size), size), np.tile(np.arange(size), size)
+        geometry = np.stack([np.ones(size * size), self.places[ours], -self.places[theirs]])
+        apart = self.fixed[ours] - self.fixed[theirs] if self.fixed.any() else None
+        return geometry, apart, self.weights[ours] * self.weights[theirs]
+
+    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of two intervals."""
+        geometry = geometry.T
+        step = max(1, BLOCK // max(1, len(geometry)))
+        total = self._sum(profile, geometry, scale, slice(0, step))
+        for start in range(step, self.cost, step):
+            total += self._sum(profile, geometry, scale, slice(start, start + step))
+        return total
+
+    def _sum(self, profile: Averaged, geometry: Floats, scale: float, some: slice) -> Floats:
+        """Add up the function over some of the pairs of points."""
+        pairs, apart, weights = self._pairs
+        weights = weights[some]
+        with one_thread(geometry.size * len(weights) // GEMM_SHARES_LATER):
+            distance = geometry @ (scale * pairs[:, some])
+        if apart is not None:
+            distance += scale * apart[some]
+        values = profile.value(distance)
+        if values.size < SHARED_FROM:
+            return np.asarray(values @ weights)
+        values *= weights  # BLAS would hand a product of this size to several threads
+        return np.asarray(np.add.reduce(values, 1))
+
+    def reach(self, width: float) -> float:
+        """Return the farthest distance from a point to a point of the interval."""
+        return 0.5 * width + float(np.max(np.abs(self.places * width + self.fixed)))
+
+    def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
+        """Return the points, counted from the centre, and their weights."""
+        return self.places * width + self.fixed, self.weights
+
+    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
+        """Return how much weight lies in each of `number` pixels from 0 on."""
+        at = np.clip((center + self.rule(width)[0]) / pixel, 0, number - 1).astype(np.intp)
+        return np.asarray(np.bincount(at, self.weights, number), dtype=np.float64)
+
+
+class Uniform(Measure):
+    """All of the interval alike."""
+
+    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+        """Return the mean of a function of the distance between two intervals."""
+        return profile.mean(*(scale * geometry))
+
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between an interval and some points."""
+        return profile.mean(scale * gap, np.zeros(len(gap)), np.full(len(gap), scale * width))
+
+    def reach(self, width: float) -> float:
+        """Return the farthest distance within the interval."""
+        return width
+
+    def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
+        """Return places, counted from the centre, and weights of a Gauss rule."""
+        places, weights = _gauss(panels, order)
+        return width * places, weights
+
+    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
+        """Return how much of the interval lies in each of `number` pixels from 0 on."""
+        low, high = (center - width / 2) / pixel, (center + width / 2) / pixel
+        edges = np.arange(number + 1)
+        share = np.clip(np.minimum(high, edges[1:]) - np.maximum(low, edges[:-1]), 0.0, None)
+        share[share < 1e-9 * max(high - low, 1e-300)] = 0.0  # rounding at an edge
+        if share.sum() == 0:  # a point
+            share[min(int(low), number - 1)] = 1.0
+        return np.asarray(share / share.sum())
+
+
+class Normal(Measure):
+    """A normal density about the centre of the interval, not truncated.
+
+    Parameters
+    ----------
+    fixed : float
+        Its standard deviation, in the axis's units;
+    relative : float
+        and what is added to it, in widths of the interval.
+    """
+
+    def __init__(self, fixed: float, relative: float) -> None:
+        self._fixed = fixed
+        self._relative = relative
+
+    def std(self, width: Floats | float) -> Floats | float:
+        """Return the standard deviation for an interval of a width."""
+        return self._fixed + self._relative * width
+
+    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+        """Return the mean of a function of the distance: the difference of two normal places is normal too."""
+        gap, wide_a, wide_b = scale * geometry
+        fixed = scale * self._fixed
+        spread = np.hypot(fixed + self._relative * wide_a, fixed + self._relative * wide_b)
+        return profile.blurred(gap, np.asarray(spread))
+
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between a normal place and some points."""
+        return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
+
+    def reach(self, width: float) -> float:
+        """Return the farthest distance from what counts as seen to a point of the interval."""
+        return 0.5 * width + FAR * float(self.std(width))
+
+    def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
+        """Return places, counted from the centre, and weights of a Gauss rule times the density."""
+        places, weights = _gauss(panels, order)
+        places = 2 * WIDE * places
+        weights = weights * np.exp(-0.5 * places * places)
+        return self.std(width) * places, weights / weights.sum()
+
+    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
+        """Return how much of the density lies in each of `number` pixels, of what lies in all of them."""
+        from scipy.special import ndtr
+
+        std = float(self.std(width))
+        if std == 0:
+            return Nodes([0.0]).shares(center, width, pixel, number)
+        share = np.diff(ndtr((pixel * np.arange(number + 1) - center) / std))
+        return np.asarray(share / share.sum())
+
+
+def means(
+    measures: Sequence[Measure], views: NDArray[np.int64], profile: Averaged, geometry: Floats, scale: float
+) -> Floats:
+    """Return means of a function of the distance between what is seen of two intervals, each in its own way.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    views : array of int, shape (2, n)
+        By which measure each of the two is seen.
+    profile, geometry, scale
+        As of `Measure.mean`; distances of the centres are those from the second to the first.
+    """
+    if len(measures) == 1:
+        return measures[0].mean(profile, geometry, scale)
+    mean = np.empty(geometry.shape[1])
+    for pair in np.unique(views, axis=1).T:
+        where = (views == pair[:, None]).all(axis=0)
+        one, other = (measures[number] for number in pair)
+        mean[where] = _between(one, other, profile, geometry[:, where], scale)
+    return mean
+
+
+def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    """Return the mean between two measures."""
+    if one is other:
+        return one.mean(profile, geometry, scale)
+    gap, ours, theirs = geometry
+    if (other.finite and not one.finite) or (isinstance(one, Normal) and isinstance(other, Uniform)):
+        one, other, gap, ours, theirs = other, one, -gap, theirs, ours
+    if isinstance(other, Normal) and isinstance(one, Normal):
+        return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
+    if isinstance(other, Normal) and isinstance(one, Uniform):
+        return _softened(profile, scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
+    mean = np.zeros(len(gap))
+    for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):
+        where = (ours == wide) & (theirs == narrow)
+        places, weights = one.rule(wide, PANELS, ORDER)
+        points = gap[where][:, None] + places
+        mean[where] = other.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
+    return mean
+
+
+def _softened(profile: Averaged, gap: Floats, wide: Floats, spread: Floats) -> Floats:
+    """Return the mean of a function of the distance between an interval and a normal place, in lengthscales."""
+    from scipy.special import ndtr
+
+    mean = np.empty(len(gap))
+    sharp, point = spread == 0, wide == 0
+    mean[sharp] = profile.mean(gap[sharp], np.zeros(np.count_nonzero(sharp)), wide[sharp])
+    mean[point] = profile.blurred(gap[point], spread[point])
+    soft = ~(sharp | point)
+    gap, wide, spread = gap[soft], wide[soft], spread[soft]
+    edge, tail = 0.5 * wide, WIDE * spread
+
+    def density(case: Any, t: Floats) -> Floats:
+        own = spread[case]
+        return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
+
+    breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
+    breaks.sort(axis=1)
+    mean[soft] = mean_under(profile.value, gap, breaks, density)
+    return mean
+
+
+def _gauss(panels: int, order: int) -> tuple[Floats, Floats]:
+    """Return places and weights of a Gauss rule on [-1/2, 1/2]."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    places = (np.arange(panels)[:, None] + (nodes + 1) / 2) / panels - 0.5
+    return places.ravel(), np.tile(weights, panels) / (2 * panels)

@@ -1,0 +1,1 @@
+"""Whole budgets played before the first real measurement: rehearsals and power analyses."""

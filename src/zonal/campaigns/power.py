@@ -1,0 +1,340 @@
+"""Power analysis: how much regret does a budget leave? Whole campaigns, before the first real measurement.
+
+It plays what `maximize` would do and knows nothing of how that is done.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.kernels import Kernel
+from zonal.campaigns.rehearsal import Zonal
+from zonal.driving.workers import worker_pool
+from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
+from zonal.plots import ESTIMATE, INK
+from zonal.problems.draws import Model, model_of
+from zonal.problems.instruments import Noise
+from zonal.problems.landscapes import Direction, Landscape
+from zonal.rounds.settings import SpaceLike
+from zonal.spaces import as_space
+from zonal.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+RUNS = 50
+SHARES = (8, 4, 2, 1)  # of one budget: an eighth, a quarter, a half, all
+FEWEST = 3  # measurements of a share
+SURE = 0.9  # that the mean regret lies in its interval
+MOST_TICKS = 8  # budgets that have room for their numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Power:
+    """What campaigns of several budgets achieved. Made by `power`.
+
+    Attributes
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        Where they were played, with a smallest region.
+    budgets : tuple of int
+        In increasing order.
+    regrets : array, shape (runs, budgets)
+        By how much the true average of the region found falls short of that of the best smallest region. A row is
+        one function and one stream of noise, the same for all budgets.
+    chance : array, shape (runs,)
+        The regret to expect of a smallest region picked at random (by weight), without any measurement.
+    std : float or None
+        Prior standard deviation of f where functions are drawn; None on a table.
+    """
+
+    space: Any
+    budgets: tuple[int, ...]
+    regrets: Floats
+    chance: Floats
+    std: float | None
+
+    @property
+    def runs(self) -> int:
+        """How many campaigns were played with each budget."""
+        return len(self.regrets)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean regret of each budget."""
+        return np.asarray(self.regrets.mean(axis=0))
+
+    @property
+    def sem(self) -> Floats:
+        """The standard error of each mean."""
+        return _sem(self.regrets)
+
+    @property
+    def interval(self) -> Floats:
+        """Lower and upper ends of where each expected regret lies, shape (2, budgets): 90 %, by Student's t."""
+        return _interval(self.regrets)
+
+    @property
+    def relative(self) -> Floats | None:
+        """The regrets in standard deviations of f; None on a table."""
+        return None if self.std is None else self.regrets / self.std
+
+    def quantile(self, q: float) -> Floats:
+        """Return the regret of each budget that a share `q` of the campaigns stays below."""
+        return np.asarray(np.quantile(self.regrets, q, axis=0))
+
+    def budget_for(self, regret: float) -> int | None:
+        """Return the smallest budget played of which the whole interval is below `regret`, or None."""
+        wanted = positive_number(regret, "regret")
+        return next((n for n, upper in zip(self.budgets, self.interval[1], strict=True) if upper < wanted), None)
+
+    def table(self) -> str:
+        """Return a line a budget, the first for no measurement at all: a region picked at random."""
+        relative = self.std not in (None, 1.0)
+        played = np.column_stack([self.chance, self.regrets])
+        columns = [
+            ["measurements", "none", *map(str, self.budgets)],
+            ["mean regret", *(f"{mean:.3g}" for mean in played.mean(axis=0))],
+            [f"{SURE:.0%} interval", *(f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T)],
+            ["median", *(f"{half:.3g}" for half in np.median(played, axis=0))],
+            ["9 in 10 below", *(f"{most:.3g}" for most in np.quantile(played, 0.9, axis=0))],
+        ]
+        if relative:
+            columns.append(["mean in std of f", *(f"{mean / self.std:.3g}" for mean in played.mean(axis=0))])
+        wide = [max(map(len, column)) for column in columns]
+        rows = zip(*columns, strict=True)
+        return "\n".join("  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True)) for row in rows)
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def __repr__(self) -> str:
+        """Return what was played."""
+        return f"<Power: {self.runs} runs with {', '.join(map(str, self.budgets))} measurements>"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean regret against the budget, with its interval, and what single campaigns may have.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.figure(layout="constrained").add_subplot()
+        one = f"8 in 10 of the {self.runs} campaigns"
+        mean = f"{SURE:.0%} interval of the mean"
+        spread = self.quantile(0.1), self.quantile(0.9)
+        ax.fill_between(self.budgets, *spread, color=ESTIMATE, alpha=0.15, lw=0, label=one)
+        ax.fill_between(self.budgets, *self.interval, color=ESTIMATE, alpha=0.4, lw=0, label=mean)
+        ax.vlines(self.budgets, *self.interval, color=ESTIMATE, lw=1.2)
+        ax.plot(self.budgets, self.mean, "o-", color=ESTIMATE, mec="white", lw=1.8, label="mean regret")
+        ax.axhline(float(self.chance.mean()), color=INK, ls="--", lw=1.2, label="picking at random")
+        if self.budgets[-1] > self.budgets[0]:
+            ax.set_xscale("log")
+        if len(self.budgets) <= MOST_TICKS:
+            ax.set_xticks(self.budgets, [str(budget) for budget in self.budgets])
+            ax.set_xticks([], minor=True)
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("measurements")
+        ax.set_ylabel("regret: the best average there is,\nless that of the region found")
+        ax.grid(axis="y", color="#dddddd", lw=0.6)
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+        return ax
+
+
+def _sem(regrets: Floats) -> Floats:
+    return np.asarray(regrets.std(axis=0, ddof=1) / np.sqrt(len(regrets)))
+
+
+def _interval(regrets: Floats) -> Floats:
+    """Return both ends of the interval of each mean, never below 0."""
+    from scipy.special import stdtrit
+
+    mean, reach = regrets.mean(axis=0), _sem(regrets) * float(stdtrit(len(regrets) - 1, (1 + SURE) / 2))
+    return np.stack([np.maximum(mean - reach, 0.0), mean + reach])
+
+
+def power(
+    space: SpaceLike,
+    budgets: int | Iterable[int],
+    *,
+    noise: Noise,
+    kernel: Kernel | Callable[..., Any] | None = None,
+    signal: float | None = None,
+    given: bool = False,
+    landscape: Landscape | None = None,
+    direction: Direction | None = None,
+    runs: int = RUNS,
+    rng: int = 0,
+    jobs: int | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> Power:
+    """Play whole campaigns on functions drawn from the model, and return the regret that each budget leaves.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy, or bounds for a box
+        Where to look. Without a smallest region, each of 1, 2, 3 or more axes is cut into 256, 32, 16 or 8 parts.
+    budgets : int, or several
+        Measurements of a campaign. Of one number also an eighth, a quarter and a half are played.
+    noise : float or callable
+        Standard deviation of one measurement, or a function of the region.
+    kernel : Kernel, optional
+        How f behaves. By default every function has its own, drawn from the priors that learning goes by.
+    signal : float, optional
+        Standard deviation of f where no kernel is given; 1 by default.
+    given : bool
+        Whether the search is given kernel and noise. By default it learns them, as `maximize` does when nothing is
+        given; the difference is what knowing them is worth.
+    landscape : Landscape, optional
+        Of a table (`zonal.problems.from_table`): campaigns are played on it instead of functions drawn.
+    direction : {"maximize", "minimize"}, optional
+        Whether high or low averages are wanted; the landscape's own, or high ones.
+    runs : int
+        Functions, at least 2; on each, one campaign of every budget.
+    rng : int
+        Seed of everything: run k has the same function and noise whatever the budget and the number of runs.
+    jobs, progress
+        Processes, one a core by default, which change no number; whether to show a progress bar.
+    **settings
+        What the search is given, as for `maximize`: policy, feedback, max_looks.
+
+    Examples
+    --------
+    >>> import zonal as zn
+    >>> expected = zn.power([(0, 1)], [2, 16], noise=0.1, kernel=zn.RBF(1.0, 0.2), runs=4, jobs=1)
+    >>> bool(expected.mean[1] < expected.mean[0] < expected.chance.mean())
+    True
+    """
+    played, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
+    area = as_space(space)
+    source = _source(area, kernel, signal, given, landscape, direction)
+    Study(source.space, budget=played[0], direction=source.direction, **settings)  # complains before hours pass
+    campaigns = Campaigns(source, played, noise, given, tuple(settings.items()), rng)
+    answers = np.array(_all(campaigns, runs, jobs, progress))
+    return Power(source.space, played, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
+
+
+def _budgets(budgets: Any) -> tuple[int, ...]:
+    """Return what to play, in increasing order."""
+    if isinstance(budgets, Iterable) and not isinstance(budgets, str):
+        listed = sorted({whole_number(budget, "a budget", 1) for budget in budgets})
+        if not listed:
+            raise InvalidInput("there is no budget", budgets, "Pass one number, or several.")
+        return tuple(listed)
+    most = whole_number(budgets, "budget", 1)
+    return tuple(sorted({min(most, max(FEWEST, most // share)) for share in SHARES}))
+
+
+def _source(
+    space: Any, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
+) -> Model | Landscape:
+    """Return where functions come from: the model, or a table."""
+    check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))
+    if landscape is None:
+        return model_of(space, kernel, signal, direction or "maximize")
+    if not isinstance(landscape, Landscape):
+        raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.problems.from_table.")
+    if landscape.space != space:
+        raise InvalidInput("this landscape is of another space", landscape.space, "Pass landscape.space.")
+    if kernel is not None or signal is not None or given:
+        raise InvalidInput(
+            "on a table nothing is drawn from a model",
+            kernel or signal or given,
+            "Leave kernel, signal and given out.",
+        )
+    if direction not in (None, landscape.direction):
+        raise InvalidInput(
+            f"this landscape has its own direction, {landscape.direction}", direction, "Make another."
+        )
+    landscape.best()  # complains where there is no smallest region
+    return landscape
+
+
+@dataclass(frozen=True)
+class Campaigns:
+    """Everything that is the same in all runs."""
+
+    source: Model | Landscape
+    budgets: tuple[int, ...]
+    noise: Noise
+    given: bool
+    settings: tuple[tuple[str, Any], ...]
+    rng: int
+
+    def __post_init__(self) -> None:
+        if not callable(self.noise):
+            standard_deviation(self.noise, "noise")
+
+    def __call__(self, run: int) -> list[float]:
+        """Return the regret of a region picked at random, and that of a campaign of each budget."""
+        function, noise, search = np.random.SeedSequence([self.rng, run]).spawn(3)
+        settings = dict(self.settings)
+        if isinstance(self.source, Landscape):
+            landscape = self.source
+        else:
+            kernel, landscape = self.source.draw(np.random.default_rng(function))
+            settings |= {"kernel": kernel, "noise": self.noise} if self.given else {}
+        player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
+        for budget in self.budgets:
+            instrument = landscape.simulate(self.noise, np.random.default_rng(noise), settings.get("feedback"))
+            found = player(landscape, instrument, budget, np.random.default_rng(search))
+            regrets.append(max(0.0, landscape.regret(found)))  # less is rounding
+        return regrets
+
+
+def _all(campaigns: Campaigns, runs: int, jobs: int | None, progress: bool) -> list[list[float]]:
+    """Play all runs, in as many processes as wanted."""
+    from tqdm import tqdm
+
+    jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), runs)
+    with tqdm(total=runs, unit="run", leave=False, disable=None if progress else True) as bar:
+        answers = []
+        if jobs == 1:
+            for run in range(runs):
+                answers.append(campaigns(run))
+                bar.update()
+            return answers
+        _check_that_it_travels(campaigns)
+        with worker_pool(jobs, _settle, campaigns) as pool:
+            for answer in pool.in_order(_play_here, range(runs)):
+                answers.append(answer)
+                bar.update()
+        return answers
+
+
+def _check_that_it_travels(campaigns: Campaigns) -> None:
+    try:
+        pickle.dumps(campaigns)
+    except Exception as error:
+        raise InvalidInput(
+            f"a function cannot be sent to other processes ({error})",
+            campaigns.noise if callable(campaigns.noise) else campaigns.source,
+            "Define it by name in a module, or pass jobs=1.",
+        ) from error
+
+
+_here: list[Campaigns] = []  # of a worker, sent once
+
+
+def _settle(campaigns: Campaigns) -> None:
+    _here[:] = [campaigns]
+
+
+def _play_here(run: int) -> list[float]:
+    return _here[0](run)

@@ -1,0 +1,156 @@
+"""A power analysis from the words of a command line to a report and a picture: what ``zonal power`` does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zonal.averages.kernels import Matern
+from zonal.campaigns.power import Power, power
+from zonal.campaigns.rehearsal import landscape_of
+from zonal.errors import InvalidInput
+from zonal.plots import column_width
+from zonal.problems.draws import with_smallest
+from zonal.problems.landscapes import Landscape
+from zonal.spaces import Box, Sequences
+from zonal.tables import read_table
+from zonal.tables.files import write_picture
+from zonal.tables.wording import axis_words, sequence_words
+
+
+def report(
+    out: Path,
+    *,
+    table: Path | None,
+    axes: Sequence[str],
+    sequences: str | None,
+    smallest: tuple[float, ...] | None,
+    minimize: bool,
+    signal: float | None,
+    variance: float | None,
+    lengthscale: tuple[float, ...] | None,
+    given: bool,
+    budgets: Sequence[int],
+    noise: float,
+    runs: int,
+    rng: int,
+    jobs: int | None,
+    **columns: Any,
+) -> Iterator[str]:
+    """Play campaigns, write the picture and yield the lines of a report."""
+    _one_of({"a TABLE": table, "--axis": axes, "--sequences": sequences})
+    direction = "minimize" if minimize else "maximize"
+    settings: dict[str, Any]
+    if table is None:
+        _refuse("columns are those of a table", {f"--{name}": own for name, own in columns.items()})
+        space = with_smallest(_box(axes, smallest) if axes else _sequences(str(sequences), smallest))
+        settings = {"direction": direction, "given": given, **_model(space, signal, variance, lengthscale)}
+        known = "given" if given else "to be learned"
+        about = f"f with {_description(settings)}, {known}"
+    else:
+        model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
+        _refuse("a table has its own values, and nothing is drawn", model)
+        landscape = _landscape(table, smallest, direction, columns)
+        space, settings, about = landscape.space, {"landscape": landscape}, f"the values of {table}"
+    cells = space.leaves(space.deepest())
+    yield f"{cells} smallest regions, {about}; noise {noise:g}, {runs} runs"
+    played = budgets[0] if len(budgets) == 1 else budgets
+    found = power(space, played, noise=noise, runs=runs, rng=rng, jobs=jobs, progress=True, **settings)
+    yield from found.table().splitlines()
+    draw(found, columns["value"] or "value", out)
+    yield f"picture  {out.resolve()}"
+
+
+def draw(found: Power, value: str, out: Path) -> None:
+    """Write the picture."""
+    import matplotlib.pyplot as plt
+
+    with column_width():
+        figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
+        found.plot(ax).set_ylabel(f"regret: the best average {value} there is,\nless that of the region found")
+        try:
+            write_picture(figure, out, dpi=150)
+        finally:
+            plt.close(figure)
+
+
+def _one_of(ways: Mapping[str, object]) -> None:
+    named = [way for way, words in ways.items() if words]
+    if len(named) != 1:
+        raise InvalidInput(
+            "where to look is said in one way",
+            " and ".join(named) or "none",
+            f"Pass {', '.join(ways)}, one of them.",
+        )
+
+
+def _refuse(problem: str, options: Mapping[str, object]) -> None:
+    stray = [option for option, words in options.items() if words]
+    if stray:
+        raise InvalidInput(problem, stray[0], "Leave it out.")
+
+
+def _box(axes: Sequence[str], smallest: tuple[float, ...] | None) -> Box:
+    """Return the box of some axes, as they are written."""
+    words = axis_words(axes)
+    symbols = [name for name, axis in words.items() if "symbols" in axis]
+    if symbols:
+        raise InvalidInput(
+            "this axis has symbols, and functions are drawn over numbers", symbols[0], "Leave it out."
+        )
+    bounds = {name: (axis["low"], axis["high"]) for name, axis in words.items()}
+    units = {name: axis["unit"] for name, axis in words.items()}
+    return Box(bounds, smallest=_one_or_all(smallest), units=units)
+
+
+def _sequences(text: str, smallest: tuple[float, ...] | None) -> Sequences:
+    """Return the space of sequences, as it is written."""
+    return Sequences(**sequence_words(text), smallest=_count(smallest))
+
+
+def _landscape(table: Path, smallest: tuple[float, ...] | None, direction: Any, columns: Any) -> Landscape:
+    """Return the landscape of a table."""
+    if not columns["value"]:
+        raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
+    least = _one_or_all(smallest)
+    if isinstance(least, tuple):
+        raise InvalidInput("a table has one least weight", least, "Pass one number.")
+    return landscape_of(read_table(table), smallest=least, direction=direction, **columns)
+
+
+def _one_or_all(numbers: tuple[float, ...] | None) -> Any:
+    """Return a single number as such."""
+    return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
+
+
+def _count(smallest: tuple[float, ...] | None) -> int:
+    """Return the fewest sequences of a pool."""
+    if smallest is None:
+        return 1
+    if len(smallest) != 1 or smallest[0] != int(smallest[0]):
+        raise InvalidInput("the smallest pool is a whole number of sequences", smallest, "Pass for example 16.")
+    return int(smallest[0])
+
+
+def _model(
+    space: Box | Sequences, signal: float | None, variance: float | None, lengthscale: tuple[float, ...] | None
+) -> dict[str, Any]:
+    """Return what functions are drawn from, as `power` takes it."""
+    if signal is not None and variance is not None:
+        raise InvalidInput("--variance is the square of --signal", variance, "Pass one of the two.")
+    std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
+    if lengthscale is None:
+        return {"signal": std}
+    if isinstance(space, Sequences):
+        raise InvalidInput("sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
+    return {"kernel": Matern(std**2, _one_or_all(lengthscale))}
+
+
+def _description(settings: Mapping[str, Any]) -> str:
+    kernel = settings.get("kernel")
+    if kernel is None:
+        return f"std {settings['signal']:g} and a kernel drawn anew each run"
+    scales = kernel.lengthscale if isinstance(kernel.lengthscale, tuple) else (kernel.lengthscale,)
+    return f"std {math.sqrt(kernel.variance):g} and lengthscale {', '.join(f'{scale:g}' for scale in scales)}"

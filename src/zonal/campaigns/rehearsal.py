@@ -1,0 +1,363 @@
+"""Rehearsing a campaign: one budget, played many times on a known landscape, by Zonal and by people without it.
+
+The others know the tree and average their repeats, but share nothing between regions: they measure every region of
+one level, or descend greedily from the top, or measure smallest regions at random.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.driving.run import INTERRUPTED
+from zonal.driving.workers import worker_pool
+from zonal.errors import InvalidInput, whole_number
+from zonal.policies import numbered
+from zonal.policies.baselines import MOST_LEAVES, UCB
+from zonal.policies.optimistic import GPOO
+from zonal.problems.instruments import Instrument, Noise
+from zonal.problems.landscapes import Direction, Landscape, from_table
+from zonal.spaces import Hierarchy, Points, Region, Sequences
+from zonal.spaces.nesting import check_nested
+from zonal.study import Study
+from zonal.tables import Table
+from zonal.theory import SpreadDelta
+
+Floats = NDArray[np.float64]
+
+
+class Player(Protocol):
+    """A way to spend a budget."""
+
+    def __call__(
+        self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator
+    ) -> Region:
+        """Measure as often as the budget allows, and return the region to settle for."""
+
+
+@dataclass(frozen=True)
+class Zonal:
+    """A study; whatever is not set is learned or chosen.
+
+    Attributes
+    ----------
+    settings : tuple of (name, value)
+        Of `Study`.
+    """
+
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def study(self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Study:
+        """Return the study at its end."""
+        study = Study(
+            landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
+        )
+        if study.optimize(instrument).message.startswith(INTERRUPTED):
+            raise KeyboardInterrupt  # half a campaign must not count as one
+        return study
+
+    def __call__(
+        self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator
+    ) -> Region:
+        """Return the region that the study recommends."""
+        return self.study(landscape, instrument, budget, rng).recommend().region
+
+
+def one_level(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+    """Measure every region of the deepest level that the budget covers, spare measurements going round again."""
+    space, depth = landscape.space, 0
+    deepest = space.deepest()
+    while depth != deepest and space.leaves(depth + 1) <= budget:
+        depth += 1
+    cells = cut(space, depth)
+    values = [[] for _ in cells]  # type: list[list[float]]
+    for spent in range(budget):
+        values[spent % len(cells)].append(instrument(cells[spent % len(cells)]))
+    return cells[_best([float(np.mean(own)) if own else math.nan for own in values], landscape)]
+
+
+def greedy_descent(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+    """Measure the children of one region, go on with the best of them, and so down, the budget spread evenly."""
+    space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
+    deepest = space.deepest()
+    while space.may_split(region):
+        children = space.split(region)
+        if left < len(children):
+            break
+        levels = max(1, (deepest or 10) - region.node[0])
+        looks = max(1, left // (levels * len(children)))
+        means = [float(np.mean([instrument(child) for _ in range(looks)])) for child in children]
+        left -= looks * len(children)
+        region = children[_best(means, landscape)]
+    return region  # type: ignore[no-any-return]
+
+
+def at_random(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+    """Measure as many smallest regions, drawn at random, as the budget covers."""
+    space = landscape.space
+    deepest = space.deepest()
+    number = space.leaves(deepest)
+    cells = cut(space, deepest, rng.choice(number, min(budget, number), replace=False).tolist())
+    return cells[_best([instrument(cell) for cell in cells], landscape)]
+
+
+def _best(values: Sequence[float], landscape: Landscape) -> int:
+    return int(np.nanargmax(values) if landscape.direction == "maximize" else np.nanargmin(values))
+
+
+def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Region]:
+    """Return the regions of a depth and the leaves above it, or some of them by number."""
+    numbers = range(space.leaves(depth)) if chosen is None else chosen
+    return [space.cell(space.leaf(depth, int(number))) for number in numbers]
+
+
+@dataclass(frozen=True)
+class Campaigns:
+    """What one player achieved.
+
+    Attributes
+    ----------
+    regions : tuple of Region
+        The region of each run.
+    regrets : array, shape (runs,)
+        By how much each falls short of the best smallest region.
+    """
+
+    regions: tuple[Region, ...]
+    regrets: Floats
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return float(self.regrets.mean())
+
+    @property
+    def sem(self) -> float:
+        """The standard error of the mean regret; NaN for one run."""
+        runs = len(self.regrets)
+        return float(self.regrets.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Campaigns of several players on one landscape.
+
+    Attributes
+    ----------
+    landscape : Landscape
+    budget : int
+    campaigns : dict of name to Campaigns
+    """
+
+    landscape: Landscape
+    budget: int
+    campaigns: dict[str, Campaigns]
+
+    def table(self) -> str:
+        """Return mean regrets with standard errors, and how often the best region was found."""
+        wide = max(len(name) for name in self.campaigns)
+        lines = [f"{'':{wide}}  mean regret  std. error  best found"]
+        for name, own in self.campaigns.items():
+            exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
+            error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
+            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:>10}  {exact:5d} of {len(own.regrets)} runs")
+        return "\n".join(lines)
+
+
+def everybody(space: Any, **settings: Any) -> dict[str, Player]:
+    """Return all who can play on a space: Zonal as it is and by two policies, and three ways to do without it.
+
+    The first, "Zonal", does what `maximize` does when no policy is given. UCB measures the smallest regions only;
+    it plays where there are no more of them than it can hold.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        With a smallest region.
+    **settings
+        Of Zonal's studies.
+    """
+    given = tuple(settings.items())
+    players: dict[str, Player] = {"Zonal": Zonal(given)}
+    deepest = space.deepest()
+    if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
+        players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
+    players["Zonal, GPOO"] = Zonal((("policy", GPOO(SpreadDelta(), h_max=numbered(space))), *given))
+    return players | {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
+
+
+def rehearse(
+    landscape: Landscape,
+    budget: int,
+    noise: Noise,
+    runs: int = 30,
+    players: Mapping[str, Player] | None = None,
+    rng: int = 0,
+    jobs: int | None = None,
+    progress: bool = False,
+) -> Rehearsal:
+    """Play a campaign many times.
+
+    Parameters
+    ----------
+    landscape : Landscape
+        Where every true average is known.
+    budget : int
+        Measurements of one campaign.
+    noise : float or callable
+        Standard deviation of one measurement, or a function of the region.
+    runs : int
+        Campaigns of each player; they differ in their noise and in whatever a player draws.
+    players : mapping of name to Player, optional
+        Who plays; `everybody` by default.
+    rng : int
+        Seed of everything; run k of every player has the same seed.
+    jobs : int, optional
+        Processes; as many as there are cores by default.
+    progress : bool
+        Show a progress bar.
+    """
+    from tqdm import tqdm
+
+    budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
+    players = everybody(landscape.space) if players is None else players
+    if not players:
+        raise InvalidInput("somebody has to play", players, "Pass at least one player.")
+    landscape.best()  # complains before hours are spent
+    tasks = [(name, run) for run in range(runs) for name in players]
+    jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
+    play = partial(_play, budget=budget, noise=noise, rng=rng)
+    bar = partial(tqdm, total=len(tasks), unit="campaign", leave=False, disable=None if progress else True)
+    if jobs == 1:
+        regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
+    else:
+        with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
+            answers = list(bar(pool.in_order(partial(_play_here, play=play), tasks)))
+        regions = [landscape.space.cell(node) for node in answers]
+    campaigns = {}
+    for name in players:
+        own = tuple(region for region, (player, _) in zip(regions, tasks, strict=True) if player == name)
+        campaigns[name] = Campaigns(own, np.array([landscape.regret(region) for region in own]))
+    return Rehearsal(landscape, budget, campaigns)
+
+
+def _play(landscape: Landscape, player: Player, run: int, budget: int, noise: Noise, rng: int) -> Region:
+    seeds = np.random.SeedSequence([rng, run]).spawn(2)
+    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]))
+    return player(landscape, instrument, budget, np.random.default_rng(seeds[1]))
+
+
+_here: list[Any] = []  # of a worker: the landscape and the players, sent once
+
+
+def _settle(landscape: Landscape, players: dict[str, Player]) -> None:
+    _here[:] = [landscape, players]
+
+
+def _play_here(task: tuple[str, int], play: Any) -> tuple[int, int]:
+    landscape, players = _here
+    region: Region = play(landscape, players[task[0]], task[1])
+    assert region.node is not None
+    return region.node
+
+
+def landscape_of(
+    table: Table,
+    value: str,
+    *,
+    coords: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    sequence: str | None = None,
+    weight: str | None = None,
+    smallest: float | None = None,
+    direction: Direction = "maximize",
+) -> Landscape:
+    """Return the landscape of a table's columns.
+
+    Parameters
+    ----------
+    table : Table
+        One row a smallest part.
+    value : str
+        Column of values.
+    coords : sequence of str
+        Columns of features: `Points`, or the features of a `Hierarchy` if there are levels too.
+    levels : sequence of str
+        Columns of names or codes, from the coarsest to the finest: a `Hierarchy`.
+    sequence : str, optional
+        Column of sequences, all there are of one length: `Sequences`.
+    weight : str, optional
+        Column of weights.
+    smallest : float, optional
+        The least weight of a region; of sequences, the fewest in a pool.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are best.
+    """
+    values = table.numbers(value)
+    weights = None if weight is None else table.numbers(weight)
+    if weights is not None and not (weights > 0).all():
+        row = int(np.flatnonzero(weights <= 0)[0])
+        raise InvalidInput(
+            f"column {weight} must be positive, but not in row {row + 1}",
+            float(weights[row]),
+            "Leave such rows out.",
+        )
+    if sequence is not None:
+        if coords or levels:
+            raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
+        rows = table.texts(sequence)
+        space = _sequences(rows, sequence, 1 if smallest is None else smallest)
+        by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
+        return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
+    if not coords and not levels:
+        raise InvalidInput(
+            "a table needs columns that say where its rows are", None, "Name coords, levels or sequence."
+        )
+    features = np.stack([table.numbers(name) for name in coords], axis=1) if coords else None
+    area: Points | Hierarchy
+    if levels:
+        columns = {name: table.texts(name) for name in levels}
+        check_nested(columns, first=1)
+        area = Hierarchy.from_table(columns, features, weights, smallest, tuple(coords) or None)
+    else:
+        area = Points({name: table.numbers(name) for name in coords}, weights, smallest=smallest)
+    return from_table(area, values, direction=direction)
+
+
+def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
+    """Return the space of all sequences of a column."""
+    fewest = int(smallest) if float(smallest).is_integer() else smallest  # a command line says 16.0
+    seen: dict[str, int] = {}
+    for row, text in enumerate(rows):
+        if text in seen:
+            raise InvalidInput(
+                f"column {column} has a sequence twice, in rows {seen[text] + 1} and {row + 1}", text, "Drop one."
+            )
+        if len(text) != len(rows[0]):
+            raise InvalidInput(
+                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}",
+                text,
+                "Mend it.",
+            )
+        seen[text] = row
+    times = Counter("".join(rows))
+    space = Sequences("".join(sorted(times)), len(rows[0]), smallest=whole_number(fewest, "smallest", 1))
+    number = space.arity**space.length
+    if len(rows) < number:
+        rare = min(times, key=lambda symbol: (times[symbol], symbol))
+        row = next(row for row, text in enumerate(rows) if rare in text)
+        raise InvalidInput(
+            f"column {column} has {len(rows)} of all {number} sequences over "
+            f"{''.join(space.alphabet)}; symbol {rare!r} occurs first in row {row + 1}",
+            rows[row],
+            "Add the missing ones, or mend a symbol that does not belong.",
+        )
+    return space

@@ -1,0 +1,1 @@
+"""From a study to its instrument and back: ask, measure, tell, here or on many machines."""

@@ -1,0 +1,310 @@
+"""Where measurements are made: here, in threads, or wherever an executor runs functions.
+
+What is the same for every trial, the measuring function and the space, goes to a worker process once and is kept
+there under a token; a trial takes along only the token and its region without the space. This room must not know
+studies.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import uuid
+import warnings
+from collections.abc import Callable, Collection
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, Protocol
+
+from zonal.errors import InvalidInput, whole_number
+from zonal.problems.instruments import Instrument
+from zonal.spaces import Region
+
+Measure = Callable[[Region], Any]  # to a value, or to (value, sem)
+Anywhere = Executor | Callable[[], Executor] | Any  # Any: a Dask client, which need not be installed
+
+KEPT = 8  # kits that a process remembers
+DIED = 3  # executors that broke in a row, without one measurement between
+
+
+@dataclass(eq=False)
+class Job:
+    """A measurement under way.
+
+    Attributes
+    ----------
+    region : Region
+        What is measured.
+    draw : float or None
+        Of the noise, if the instrument is simulated: it is drawn where the seed is.
+    future : Future
+        What will hold the value.
+    executor : Executor or None
+        Where it is made.
+    sent : bool
+        Whether the executor took it.
+    due : float
+        When it is late, by the monotonic clock.
+    """
+
+    region: Region
+    draw: float | None
+    future: Future[Any]
+    executor: Executor | None = None
+    sent: bool = True
+    due: float = math.inf
+
+    def outcome(self) -> tuple[Any, BaseException | None]:
+        """Return the value, or the error, of a measurement that is done."""
+        if self.future.cancelled() or self.lacks_kit():
+            return None, CancelledError("the measurement was dropped before it began")
+        error = self.future.exception()
+        return (None, error) if error is not None else (self.future.result(), None)
+
+    def broke(self, error: BaseException) -> bool:
+        """Tell whether its error is the executor's, and not of the measurement."""
+        return not self.sent or isinstance(error, BrokenExecutor | CancelledError)
+
+    def lacks_kit(self) -> bool:
+        """Tell whether a worker has answered that it does not know how to measure."""
+        done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
+        return done and self.future.result() is Answer.WHICH_KIT
+
+
+class Engine(Protocol):
+    """What the driver needs: to begin measurements, and to wait for them."""
+
+    @property
+    def workers(self) -> int:
+        """How many measurements may be under way at once."""
+
+    def begin(self, region: Region) -> Job:
+        """Begin a measurement."""
+
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+        """Wait until one of them may be done, or the time has passed. Only here may Ctrl-C interrupt."""
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return those that are done, oldest first."""
+
+    def recovers(self, executor: Executor | None) -> bool:
+        """Tell whether measurements may go on although this executor broke."""
+
+    def close(self, unfinished: bool) -> None:
+        """End whatever was started, without waiting for what is unfinished."""
+
+
+class Here:
+    """Measures in this thread, while it is waited for."""
+
+    workers = 1
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+
+    def begin(self, region: Region) -> Job:
+        """Take note of what to measure."""
+        return Job(region, None, Future())
+
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+        """Measure. A KeyboardInterrupt is the user's and goes through."""
+        for job in jobs:
+            try:
+                job.future.set_result(self._measure(job.region))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                job.future.set_exception(error)
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return them all: they were measured."""
+        return list(jobs)
+
+    def recovers(self, executor: Executor | None) -> bool:
+        """Nothing breaks here."""
+        return False
+
+    def close(self, unfinished: bool) -> None:
+        """Nothing was started."""
+
+
+class Elsewhere:
+    """Measures on an executor.
+
+    Parameters
+    ----------
+    measure : callable
+        Region to value.
+    start : callable
+        Returns the executor.
+    workers : int, optional
+        Measurements at once; by default as many as the executor says it has workers.
+    own : bool
+        Whether `start` starts a new executor, which is to be ended here and may be started again.
+    """
+
+    def __init__(self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool) -> None:
+        self._measure = measure
+        self._start = start
+        self._own = own
+        self._executor = _checked(start())
+        self._token = uuid.uuid4().hex
+        self._sent = 0
+        self._news: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._died = 0
+        self.workers = whole_number(_workers(self._executor) if workers is None else workers, "workers", 1)
+
+    def begin(self, region: Region) -> Job:
+        """Send a region to be measured, without its space."""
+        if self._token not in _kits:  # where workers share or inherit this memory, they find it there
+            _keep(self._token, Kit(self._measure, region.space))
+        draw = self._measure.draw() if isinstance(self._measure, Instrument) else None
+        job = Job(region, draw, Future())
+        self._send(job, None)
+        return job
+
+    def _send(self, job: Job, kit: Kit | None) -> None:
+        light = replace(job.region, space=None)
+        self._sent += 1  # no two calls are alike: a cluster must not answer a second look from its memory
+        call = Call(self._token, self._sent)
+        job.executor = self._executor
+        with warnings.catch_warnings():
+            if kit is not None:  # Dask warns of what is large; it is sent once a worker
+                warnings.simplefilter("ignore")
+            try:
+                job.future = self._executor.submit(_measure_there, call, light, job.draw, kit)
+            except Exception as error:
+                job.sent, job.future = False, Future()
+                job.future.set_exception(error)
+        job.future.add_done_callback(self._news.put)
+
+    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
+        """Wait for news: a single step, since an interrupt half-way may leave a lock taken for ever."""
+        with suppress(Empty):
+            self._news.get(timeout=seconds)
+
+    def done(self, jobs: Collection[Job]) -> list[Job]:
+        """Return those that are done; a worker that does not know the kit is sent it, with the same job."""
+        done = [job for job in jobs if job.future.done()]
+        unknowing = [job for job in done if job.lacks_kit()]
+        for job in unknowing:
+            self._send(job, Kit(self._measure, job.region.space))
+        done = [job for job in done if job not in unknowing]
+        if any(job.outcome()[1] is None for job in done):
+            self._died = 0
+        return done
+
+    def recovers(self, executor: Executor | None) -> bool:
+        """Start a new executor in place of a broken one, if the user has said how."""
+        if executor is not self._executor:
+            return True  # it was replaced already
+        self._died += 1
+        if not self._own or self._died > DIED:
+            return False
+        self._executor.shutdown(wait=False)
+        self._executor = _checked(self._start())
+        return True
+
+    def close(self, unfinished: bool) -> None:
+        """Forget the kit, and end what was started here."""
+        _kits.pop(self._token, None)
+        if self._own:
+            self._executor.shutdown(wait=not unfinished)
+
+
+def engine_for(measure: Measure, where: Anywhere, workers: int | None, timeout: float | None) -> Engine:
+    """Return the engine for what the user said: nothing, a number of threads, an executor, or how to start one."""
+    if where is None:
+        if workers is None and timeout is None:
+            return Here(measure)
+        return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True)
+    if hasattr(where, "get_executor"):  # a Dask client; pure calls of equal arguments would be made only once
+        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False)
+    if callable(where):
+        return Elsewhere(measure, where, workers, own=True)
+    executor: Executor = where
+    return Elsewhere(measure, lambda: executor, workers, own=False)
+
+
+def _checked(executor: Any) -> Executor:
+    if not callable(getattr(executor, "submit", None)):
+        raise InvalidInput(
+            "executor must be a concurrent.futures executor, a Dask client, or a function that starts one",
+            executor,
+            f"Did you mean workers={executor}?" if isinstance(executor, int) else "Pass for example workers=4.",
+        )
+    return executor  # type: ignore[no-any-return]
+
+
+def _workers(executor: Any) -> int:
+    """Return how many workers an executor has, as far as it tells."""
+    number = getattr(executor, "_max_workers", None)
+    if number is None and hasattr(executor, "_client"):  # Dask's
+        number = sum(executor._client.nthreads().values())
+    if number is None:
+        raise InvalidInput("this executor does not tell how many workers it has", executor, "Pass workers=.")
+    return int(number)
+
+
+class Threads(Executor):
+    """A thread for each measurement, which does not keep the program from ending."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Call a function in a thread of its own."""
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+
+        def run() -> None:
+            try:
+                future.set_result(function(*arguments, **named))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        return future
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What every measurement of a run needs."""
+
+    measure: Measure
+    space: Any
+
+
+class Call(NamedTuple):
+    """Which kit a worker needs, and which of all calls this is."""
+
+    token: str
+    number: int
+
+
+class Answer(Enum):
+    """What a worker may answer in place of a value."""
+
+    WHICH_KIT = "send the kit too"
+
+
+_kits: dict[str, Kit] = {}  # of this process, by token, the latest last
+
+
+def _keep(token: str, kit: Kit) -> None:
+    _kits[token] = kit
+    for old in list(_kits)[:-KEPT]:
+        _kits.pop(old, None)
+
+
+def _measure_there(call: Call, region: Region, draw: float | None, kit: Kit | None) -> Any:
+    """Measure, on a worker, a region that came without its space."""
+    if kit is not None:
+        _keep(call.token, kit)
+    known = kit or _kits.get(call.token)
+    if known is None:
+        return Answer.WHICH_KIT
+    whole = replace(region, space=known.space)
+    if isinstance(known.measure, Instrument) and draw is not None:
+        return known.measure.reading(whole, draw)
+    return known.measure(whole)

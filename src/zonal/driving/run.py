@@ -1,0 +1,351 @@
+"""The driver: ask, measure, tell, until the budget is spent; here, or on any engine.
+
+It knows that a study can be asked and told, and nothing about how the study decides. Ctrl-C is taken between
+two steps of the study or during a measurement, never in the middle of an update.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import Any, Literal, Protocol
+
+from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
+from zonal.errors import Exhausted, InvalidInput, check_choice, positive_number, whole_number
+from zonal.rounds.trials import Trial
+
+Callback = Callable[[Any, Trial], object]
+OnError = Literal["raise", "give_up"]
+
+log = logging.getLogger("zonal")
+
+INTERRUPTED = "interrupted by Ctrl-C"
+STOPPED = "stopped by the callback"
+ENOUGH = "good enough"
+
+
+class Driven(Protocol):
+    """What the driver needs of a study."""
+
+    @property
+    def budget(self) -> int:
+        """Measurements that may be made in all."""
+
+    @property
+    def remaining(self) -> int:
+        """Measurements that may still be asked for."""
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials under way."""
+
+    def ask(self) -> Trial:
+        """Return the next trial."""
+
+    def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
+        """Take in a measurement."""
+
+    def give_up(self, trial: Trial) -> None:
+        """Take back a trial that failed."""
+
+    def withdraw(self, trial: Trial) -> None:
+        """Take back a trial that was not tried."""
+
+
+def drive(
+    study: Driven,
+    measure: Measure,
+    *,
+    executor: Anywhere = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    enough: Callable[[], bool] | None = None,
+    on_error: OnError = "raise",
+    max_failures: int | None = None,
+    timeout: float | None = None,
+) -> str:
+    """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
+
+    With several workers, a new trial is asked for as soon as any measurement is done.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked and told.
+    measure : callable
+        Region to value, or to (value, standard error).
+    executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
+        Where to measure; without it, here. A function without arguments that returns an executor lets measurements
+        go on after a worker process has died; it is called again then.
+    workers : int, optional
+        Measurements under way at once; by default as many as the executor has workers. Without an executor, so
+        many threads.
+    callback : callable, optional
+        Called with the study and the trial after each measurement; raise StopIteration to stop.
+    progress : bool
+        Show a progress bar, on a terminal or in a notebook.
+    enough : callable, optional
+        Called after each measurement: whether to stop, because the answer is good enough.
+    on_error : {"raise", "give_up"}
+        What to do if a measurement fails. Its trial is given up either way; then the error goes to the caller,
+        once what is under way has been told, or measuring goes on.
+    max_failures : int, optional
+        With ``on_error="give_up"``: one failure more raises its error; by default as many as measurements remain.
+    timeout : float, optional
+        Seconds after which a measurement has failed. It cannot be stopped, so its worker is lost until it ends.
+    """
+    if not callable(measure):
+        raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
+    check_choice(on_error, "on_error", ("raise", "give_up"))
+    most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
+    seconds = math.inf if timeout is None else positive_number(timeout, "timeout")
+    engine = engine_for(measure, executor, workers, timeout)
+    with _Bar(study if progress else None) as bar, _CtrlC() as ctrl_c:
+        rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, seconds)
+        return _Run(study, engine, rules, bar, ctrl_c)()
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """When to stop: after a measurement, after how many failures, and how long to wait for one."""
+
+    stop: _Stop
+    max_failures: int
+    timeout: float
+
+
+class _Run:
+    """What is under way, and why it is to end."""
+
+    def __init__(self, study: Driven, engine: Engine, rules: _Rules, bar: _Bar, ctrl_c: _CtrlC) -> None:
+        self._study, self._engine, self._rules, self._bar, self._ctrl_c = study, engine, rules, bar, ctrl_c
+        self._under_way: dict[Job, Trial] = {}
+        self._hanging: list[Job] = []
+        self._failures = 0
+        self._failure: BaseException | None = None
+        self._why = ""
+
+    def __call__(self) -> str:
+        """Ask, wait and tell; whatever happens, no trial is left under way."""
+        try:
+            while self._fill():
+                with self._ctrl_c.may_interrupt:
+                    self._engine.wait(tuple(self._under_way), self._patience())
+                for job in self._engine.done(tuple(self._under_way)):
+                    self._take(job)
+                self._drop_late()
+        except KeyboardInterrupt:
+            self._why = INTERRUPTED
+        finally:
+            self._tidy_up()
+        if self._failure is not None:
+            raise self._failure
+        return self._why or (INTERRUPTED if self._ctrl_c.pressed else "")
+
+    def _fill(self) -> bool:
+        """Begin as many measurements as there is room for, and tell whether any are under way."""
+        while self._goes_on() and len(self._under_way) + self._lost() < self._engine.workers:
+            try:
+                trial = self._study.ask()
+            except Exhausted as error:
+                if not self._under_way:  # else what is under way may open regions
+                    self._why = str(error)
+                break
+            except Exception as error:
+                self._failure = error
+                break
+            self._begin(trial)
+        return bool(self._under_way)
+
+    def _goes_on(self) -> bool:
+        over = self._why or self._failure or self._ctrl_c.pressed
+        return bool(self._study.remaining) and not over
+
+    def _begin(self, trial: Trial) -> None:
+        try:
+            job = self._engine.begin(trial.region)
+        except BaseException:
+            self._study.withdraw(trial)
+            raise
+        job.due = monotonic() + self._rules.timeout
+        self._under_way[job] = trial
+
+    def _take(self, job: Job) -> None:
+        """Take in a measurement that is done, well or not."""
+        trial = self._under_way.pop(job)
+        value, error = job.outcome()
+        if error is None:
+            self._tell(trial, value)
+        elif isinstance(error, KeyboardInterrupt):
+            self._study.withdraw(trial)
+            raise KeyboardInterrupt
+        elif job.broke(error):  # no fault of the region
+            self._study.withdraw(trial)
+            if not self._engine.recovers(job.executor):
+                self._failure = self._failure or error
+        else:
+            self._fail(trial, error)
+
+    def _tell(self, trial: Trial, value: Any) -> None:
+        try:
+            _tell(self._study, trial, value)
+        except Exception as error:
+            self._fail(trial, error)
+            return
+        self._bar.step()
+        self._why = self._rules.stop(self._study, trial) or self._why
+
+    def _fail(self, trial: Trial, error: BaseException) -> None:
+        """Give up a trial that failed. What is under way is waited for all the same: nothing measured is lost."""
+        told = trial not in self._study.pending  # then it is a warning turned into an error, and came after
+        if not told:
+            self._study.give_up(trial)
+        self._failures += 1
+        if told or not isinstance(error, Exception) or self._failures > self._rules.max_failures:
+            self._failure = self._failure or error
+        else:
+            log.warning("trial %d (%s) failed and was given up: %r", trial.number, trial.region.name, error)
+
+    def _patience(self) -> float | None:
+        """Return the seconds until the next measurement is late."""
+        first = min(job.due for job in self._under_way)
+        return None if first == math.inf else max(0.0, first - monotonic())
+
+    def _drop_late(self) -> None:
+        """Fail what takes too long."""
+        now = monotonic()
+        for job in [job for job in self._under_way if job.due <= now and not job.future.done()]:
+            trial = self._under_way.pop(job)
+            if not job.future.cancel():
+                self._hanging.append(job)
+            self._fail(trial, TimeoutError(f"trial {trial.number} took longer than {self._rules.timeout:g} s"))
+        if self._lost() == self._engine.workers and not self._failure:
+            self._failure = TimeoutError(f"all workers ({self._lost()}) hang in measurements that take too long")
+
+    def _lost(self) -> int:
+        """Return how many workers are still busy with what nobody waits for."""
+        self._hanging = [job for job in self._hanging if not job.future.done()]
+        return len(self._hanging)
+
+    def _tidy_up(self) -> None:
+        """Tell what is done, withdraw what is not; no error here may hide what went wrong before."""
+        for job, trial in self._under_way.items():
+            if not job.future.done() or job.outcome()[1] is not None:
+                job.future.cancel()
+                self._study.withdraw(trial)
+                continue
+            try:
+                _tell(self._study, trial, job.outcome()[0])
+            except Exception as error:
+                log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
+                if trial in self._study.pending:
+                    self._study.give_up(trial)
+        self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
+
+
+def _tell(study: Driven, trial: Trial, value: Any) -> None:
+    """Tell a value, or a value and its standard error."""
+    if isinstance(value, tuple) and len(value) == 2:
+        study.tell(trial, *value)
+    else:
+        study.tell(trial, value)
+
+
+class _Stop:
+    """Tells, after a measurement, why to stop: "" to go on."""
+
+    def __init__(self, callback: Callback | None, enough: Callable[[], bool] | None) -> None:
+        self._callback = callback
+        self._enough = enough
+
+    def __call__(self, study: Driven, trial: Trial) -> str:
+        try:
+            if self._callback is not None:
+                self._callback(study, trial)
+        except StopIteration:
+            return STOPPED
+        return ENOUGH if self._enough is not None and self._enough() else ""
+
+
+class _Bar:
+    """A progress bar on a terminal or in a notebook, or none."""
+
+    def __init__(self, study: Driven | None) -> None:
+        self._study = study
+        self._bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        if self._study is not None:
+            from tqdm.auto import tqdm
+
+            seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+            done = self._study.budget - self._study.remaining  # a study that goes on does not start at 0
+            self._bar = tqdm(total=self._study.budget, initial=done, desc="measuring", unit="", disable=not seen)
+        return self
+
+    def step(self) -> None:
+        if self._bar is not None:
+            self._bar.update()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class _CtrlC:
+    """Keeps Ctrl-C from tearing an update apart: it is taken only while measuring, else noted."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.may_interrupt = _Open(self)
+        self._installed = False
+
+    def __enter__(self) -> _CtrlC:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            signal.signal(signal.SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+        if self.may_interrupt.is_open:
+            self.may_interrupt.is_open = False  # a second press must not disturb the tidying up
+            raise KeyboardInterrupt
+
+
+class _Open:
+    """Open while a measurement is made."""
+
+    def __init__(self, ctrl_c: _CtrlC) -> None:
+        self._ctrl_c = ctrl_c
+        self.is_open = False
+
+    def __enter__(self) -> None:
+        self.is_open = True
+        if self._ctrl_c.pressed:  # before the measurement began
+            self.is_open = False
+            raise KeyboardInterrupt
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.is_open = False

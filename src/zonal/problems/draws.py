@@ -1,0 +1,222 @@
+"""Functions drawn from a model: the averages of all smallest regions jointly, as tables that are oracles.
+
+Kernels are sums of products over axes, so a function on a lattice of cells is a sum of products too: one root of a
+covariance an axis, however many cells there are. Values of members are drawn by their features. This room must not
+know studies or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, toeplitz
+
+from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, custom
+from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
+from zonal.beliefs.frames import kernel_from
+from zonal.blas import one_thread
+from zonal.errors import InvalidInput, positive_number
+from zonal.problems.landscapes import Direction, Landscape, from_table
+from zonal.spaces import Box, Category, Interval, MemberSpace, Product, Sequences
+
+Floats = NDArray[np.float64]
+
+PARTS = {1: 256, 2: 32, 3: 16}  # of a continuous axis without a smallest width, by the number of such axes
+PARTS_OF_MANY = 8
+MOST_CELLS = 65_536
+MOST_MEMBERS = 4096
+SLACK = (1e-10, 1e-8)  # of the variance: smooth functions have covariances that rounding makes singular
+TRIED = 200  # members on which a function is tried out as a kernel
+
+
+class Drawn(NamedTuple):
+    """A function, and the kernel it was drawn from."""
+
+    kernel: Kernel
+    landscape: Landscape
+
+
+@dataclass(frozen=True)
+class Model:
+    """What functions are drawn from: a Gaussian process of mean zero (a constant changes no regret).
+
+    Attributes
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        With a smallest region.
+    kernel : Kernel or None
+        None: a new one for every function, with lengthscales and correlations drawn from the priors that
+        learning goes by.
+    std : float
+        Prior standard deviation of f at a point.
+    direction : {"maximize", "minimize"}
+    """
+
+    space: Any
+    kernel: Kernel | None
+    std: float
+    direction: Direction
+
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        """Draw a function."""
+        if self.kernel is not None:
+            return Drawn(self.kernel, self._function(self._roots, rng))
+        kernel = drawn_kernel(self.space, self.std, rng)
+        return Drawn(kernel, self._function(_roots(self.space, kernel), rng))
+
+    @cached_property
+    def _roots(self) -> list[list[Floats]]:
+        assert self.kernel is not None
+        return _roots(self.space, self.kernel)
+
+    def _function(self, roots: list[list[Floats]], rng: np.random.Generator) -> Landscape:
+        with one_thread():
+            values = sum(_spread(rng.standard_normal([len(root) for root in term]), term) for term in roots)
+        if isinstance(self.space, MemberSpace):
+            values = np.asarray(values)[self.space.place]
+        return from_table(self.space, values, direction=self.direction)
+
+
+def model_of(
+    space: Any, kernel: Kernel | Callable[..., Any] | None, signal: float | None, direction: Direction
+) -> Model:
+    """Return what to draw from, or complain that the space is too large or does not suit the kernel.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        Without a smallest region it gets one, see `with_smallest`.
+    kernel : Kernel, callable or None
+        On `Points` and `Hierarchy` also a function of features.
+    signal : float, optional
+        Standard deviation of f where no kernel is given; 1 by default.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are best.
+    """
+    space = with_smallest(space)
+    _check_size(space)
+    if kernel is None:
+        return Model(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
+    if signal is not None:
+        raise InvalidInput("a kernel says itself how much f varies", signal, "Leave signal out, or the kernel.")
+    if isinstance(space, MemberSpace) and callable(kernel) and not isinstance(kernel, type | Kernel):
+        kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
+    if not isinstance(kernel, Kernel):
+        raise InvalidInput(
+            "kernel must be a kernel or None",
+            kernel,
+            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have it drawn too.",
+        )
+    model = Model(space, kernel, math.sqrt(kernel.point_variance), direction)
+    model._roots  # noqa: B018  # complains now if the kernel does not suit the space
+    return model
+
+
+def with_smallest(space: Any) -> Any:
+    """Return a space with a smallest region: its own, or 256, 32, 16 or 8 parts of an axis by their number."""
+    if isinstance(space, MemberSpace | Sequences) or space.deepest() is not None:
+        return space
+    lines = [axis for axis in space.axes if isinstance(axis, Interval)]
+    parts = PARTS.get(len(lines), PARTS_OF_MANY)
+    splits = max(1, math.floor(math.log(parts) / math.log(space.arity) + 1e-9))
+    smallest = {axis.name: (axis.high - axis.low) / space.arity**splits for axis in lines}
+    units = {axis.name: axis.unit for axis in lines}
+    axes = {
+        axis.name: axis.ends if isinstance(axis, Interval) else dict(zip(axis.symbols, axis.shares, strict=True))
+        for axis in space.axes
+    }
+    scale = {axis.name: "log" if axis.log else "linear" for axis in lines}
+    return type(space)(axes, space.arity, smallest, units, scale)
+
+
+def _check_size(space: Any) -> None:
+    if isinstance(space, MemberSpace):
+        number, most, fix = space.size, MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
+    elif isinstance(space, Box | Product):
+        number, most, fix = math.prod(_cells(space)), MOST_CELLS, "Give the space a wider smallest=."
+    elif isinstance(space, Sequences):
+        number, most, fix = math.prod(_cells(space)), MOST_CELLS, "Use fewer positions, or pass a landscape."
+    else:
+        raise InvalidInput(
+            "functions are drawn on a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy."
+        )
+    if number > most:
+        raise InvalidInput(f"functions are drawn on {most} smallest parts at most", number, fix)
+
+
+def _cells(space: Any) -> list[int]:
+    """Return the number of smallest parts of each axis."""
+    deepest = space.deepest()
+    return [
+        len(axis.symbols) if isinstance(axis, Category) else space.arity ** space.splits(j, deepest)
+        for j, axis in enumerate(space.axes)
+    ]
+
+
+def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
+    """Draw a kernel of the family that is learned by default, from the priors of learning."""
+    symbols = np.array(
+        [space.symbolic] * space.d
+        if isinstance(space, MemberSpace)
+        else [isinstance(axis, Category) for axis in space.axes]
+    )
+    own, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
+    median, spread = LENGTHSCALE_PRIOR
+    scales = np.clip(median * np.exp(spread * own), *BOUNDS["lengthscale"]) * space.sides()
+    odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * own
+    family = Categorical if symbols.all() else Matern
+    return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
+
+
+def _roots(space: Any, kernel: Kernel) -> list[list[Floats]]:
+    """Return roots of the covariance of all smallest parts: for every term of the kernel one an axis."""
+    with one_thread():
+        if isinstance(space, MemberSpace):
+            distant = not isinstance(kernel, Custom) and not all(isinstance(t, Categorical) for t in kernel.terms)
+            if space.symbolic and distant:
+                raise InvalidInput(
+                    "a hierarchy without features has no distances",
+                    kernel,
+                    "Pass features, or use zn.Categorical.",
+                )
+            return [[_root(kernel(space.features, space.features), kernel)]]
+        symbols = [isinstance(axis, Category) for axis in space.axes]
+        roots = []
+        for term in kernel.terms:
+            along = zip(space.axes, _cells(space), term.along(symbols), strict=True)
+            own = [_root(_covariance(axis, cells, factor), kernel) for axis, cells, factor in along]
+            roots.append([math.sqrt(term.variance) * own[0], *own[1:]])
+        return roots
+
+
+def _covariance(axis: Interval | Category, cells: int, factor: Along | Match) -> Floats:
+    """Return the covariance of the averages over equal parts of an axis, or of the values of its symbols."""
+    if isinstance(factor, Match):
+        return np.asarray(factor.correlation + (1 - factor.correlation) * np.eye(cells))
+    assert isinstance(axis, Interval)
+    widths = np.full(cells, (axis.high - axis.low) / cells / factor.lengthscale)
+    gaps = np.asarray(widths * np.arange(cells), dtype=np.float64)
+    return np.asarray(toeplitz(factor.profile.mean(gaps, widths, widths)))
+
+
+def _root(covariance: Floats, kernel: Kernel) -> Floats:
+    """Return the lower Cholesky factor of a covariance."""
+    scale = float(np.max(np.diag(covariance)))
+    for slack in SLACK:
+        factor, info = lapack.dpotrf(covariance + slack * scale * np.eye(len(covariance)), lower=1, clean=1)
+        if info == 0:
+            return np.asarray(factor)
+    raise InvalidInput("the kernel is not positive semi-definite here", kernel, "Use RBF, Matern or Categorical.")
+
+
+def _spread(noise: Floats, roots: list[Floats]) -> Floats:
+    """Return noise, one dimension an axis, multiplied by a root along each of them."""
+    for j, root in enumerate(roots):
+        noise = np.moveaxis(np.tensordot(root, noise, axes=(1, j)), 0, j)
+    return noise

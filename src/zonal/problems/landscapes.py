@@ -1,0 +1,321 @@
+"""Tables as oracles: the value of every smallest part of a space is known, so every region's true average is too.
+
+This is what a campaign is rehearsed on before it is paid for. It must not know studies, beliefs or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.averages.feedback import Feedback, Mean
+from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
+from zonal.problems.instruments import Instrument, Noise
+from zonal.spaces import Category, MemberRegion, MemberSpace, ProductRegion, Region, Space
+from zonal.spaces.member_columns import checked_weights
+from zonal.spaces.members import sums
+from zonal.tables.dataframes import as_frame, as_series
+
+Floats = NDArray[np.float64]
+Direction = Literal["maximize", "minimize"]
+
+MOST_VALUES = 100_000_000
+TIE = 1e-12  # of the largest value
+
+
+class Best(NamedTuple):
+    """The best region there is, and its true average."""
+
+    region: Region
+    average: float
+
+
+class TableInstrument(Instrument):
+    """An instrument that measures a landscape. Made by `Landscape.simulate`."""
+
+    def __init__(
+        self, landscape: Landscape, noise: Noise, rng: np.random.Generator, feedback: Feedback | None
+    ) -> None:
+        super().__init__(noise, rng)
+        self._landscape = landscape
+        self._feedback = feedback
+
+    def average(self, region: Region) -> float:
+        """Return the true average over `region`, as this instrument's feedback sees it."""
+        return self._landscape.average(region, self._feedback)
+
+
+class Landscape:
+    """A space with a known value everywhere. Made by `from_table`."""
+
+    def __init__(self, space: Any, averages: _Members | _Grid, direction: Direction) -> None:
+        self.space = space
+        self.direction = direction
+        self._averages = averages
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
+
+    def average(self, region: Any, feedback: Feedback | None = None) -> float:
+        """Return the true average over a region, or over what ``space.region`` takes.
+
+        With a `feedback` other than the exact mean, the average over the parts in which its points lie.
+        """
+        where = region if isinstance(region, Region) else self.space.region(region)
+        return self._averages.of(where, feedback)
+
+    def simulate(
+        self,
+        noise: Noise = 0.0,
+        rng: int | np.random.Generator | None = None,
+        feedback: Feedback | None = None,
+    ) -> TableInstrument:
+        """Return an instrument that measures averages with noise.
+
+        Parameters
+        ----------
+        noise : float or callable
+            Standard deviation of one measurement, or a function of the region.
+        rng : int or Generator, optional
+            Where the noise comes from.
+        feedback : Center, Average or Mean, optional
+            What a measurement sees of a region; by default its exact mean.
+        """
+        return TableInstrument(self, noise, random_generator(rng), feedback)
+
+    def best(self, depth: int | None = None) -> Best:
+        """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
+        if depth is None:
+            return self._best_of_smallest()
+        depth = whole_number(depth, "depth", 0)
+        if depth not in self._best:
+            self._check(depth)
+            index, average = self._averages.best(depth, self._sign)
+            self._best[depth] = Best(self.space.cell((depth, index)), average)
+        return self._best[depth]
+
+    def regret(self, region: Region) -> float:
+        """Return by how much a region's average falls short of that of the best smallest region."""
+        best = self.best().average
+        regret = self._sign * (best - self.average(region))
+        return regret if abs(regret) > TIE * abs(best) else 0.0  # less is rounding
+
+    def _check(self, depth: int) -> None:
+        if not 0 < self.space.count(depth) <= MOST_VALUES:
+            raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
+
+    def _best_of_smallest(self) -> Best:
+        deepest = self.space.deepest()
+        if deepest is None:
+            raise InvalidInput(
+                "without a smallest region there is no best one",
+                self.space,
+                "Pass a depth, or a space with smallest=.",
+            )
+        if None not in self._best:
+            self._check(deepest)
+            node, average = self._averages.best_leaf(self._sign)
+            self._best[None] = Best(self.space.cell(node), average)
+        return self._best[None]
+
+
+def from_table(
+    space: Space,
+    values: ArrayLike | Mapping[str, float],
+    weights: ArrayLike | Mapping[str, float] | None = None,
+    direction: Direction = "maximize",
+) -> Landscape:
+    """Return the landscape of a table: a value for every smallest part of a space.
+
+    Parameters
+    ----------
+    space : Box, Product, Sequences, Points or Hierarchy
+        Where the values are.
+    values : array_like, or mapping of name to value
+        For `Points` and `Hierarchy` one a member, in the order in which they were given, or by name of the
+        leaf; for `Sequences` one a sequence, in the order of the alphabet, or by sequence; for `Box` and
+        `Product` an array with one dimension an axis: equal pixels along a continuous axis, symbols along the
+        others.
+    weights : array_like, optional
+        How much each value counts; by default the weights of the members and the frequencies of the symbols.
+    direction : {"maximize", "minimize"}
+        Whether high or low averages are best.
+
+    Examples
+    --------
+    >>> from zonal import Sequences
+    >>> dna = from_table(Sequences("AC", 2), {"AA": 0.0, "AC": 1.0, "CA": 2.0, "CC": 5.0})
+    >>> dna.best().region.name, dna.average(dna.space.region("C*"))
+    ('CC', 3.5)
+    """
+    check_choice(direction, "direction", ("maximize", "minimize"))
+    if not hasattr(space, "arrange"):
+        raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
+    ordered = space.arrange(values, "values")
+    weighed = None if weights is None else space.arrange(weights, "weights")
+    averages = _Members(space, ordered, weighed) if space.axes is None else _Grid(space, ordered, weighed)
+    return Landscape(space, averages, direction)
+
+
+class _Members:
+    """Averages over sets of members."""
+
+    def __init__(self, space: Any, values: Any, weights: Any) -> None:
+        self._space: MemberSpace = space
+        self._values = _numbers(values, (space.size,))[space.rows]
+        self._weights = space.weights
+        if weights is not None:
+            self._weights = checked_weights(weights, space.size)[space.rows]
+
+    def of(self, region: Region, feedback: Feedback | None = None) -> float:
+        """Return the average over a region, or over those of its members that a feedback looks at."""
+        if not isinstance(region, MemberRegion) or region.space != self._space:
+            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+        if feedback is not None and not isinstance(feedback, Mean):
+            seen, shares = feedback.seen(region)
+            return float(shares @ self._values[seen])
+        at = region.positions
+        return float(np.average(self._values[at], weights=self._weights[at]))
+
+    def best(self, depth: int, sign: float) -> tuple[int, float]:
+        """Return index and average of the best region of a depth."""
+        index = _first_of_best(sign * self._all(depth))
+        return index, self.of(self._space.cell((depth, index)))
+
+    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
+        """Return node and average of the best region without children, at any depth."""
+        found = []
+        for depth in range(self._space.deepest() + 1):
+            leaves = np.flatnonzero(self._space.level(depth).children == 0)
+            if len(leaves):
+                node = depth, int(leaves[_first_of_best(sign * self._all(depth)[leaves])])
+                found.append((node, self.of(self._space.cell(node))))
+        return max(found, key=lambda leaf: sign * leaf[1])
+
+    def _all(self, depth: int) -> Floats:
+        """Return the averages over all regions of a depth."""
+        level = self._space.level(depth)
+        total = sums(self._weights, level.start, level.stop)
+        return sums(self._values * self._weights, level.start, level.stop) / total
+
+
+class _Grid:
+    """Averages over products: equal pixels along continuous axes, symbols along the others."""
+
+    def __init__(self, space: Any, values: Any, weights: Any) -> None:
+        self._space = space
+        shape: tuple[int | None, ...] = tuple(
+            len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes
+        )
+        self._values = _numbers(values, shape)
+        self._weights = None if weights is None else _numbers(weights, self._values.shape)
+        if self._weights is not None and not (self._weights > 0).all():
+            raise InvalidInput("weights must be positive", float(self._weights.min()), "Leave none at 0.")
+
+    def of(self, region: Region, feedback: Feedback | None = None) -> float:
+        """Return the average over a region, or over the pixels that a feedback looks at."""
+        if not isinstance(region, ProductRegion) or region.space != self._space:
+            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+        overlaps, inside = [], []
+        for j, pixels in enumerate(self._values.shape):
+            overlap = self._overlap(j, region.offset[j], region.sizes[j], pixels, feedback or Mean())
+            where = np.flatnonzero(overlap)
+            inside.append(slice(int(where[0]), int(where[-1]) + 1))
+            overlaps.append(overlap[inside[-1]])
+        return float(self._contract(tuple(inside), overlaps))
+
+    def best(self, depth: int, sign: float) -> tuple[int, float]:
+        """Return index and average of the best region of a depth, all of them at once."""
+        space, shape = self._space, self._values.shape
+        matrices = []
+        for j, axis in enumerate(space.axes):
+            splits = space.splits(j, depth)
+            if isinstance(axis, Category):
+                pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
+                matrices.append(np.array([self._overlap(j, pool, 0.0, shape[j], Mean()) for pool in pools]))
+            else:
+                parts, whole = space.arity**splits, axis.high - axis.low
+                centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
+                matrices.append(np.array([self._overlap(j, c, whole / parts, shape[j], Mean()) for c in centers]))
+        averages = self._contract((slice(None),) * len(shape), matrices)
+        nodes = self._indices(depth, averages.shape)
+        by_node = np.empty(averages.size)
+        by_node[nodes] = averages.ravel()
+        index = _first_of_best(sign * by_node)
+        return index, float(by_node[index])
+
+    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
+        """Return node and average of the best region of the smallest size."""
+        deepest = self._space.deepest()
+        index, average = self.best(deepest, sign)
+        return (deepest, index), average
+
+    def _indices(self, depth: int, parts: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return the index within the depth of every combination of parts, the last axis fastest."""
+        space = self._space
+        left = [np.asarray(part).ravel() for part in np.indices(parts)]
+        index, scale = np.zeros(math.prod(parts), dtype=np.intp), 1
+        for level in reversed(range(depth)):  # the last split wrote the last digit
+            axis, children = space.axis_at(level), space.children_at(level)
+            left[axis], digit = np.divmod(left[axis], children)
+            index += digit * scale
+            scale *= children
+        return index
+
+    def _overlap(self, j: int, offset: float, size: float, pixels: int, feedback: Feedback) -> Floats:
+        """Return the share of each pixel, or symbol, in what is seen of one part of an axis."""
+        axis = self._space.axes[j]
+        if not isinstance(axis, Category):
+            return feedback.along(axis).shares(offset, size, (axis.high - axis.low) / pixels, pixels)
+        inside = axis.frequencies(int(offset))
+        if self._weights is not None:  # which take the place of frequencies
+            inside = (inside > 0) / np.count_nonzero(inside)
+        return np.asarray(inside)
+
+    def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
+        """Return weighted averages along every axis."""
+        values = self._values[inside]
+        if self._weights is None:
+            return _along(values, overlaps)
+        weights = self._weights[inside]
+        return np.asarray(_along(values * weights, overlaps) / _along(weights, overlaps))
+
+
+def _along(values: Floats, overlaps: list[Floats]) -> Floats:
+    for j in reversed(range(len(overlaps))):
+        values = np.tensordot(overlaps[j], values, axes=(-1, j))
+        if overlaps[j].ndim == 2:
+            values = np.moveaxis(values, 0, j)
+    return np.asarray(values)
+
+
+def _first_of_best(values: Floats) -> int:
+    slack = TIE * float(np.abs(values).max())
+    return int(np.flatnonzero(values >= values.max() - slack)[0])
+
+
+def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
+    """Return values as an array with as many entries as the space has parts."""
+    labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
+    if labels not in (None, tuple(range(len(labels or ())))):
+        raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
+    try:
+        table = np.asarray(values)
+        if table.dtype.kind == "c":  # whose imaginary part would be lost without a word
+            raise TypeError
+        table = table.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput("values must be real numbers", type(values).__name__, "Pass an array.") from None
+    fits = table.ndim == len(shape) and all(
+        want in (None, have) and have > 0 for want, have in zip(shape, table.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("pixels" if size is None else str(size) for size in shape)
+        raise InvalidInput(f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
+    if not np.isfinite(table).all():
+        where = tuple(int(place) for place in np.argwhere(~np.isfinite(table))[0])
+        raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Mend it.")
+    return table

@@ -1,0 +1,1 @@
+"""Settings, events, state and decisions: one round, the history, the file."""

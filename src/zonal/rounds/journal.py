@@ -1,0 +1,317 @@
+"""A study's file: its settings and, appended one by one, its events. SQLite, so that nothing is ever torn.
+
+Every use opens the file anew: it may have been moved or replaced, and connections survive neither a fork nor a
+pickle. A writer holds the lock from reading what it has not seen until its own events are on the disk. Every row
+carries a digest of itself and all rows before it, so that a file that was damaged is never believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zonal.errors import StudyFileError, ZonalError
+from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.events import Event
+from zonal.rounds.settings import Settings
+
+APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
+FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
+PATIENCE = 60.0  # seconds to wait for another process that is writing
+TABLES = (
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {FORMAT}",
+    # The settings may be long: what is read at each call comes before them.
+    "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
+    "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
+    "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",  # so that no end can be missing
+)
+PROBLEMS = {
+    sqlite3.SQLITE_BUSY: f"another process has been writing to {{}} for {PATIENCE:g} s. Try again.",
+    sqlite3.SQLITE_FULL: "the disk is full, and nothing was written to {}. Make room, and try again.",
+    sqlite3.SQLITE_READONLY: "{} may not be written to ({}). Change its permissions.",
+    sqlite3.SQLITE_IOERR: "the disk does not take or give what {} needs ({}); nothing was written. Try again.",
+    sqlite3.SQLITE_CANTOPEN: "{} cannot be opened, or its folder not written to ({}).",
+}
+DAMAGED = "{} is damaged, or no study of Zonal ({}). Nothing was written; go back to a copy."
+REPLACED = (
+    "{} is not the file it was: another was put in its place, or an older copy of it. Nothing was written; open "
+    "it again to go on from there."
+)
+TAKEN = "there is a file {} already. Open it with Study.open, or name another."
+
+
+class Row(NamedTuple):
+    """An event as it is in the file: its number, when it was written, and what it says, as JSON."""
+
+    number: int
+    time: str
+    event: str
+
+
+class Journal:
+    """A study's file.
+
+    Attributes
+    ----------
+    path : Path
+    opened : Opened
+        The settings, and what is missing of them.
+    read_only : str
+        Why nothing can be written; "" if it can.
+    """
+
+    def __init__(self, path: Path, opened: Opened, first: bytes, read_only: str = "") -> None:
+        self.path = path
+        self.opened = opened
+        self.read_only = read_only
+        self._text = Events(opened)
+        self._digests = [first]  # of the settings, and of every event seen
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
+        """Make a file of settings and events; it is there whole or not at all, and never in another's place."""
+        target = Path(path).absolute()
+        if target.exists():
+            raise StudyFileError(TAKEN.format(target.name))
+        if not target.parent.is_dir():
+            raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
+        text, now, versions = settings_to_json(settings), _now(), _versions()
+        journal = cls(target, Opened(settings, {}), _digest(b"", now, versions, text))
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.new")
+        with _trouble(target):
+            try:
+                with closing(_connect(draft, "rwc")) as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    for line in TABLES:
+                        connection.execute(line)
+                    row = (journal._digests[0], now, versions, text)
+                    connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
+                    digests = journal._insert(connection, 0, events)
+                    connection.execute("COMMIT")
+                _put_in_place(draft, target)
+            finally:
+                draft.unlink(missing_ok=True)
+        journal._digests += digests
+        return journal
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], given: Mapping[str, Any]) -> tuple[Journal, list[Event]]:
+        """Read a file; `given` is what of the settings is the user's own."""
+        target = Path(path).absolute()
+        _check_kind(target)
+        with _trouble(target), closing(_connect(target)) as connection:
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                raise sqlite3.DatabaseError("another program has changed its journal mode")
+            connection.execute("BEGIN")
+            for (found,) in connection.execute("PRAGMA quick_check(1)"):
+                if found != "ok":
+                    raise sqlite3.DatabaseError(found)
+            row = connection.execute("SELECT made, versions, settings, digest FROM study").fetchone()
+            if row is None or _digest(b"", *row[:3]) != row[3]:
+                raise sqlite3.DatabaseError("the settings are not those that were written")
+            try:
+                opened = settings_from_json(row[2], given)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise sqlite3.DatabaseError(f"the settings make no sense ({error!r})") from error
+            journal = cls(target, opened, row[3], _why_read_only(target, opened))
+            return journal, journal._unseen(connection, 0)
+
+    def rows(self) -> list[Row]:
+        """Return all events as they are in the file."""
+        with _trouble(self.path), closing(_connect(self.path)) as connection:
+            return [
+                Row(*row) for row in connection.execute("SELECT number, time, event FROM events ORDER BY number")
+            ]
+
+    def unseen(self, known: int) -> list[Event]:
+        """Return the events after the first `known`: what other processes have appended."""
+        with _trouble(self.path), closing(_connect(self.path)) as connection:
+            connection.execute("BEGIN")
+            return self._unseen(connection, known)
+
+    @contextmanager
+    def writing(self, known: int) -> Iterator[Writer]:
+        """Hold the lock; what the writer appends is on the disk once it says so, and else nothing of it is.
+
+        Parameters
+        ----------
+        known : int
+            Events that the caller has seen.
+        """
+        if self.read_only:
+            raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
+        with _trouble(self.path):
+            connection = _connect(self.path)
+        with closing(connection):  # without a COMMIT this rolls back
+            with _trouble(self.path):
+                connection.execute("BEGIN IMMEDIATE")
+                unseen = self._unseen(connection, known)
+            yield Writer(self, connection, unseen, known + len(unseen))
+
+    def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
+        """Return the events after those known, which are still what they were."""
+        ends = connection.execute("SELECT study.digest, head.events, head.digest FROM study, head").fetchall()
+        query = "SELECT number, time, event, digest FROM events WHERE number >= ? ORDER BY number"
+        rows = connection.execute(query, (max(known - 1, 0),)).fetchall()
+        if len(ends) != 1:
+            raise sqlite3.DatabaseError("there is no end to its events")
+        ((first, number, last),) = ends
+        before = rows.pop(0)[3] if known and rows else first
+        if first != self._digests[0] or before != self._digests[known]:
+            raise StudyFileError(REPLACED.format(self.path.name))
+        events, digests = [], self._digests[: known + 1]
+        for at, (place, time, text, stored) in enumerate(rows, known):
+            digests.append(_digest(digests[-1], place, time, text))
+            if place != at or digests[-1] != stored:
+                raise sqlite3.DatabaseError(f"event {at} is not what was written after those before it")
+            try:
+                events.append(self._text.read(text))
+            except ZonalError:
+                raise
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
+        # More than the head counts is no harm: a copy may have been taken between two pages.
+        if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
+            raise sqlite3.DatabaseError(f"of {number} events there are {len(digests) - 1}")
+        self._digests = digests
+        return events
+
+    def _insert(self, connection: sqlite3.Connection, known: int, events: Iterable[Event]) -> list[bytes]:
+        """Append events after the first `known`; return their digests."""
+        digests, now = self._digests[known : known + 1], _now()
+        for number, event in enumerate(events, known):
+            text = self._text.write(event)
+            digests.append(_digest(digests[-1], number, now, text))
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (number, now, text, digests[-1]))
+        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (known + len(digests) - 1, digests[-1]))
+        return digests[1:]
+
+
+class Writer:
+    """The file while its lock is held.
+
+    Attributes
+    ----------
+    unseen : list of Event
+        What other processes have appended since.
+    """
+
+    def __init__(self, journal: Journal, connection: sqlite3.Connection, unseen: list[Event], known: int) -> None:
+        self.unseen = unseen
+        self._journal = journal
+        self._connection = connection
+        self._known = known
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Append events and release the lock; once this returns they are on the disk."""
+        with _trouble(self._journal.path):
+            digests = self._journal._insert(self._connection, self._known, events)
+            self._connection.execute("COMMIT")
+        self._journal._digests[self._known + 1 :] = digests
+
+
+def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connection:
+    """Open the file, which must exist."""
+    more = "".join(f"&{name}={value}" for name, value in options.items())
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}{more}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    # Not only the data but also the end of the transaction (a deleted file) is on the disk when COMMIT returns.
+    connection.execute("PRAGMA synchronous = EXTRA")
+    return connection
+
+
+def _check_kind(path: Path) -> None:
+    """Complain if this is no file of a study, without touching it: no lock, no recovery."""
+    if not path.is_file():
+        raise StudyFileError(f"there is no file {path.name} in {path.parent}. Make one with Study.create.")
+    with _trouble(path), closing(_connect(path, "ro", immutable=1)) as connection:
+        (kind,) = connection.execute("PRAGMA application_id").fetchone()
+        (number,) = connection.execute("PRAGMA user_version").fetchone()
+    if kind != APPLICATION or number < 1:
+        raise StudyFileError(f"{path.name} is not a study of Zonal.")
+    if number > FORMAT:
+        raise StudyFileError(
+            f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."
+        )
+
+
+def _why_read_only(path: Path, opened: Opened) -> str:
+    """Return why a study can be looked at only; "" if it can go on."""
+    if opened.missing:
+        named = ", ".join(f"{name} ({shown})" for name, shown in opened.missing.items())
+        again = ", ".join(f"{name}=..." for name in opened.missing)
+        blind = "" if opened.knows else "; without its kernel there are trials, but no posterior"
+        return f"it was made with the user's own {named}, which no file can hold. Pass {again} to open{blind}."
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return "the file, or the folder that it is in, may not be written to."
+    return ""
+
+
+@contextmanager
+def _trouble(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with a file into a clear error."""
+    try:
+        yield
+    except StudyFileError:
+        raise
+    except sqlite3.Error as error:
+        problem = PROBLEMS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, DAMAGED)
+        raise StudyFileError(problem.format(path.name, error)) from error
+    except (UnicodeError, OverflowError) as error:
+        raise StudyFileError(DAMAGED.format(path.name, error)) from error
+    except OSError as error:
+        raise StudyFileError(f"{path.name} cannot be used ({error.strerror}).") from error
+
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    """Give a finished file its name, unless somebody else has taken it meanwhile."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise StudyFileError(TAKEN.format(target.name)) from None
+    except OSError:  # a file system without links
+        os.rename(draft, target)
+    with suppress(OSError):  # not every system opens folders
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _digest(before: bytes, *parts: object) -> bytes:
+    """Return a digest of a row and, through `before`, of all rows above it."""
+    digest = hashlib.blake2b(before, digest_size=16)
+    for part in parts:
+        text = str(part).encode("utf-8", "surrogatepass")
+        digest.update(f"{len(text)}:".encode() + text)
+    return digest.digest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _versions() -> str:
+    try:
+        ours = version("zonal")
+    except PackageNotFoundError:
+        ours = "unknown"
+    return f"zonal {ours}, numpy {np.__version__}, python {platform.python_version()}"

@@ -1,0 +1,239 @@
+"""What the user gave, checked and frozen, and what follows from it once and for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonal.averages.feedback import Feedback, Mean
+from zonal.averages.kernels import Categorical, Kernel, ProductKernel, custom
+from zonal.beliefs.fit import Model, Spec, Unknowns
+from zonal.beliefs.frames import frame_of
+from zonal.beliefs.learner import Learner
+from zonal.errors import (
+    InvalidInput,
+    finite_number,
+    random_generator,
+    standard_deviation,
+    whole_number,
+)
+from zonal.policies import INDEX_LIMIT, Policy
+from zonal.policies.knowledge import KnowledgeGradient
+from zonal.spaces import Region, Space, as_space
+from zonal.spaces.forbidden import forbidden_rule
+
+Noise = float | Callable[[Region], float]
+Forbidden = Callable[[Region], bool]
+RegionLike = Region | ArrayLike | Mapping[str, Any]
+ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
+Direction = Literal["maximize", "minimize"]
+SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+
+MOST_OPENING_CELLS = 64
+TRIED = 200  # points on which a kernel is tried out
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the user gave to a study.
+
+    Attributes
+    ----------
+    space : Box, Sequences, Product, Points or Hierarchy
+    budget : int
+        At the start; `extend` adds to it.
+    kernel, noise, mean, feedback, policy, max_looks, forbidden, value_name, value_unit
+        As given to `Study`; `feedback` is never None.
+    seed : int
+        From which every random number of the study follows.
+    direction : {"maximize", "minimize"}
+    """
+
+    space: Any
+    budget: int
+    kernel: Any
+    noise: Noise | None
+    mean: float | None
+    feedback: Feedback
+    policy: Policy | None
+    seed: int
+    direction: Direction
+    max_looks: int | None
+    forbidden: Forbidden | None
+    value_name: str
+    value_unit: str
+
+    @property
+    def sign(self) -> float:
+        """What turns the user's values into rewards, of which more is better."""
+        return 1.0 if self.direction == "maximize" else -1.0
+
+
+def checked(
+    space: SpaceLike,
+    *,
+    budget: Any,
+    kernel: Any,
+    noise: Any,
+    mean: Any,
+    feedback: Any,
+    policy: Any,
+    rng: Any,
+    direction: Any,
+    max_looks: Any,
+    forbidden: Any,
+    value_name: str,
+    value_unit: str,
+) -> Settings:
+    """Return what a user gave as settings, or complain."""
+    own: Any = as_space(space)
+    budget = whole_number(budget, "budget", 1)
+    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
+        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
+    function = callable(kernel) and own.axes is None and not isinstance(kernel, type | Kernel)
+    if not (kernel is None or family or function or isinstance(kernel, Kernel)):
+        raise InvalidInput(
+            "kernel must be a kernel, a kernel class or None",
+            kernel,
+            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
+        )
+    if noise is not None and not callable(noise):
+        noise = standard_deviation(noise, "noise")
+    if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
+        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
+    feedback = checked_feedback(Mean() if feedback is None else feedback, own)
+    return Settings(
+        space=own,
+        budget=budget,
+        kernel=kernel,
+        noise=noise,
+        mean=None if mean is None else finite_number(mean, "mean"),
+        feedback=feedback,
+        policy=policy,
+        seed=_seed(rng),
+        direction="maximize" if direction == "maximize" else "minimize",
+        max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
+        forbidden=forbidden_rule(own, forbidden),
+        value_name=value_name,
+        value_unit=value_unit,
+    )
+
+
+def checked_feedback(feedback: Any, space: Any) -> Feedback:
+    """Return what a measurement sees, or complain that it has no meaning on a space."""
+    if not isinstance(feedback, Feedback):
+        fix = "Pass one, with parentheses: zn.Mean()."
+        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
+    feedback.check(space)
+    return feedback
+
+
+def _seed(rng: Any) -> int:
+    """Return the seed of a study: the number given, or one drawn from what was given."""
+    generator = random_generator(rng)
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(generator.integers(1 << 62))
+    return int(rng)
+
+
+class Problem:
+    """What follows from the settings once and for all, and the memory of averages that states share.
+
+    Attributes
+    ----------
+    settings : Settings
+    policy : Policy
+        As given, or the default.
+    space, feedback
+        As in the settings.
+    unknowns : Unknowns
+        What is learned.
+    frame : Frame
+        The space as beliefs see it; it remembers averages of kernels, and nothing that could be told from
+        outside.
+    learner : Learner or None
+        None on an empirical belief.
+    sign : float
+        What turns the user's values into rewards.
+    learned : bool
+        Whether the kernel is learned.
+    kept : dict
+        What was computed of the model in use, and is not worth computing twice.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.space = settings.space
+        self.feedback = settings.feedback
+        self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
+        self.sign = settings.sign
+        kernel: Spec = settings.kernel
+        if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
+            kernel = custom(kernel, self.space.features[:: -(-self.space.size // TRIED)])
+        mean = None if settings.mean is None else self.sign * settings.mean
+        if mean is None and (isinstance(kernel, Kernel) or self.policy.empirical):
+            mean = 0.0
+        self.unknowns = Unknowns(kernel, settings.noise is None, mean)
+        self.frame = frame_of(self.space, self.feedback)
+        self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
+        self.learned = self.learner is not None and self.unknowns.given is None
+        self.kept: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "kept": {}}
+
+    def depth(self) -> int:
+        """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
+        h_max = self.policy.depth(self.space, self.settings.budget)
+        if max(self.counts(h_max)) >= INDEX_LIMIT:
+            raise InvalidInput(
+                f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
+                h_max,
+                "Lower the policy's h_max.",
+            )
+        return h_max
+
+    def counts(self, h_max: int) -> tuple[int, ...]:
+        """Return the number of nodes at each depth."""
+        return tuple(self.space.count(depth) for depth in range(h_max + 2))
+
+    def opening(self, h_max: int) -> int:
+        """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the budget."""
+        if self.policy.whole or not (self.learned or self.policy.inner):
+            return 0
+        counts = self.counts(h_max)
+        most = min(max(2 * self.settings.budget // 5, 2), MOST_OPENING_CELLS)
+        level = 0
+        while level + 1 < len(counts) and 0 < counts[level + 1] <= most:
+            level += 1
+        return min(level, h_max + 1)
+
+    def noise_of(self, region: Region, model: Model | None) -> float:
+        """Return the standard deviation of one measurement of `region`, as given or as of a model."""
+        noise = self.settings.noise
+        if noise is None:
+            return 0.0 if model is None or model.noise is None else model.noise
+        if callable(noise):
+            return standard_deviation(noise(region), f"noise({region.name})")
+        return noise
+
+    def is_forbidden(self, region: Region) -> bool:
+        """Tell whether the user forbids a region."""
+        forbidden = self.settings.forbidden
+        if forbidden is None:
+            return False
+        answer = forbidden(region)
+        if not isinstance(answer, bool | np.bool_):
+            raise InvalidInput(f"forbidden({region.name}) must be True or False", answer, "Return one of the two.")
+        return bool(answer)
+
+    def variance(self, noise: float, sem: float | None) -> float | None:
+        """Return the noise variance of a reward, None if it is to be learned."""
+        if sem is not None:
+            return sem**2
+        return None if self.settings.noise is None and self.learner is not None else noise**2

@@ -1,0 +1,209 @@
+"""The values a study hands out: trials, records, recommendations, results: dead values, no handle to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.spaces import Node, Region
+from zonal.tables.listings import card, short
+
+if TYPE_CHECKING:
+    from zonal.study import Study
+
+State = Literal["asked", "told", "given up", "withdrawn"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A measurement to make.
+
+    Attributes
+    ----------
+    number : int
+        Counts the trials of a study from 0.
+    node : (depth, index)
+        Which node of the tree.
+    region : Region
+        What to measure.
+    replicate : int
+        The how-manieth look at this region this is, counted from 1.
+    study : str
+        The study it belongs to.
+    """
+
+    number: int
+    node: Node
+    region: Region
+    replicate: int
+    study: str = field(default="", compare=False)
+
+    def _repr_html_(self) -> str:
+        """Return what a person wants to know first, for a notebook."""
+        return card(f"Trial {self.number}", {"region": self.region.name, "look": self.replicate})
+
+
+@dataclass(frozen=True)
+class TrialRecord(Trial):
+    """A trial and what became of it.
+
+    Attributes
+    ----------
+    state : {"asked", "told", "given up", "withdrawn"}
+    value : float or None
+        As told.
+    sem : float or None
+        The standard error told with it, None where the study's noise applies.
+    note : str
+        As told.
+    """
+
+    state: State = "asked"
+    value: float | None = None
+    sem: float | None = None
+    note: str = ""
+
+    def _repr_html_(self) -> str:
+        """Return the trial and what became of it, for a notebook."""
+        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate, "state": self.state}
+        return card(f"Trial {self.number}", facts if self.value is None else facts | {"value": self.value})
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A region to settle for, and how sure that is under the model.
+
+    Attributes
+    ----------
+    region : Region
+    node : (depth, index)
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    gap : float
+        With probability 1 - theta (0.9 unless asked otherwise), under the model, no region of the smallest size is
+        better by more than this; NaN where the belief knows no covariances (StoOO).
+    probability_best : float
+        The probability, under the model, that no region of the smallest size is better.
+    """
+
+    region: Region
+    node: Node
+    mean: float
+    std: float
+    gap: float
+    probability_best: float
+
+    def __repr__(self) -> str:
+        """Return the answer in a line."""
+        return f"Recommendation(region={self.region.name!r}, {_sure(self)})"
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Recommendation", _answer(self))
+
+
+@dataclass(frozen=True)
+class Likely:
+    """A region whose average probably lies beyond a threshold.
+
+    Attributes
+    ----------
+    region : Region
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    probability : float
+        Of its average lying beyond the threshold, under the model.
+    """
+
+    region: Region
+    mean: float
+    std: float
+    probability: float
+
+
+class Prediction(NamedTuple):
+    """Posterior mean and standard deviation of averages."""
+
+    mean: Any
+    std: Any
+
+
+class Bands(NamedTuple):
+    """The two kinds of doubt about a node, one entry a node, in value units.
+
+    Attributes
+    ----------
+    confidence : array
+        CI: the node's average lies this close to its posterior mean, with high probability.
+    variation : array
+        delta(depth): f varies by at most this much within the node.
+    """
+
+    confidence: NDArray[np.float64]
+    variation: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `maximize` and `Study.optimize` return.
+
+    Attributes
+    ----------
+    region : Region
+        The recommended region.
+    x : array of shape (d,), text or mapping
+        Where it is: its centre; of symbols the pool, the name or a part an axis (`Region.x`).
+    mean, std : float
+        Posterior mean and standard deviation of its average.
+    gap, probability_best : float
+        How sure that is under the model: see `Recommendation`.
+    nfev : int
+        Measurements told.
+    success : bool
+        Whether the whole budget was spent, or the tolerance reached.
+    message : str
+        How it ended.
+    study : Study
+        The study, to look at or to go on with.
+    """
+
+    region: Region
+    x: Any
+    mean: float
+    std: float
+    gap: float
+    probability_best: float
+    nfev: int
+    success: bool
+    message: str
+    study: Study
+
+    def __repr__(self) -> str:
+        """Return the answer, without the whole study."""
+        return (
+            f"Result(region={self.region.name!r}, x={self.x!r}, {_sure(self)}, nfev={self.nfev}, "
+            f"success={self.success}, message={self.message!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook."""
+        return card("Result", _answer(self) | {"measurements": self.nfev, "how it ended": self.message})
+
+
+def _sure(found: Recommendation | Result) -> str:
+    """Return how good an answer is and how sure, in a line."""
+    shown = {name: getattr(found, name) for name in ("mean", "std", "gap", "probability_best")}
+    return ", ".join(f"{name}={short(value)}" for name, value in shown.items())
+
+
+def _answer(found: Recommendation | Result) -> dict[str, object]:
+    """Return an answer as facts for people."""
+    return {
+        "region": found.region.name,
+        "its average": f"{short(found.mean)} ± {short(found.std)}",
+        "no region better by more than": f"{short(found.gap)} (9 in 10, under the model)",
+        "probability of being the best": found.probability_best,
+    }

@@ -1,0 +1,61 @@
+"""The nodes of a tree under each model, for policies and answers that need more than columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zonal.beliefs.gp import GaussianBelief, Overlay
+from zonal.beliefs.mixture import Mixture, MixtureOverlay
+from zonal.errors import InvalidInput
+from zonal.policies import Floats, Rows, View
+from zonal.rounds.state import State
+
+SOME = 8  # cells of a depth that stand for all
+
+
+def views(state: State, pending: bool = True) -> list[View]:
+    """Return the nodes under each model, trials under way included or not."""
+    belief, tree = state.belief, state.tree
+    if not isinstance(belief, Mixture):
+        raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
+    size, slots = tree.size, tree.slot
+    overlay = state.overlay() if pending else None
+    assert overlay is None or isinstance(overlay, MixtureOverlay)
+    smallest = _smallest_variances(state, belief)
+    made = []
+    for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
+        own = member.belief if overlay is None else overlay.overlays[number]
+        noise = member.model.noise
+
+        def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
+            return own.covariance(slots[rows], slots[others])
+
+        made.append(
+            View(
+                weight=weight,
+                mean=member.belief.mean.take(slots) + (member.model.mean - belief.zero),
+                std=np.sqrt(own.variance.take(slots)),
+                noise=tree.noise if noise is None else np.full(size, noise),
+                prior=member.belief.prior.take(slots),
+                smallest=smallest[number],
+                covariance=covariance,
+            )
+        )
+    return made
+
+
+def _smallest_variances(state: State, belief: Mixture) -> list[float]:
+    """Return the prior variance of a smallest region's average under each model, computed once a fit."""
+    problem = state.problem
+    assert state.known is not None
+    kept = problem.kept.get("smallest")
+    if kept is None or kept[0] is not state.known.fit:
+        space, deepest = problem.space, problem.space.deepest()
+        depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, SOME)]
+        footprints = problem.feedback.footprints(cells)
+        covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
+        kept = state.known.fit, [float(np.max(np.diag(own.among(footprints)))) for own in covariances]
+        problem.kept["smallest"] = kept
+    variances: list[float] = kept[1]
+    return variances

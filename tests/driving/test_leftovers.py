@@ -1,0 +1,146 @@
+"""Trials that nobody is at any more are measured by whoever runs next, and by one run only."""
+
+import copy
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zonal as zn
+from benchmarks.torture import forked
+from zonal.rounds import whose
+from zonal.rounds.events import Taken
+from zonal.rounds.journal import Writer
+
+GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
+LINE = zn.Box([(0, 1)])
+
+
+def measure(region: zn.Region) -> float:
+    return float(region.center[0])
+
+
+def asked_by_another(study: zn.Study, number: int) -> list[zn.Trial]:
+    """Ask for trials as a process would that has ended since."""
+    read, write = os.pipe()
+    os.waitpid(forked(lambda: os.write(write, whose.me().encode())), 0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        return study.ask(number, by=pipe.read())
+
+
+def taken(study: zn.Study) -> list[int]:
+    return [event.number for event in study.events if isinstance(event, Taken)]
+
+
+def test_a_copied_study_measures_what_was_under_way() -> None:
+    study, copies = zn.Study(LINE, **GIVEN), []
+
+    def keep(held: zn.Study, trial: zn.Trial) -> None:
+        if len(held.trials) == 6:
+            copies.append(copy.deepcopy(held))
+
+    with ThreadPoolExecutor(3) as pool:
+        study.optimize(measure, pool, callback=keep)
+    left = len(copies[0].pending)
+    assert left > 0
+    result = copies[0].optimize(measure)
+    assert result.success
+    assert result.nfev == 12
+    assert len(taken(copies[0])) == left
+
+
+def test_what_a_dead_process_asked_for_is_measured_first() -> None:
+    study = zn.Study(LINE, **GIVEN)
+    asked_by_another(study, 3)
+    order: list[int] = []
+    result = study.optimize(measure, callback=lambda _, trial: order.append(trial.number))
+    assert order[:3] == [0, 1, 2]
+    assert result.success
+    assert taken(study) == [0, 1, 2]
+
+
+def test_what_was_asked_for_by_hand_or_elsewhere_is_left_alone_unless_taken_over() -> None:
+    study = zn.Study(LINE, **GIVEN)
+    study.ask()
+    study.ask(by="bench")
+    study.ask(by="elsewhere:1:2")
+    result = study.optimize(measure)
+    assert not result.success
+    assert [trial.number for trial in study.pending] == [0, 1, 2]
+    assert study.optimize(measure, take_over=True).success
+
+
+def test_two_runs_that_take_over_do_not_take_from_each_other() -> None:
+    study = zn.Study(LINE, **GIVEN)
+    study.ask(4, by="elsewhere:1:2")
+    threads = [
+        threading.Thread(target=study.optimize, args=(measure,), kwargs={"take_over": True}) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert study.told == 12
+    assert sorted(taken(study)) == [0, 1, 2, 3]
+
+
+def test_two_processes_never_take_up_the_same_trial(tmp_path: Path) -> None:
+    path = tmp_path / "sky.db"
+    study = zn.Study.create(path, LINE, **GIVEN)
+    asked_by_another(study, 8)
+    children = [forked(lambda: zn.Study.open(path).optimize(measure)) for _ in range(2)]
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0]
+    study.refresh()
+    assert sorted(taken(study)) == list(range(8))
+    assert study.told == 12
+
+
+def test_who_is_gone() -> None:
+    host = socket.gethostname()
+    assert not whose.is_gone(whose.me())
+    assert not whose.is_gone("")
+    assert not whose.is_gone("bench")
+    assert not whose.is_gone("elsewhere:1:2")
+    assert whose.is_gone(f"{host}:{os.getpid()}:1")  # another process had this number
+    with whose.run_of_mine() as run:
+        assert not whose.is_gone(run)
+    assert whose.is_gone(run)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_dead_process_that_nobody_has_buried_is_gone() -> None:
+    read, write = os.pipe()
+    pid = forked(lambda: os.write(write, whose.me().encode()))
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        who = pipe.read()
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert whose.is_gone(who)
+    os.waitpid(pid, 0)
+
+
+def test_a_measurement_that_the_file_does_not_take_is_said_and_not_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = zn.Study.create(tmp_path / "a? #%20.db", LINE, **GIVEN)
+
+    def full(*_: object) -> None:
+        raise zn.StudyFileError("the disk is full")
+
+    def measured(region: zn.Region) -> float:
+        monkeypatch.setattr(Writer, "append", full)
+        return 0.625
+
+    with monkeypatch.context(), pytest.raises(zn.StudyFileError, match="the disk is full"):
+        study.optimize(measured)
+    monkeypatch.undo()
+    assert "trial 0 was measured (0.625, sem None) and not stored" in caplog.text
+    again = zn.Study.open(tmp_path / "a? #%20.db")
+    assert [trial.number for trial in again.pending] == [0]
+    again.tell(0, 0.625)
+    assert again.optimize(measure).success

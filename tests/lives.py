@@ -1,0 +1,76 @@
+"""Studies to which all kinds of things have happened, and how to compare two of them."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import zonal as zn
+from zonal.policies import Policy
+
+POLICIES: dict[str, Callable[[], Policy | None]] = {
+    "default": lambda: None,
+    "GPOO": lambda: zn.GPOO(zn.GeometricDelta(2.0, 0.6), h_max=5),
+    "StoOO": lambda: zn.StoOO(zn.GeometricDelta(1.0, 0.6), h_max=5),
+    "GPTree": lambda: zn.GPTree(h_max=4),
+    "UCB": lambda: zn.UCB(level=2),
+    "Random": lambda: zn.Random(level=2),
+    "Thompson": lambda: zn.Thompson(level=2),
+    "UniformGrid": lambda: zn.UniformGrid(level=2),
+}
+
+
+def value(node: tuple[int, int]) -> float:
+    """Return something that depends on the node alone."""
+    return float(np.sin(2.1 * node[0] + 1.3 * node[1]))
+
+
+def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
+    """Return the study after all kinds of things have happened to it."""
+    empirical = isinstance(study.settings.policy, zn.StoOO)
+    held: list[zn.Trial] = []
+    for number in range(rounds):
+        held.append(study.ask())
+        if number % 3 != 1:
+            trial = held.pop(0)
+            study.tell(trial, value(trial.node), sem=0.2 if number == 4 else None, note="as told")
+    study.give_up(study.ask())
+    study.withdraw(study.ask())
+    study.give_up(study.ask(), retry=False)
+    if not empirical:
+        study.observe(study.space.cell((1, 0)), 0.3)
+        study.observe(study.space.cell((1, 0)), 0.2, sem=0.5)
+    study.extend(2)
+    study.refit()
+    study.tell(held.pop(), 0.25)
+    return study
+
+
+def digest(study: zn.Study) -> dict[str, Any]:
+    """Return all that can be told from outside."""
+    table = study.tree
+    told = {name: column.tobytes() for name, column in vars(table).items()}
+    belief = study._state.belief
+    mean, variance = belief.columns()
+    return told | {
+        "events": len(study.events),
+        "trials": repr(study.trials),
+        "observed": repr(study.observations),
+        "budget": (study.budget, study.told, study.remaining),
+        "belief": (mean.tobytes(), variance.tobytes()),
+        "draw": study._state.draw(),
+    }
+
+
+def close(again: zn.Study, study: zn.Study) -> None:
+    """Check that a study built at once is the same to within rounding, and goes on in the same way."""
+    one, two = again.tree, study.tree
+    for name in ("depth", "index", "parent", "count", "expanded", "askable"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    known = np.isfinite(two.std)
+    scale = 10.0 if isinstance(study.settings.policy, zn.StoOO) else float(two.std.max())
+    np.testing.assert_allclose(one.mean, two.mean, rtol=0, atol=1e-10 * scale + 1e-10)
+    np.testing.assert_allclose(one.std[known] ** 2, two.std[known] ** 2, rtol=0, atol=1e-10 * scale**2 + 1e-10)
+    assert again.trials == study.trials
+    assert copy.deepcopy(again).ask() == copy.deepcopy(study).ask()

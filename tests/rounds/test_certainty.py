@@ -1,0 +1,403 @@
+"""How sure an answer is, against draws from a dense posterior, and what more measurements would bring."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+import oracle
+import zonal as zn
+from fingerprint import fingerprint
+from zonal.averages.kernels import Kernel
+from zonal.rounds.answers import joint
+
+Floats = NDArray[np.float64]
+
+SPACE = zn.Box([(0.0, 1.0)], smallest=0.05)  # 16 smallest regions
+FEEDBACK = zn.Average(3)
+CELLS = [SPACE.cell((4, index), FEEDBACK) for index in range(16)]
+GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.2), "noise": 0.3}
+given_or_learned = pytest.mark.parametrize("model", [GIVEN, {}], ids=["given", "learned"])
+
+
+def wave(region: zn.Region) -> float:
+    return math.sin(7 * float(region.center[0])) + 0.3 * math.cos(40 * float(region.center[0]))
+
+
+def studied(told: int = 9, space: zn.Box = SPACE, **settings: Any) -> zn.Study:
+    study = zn.Study(space, **{"budget": 60, "feedback": FEEDBACK, **settings})
+    for _ in range(told):
+        trial = study.ask()
+        study.tell(trial, wave(trial.region) if study.direction == "maximize" else -wave(trial.region))
+    return study
+
+
+def same(kernel: Kernel) -> oracle.Kernel:
+    if isinstance(kernel, zn.RBF):
+        return oracle.rbf(kernel.variance, kernel.lengthscale)
+    assert isinstance(kernel, zn.Matern)
+    return oracle.matern(kernel.nu, kernel.variance, kernel.lengthscale)
+
+
+def posteriors(study: zn.Study) -> list[tuple[float, Floats, Floats]]:
+    """Return the weight of each model, and mean and covariance of all smallest regions under it, densely."""
+    found = []
+    regions = [trial.region for trial in study.trials] + CELLS
+    points = np.concatenate([oracle.representatives(np.asarray(region.bounds), 3) for region in regions])
+    values = np.array([trial.value for trial in study.trials], dtype=float)
+    t, n = len(values), len(regions)
+    for own in study.models:
+        gram = same(own.model.kernel)(points, points).reshape(n, 3, n, 3).mean(axis=(1, 3))
+        noise = GIVEN["noise"] if own.model.noise is None else own.model.noise
+        gain = np.linalg.solve(gram[:t, :t] + noise**2 * np.eye(t), gram[:t, t:]).T
+        mean = own.model.mean + gain @ (values - own.model.mean)
+        found.append((own.weight, mean, gram[t:, t:] - gain @ gram[:t, t:]))
+    return found
+
+
+def draws(study: zn.Study, number: int = 100_000) -> Floats:
+    """Return joint draws of the averages of all smallest regions."""
+    rng = np.random.default_rng(5)
+    parts = []
+    for weight, mean, covariance in posteriors(study):
+        values, vectors = np.linalg.eigh(covariance)
+        normal = rng.standard_normal((round(weight * number), len(mean)))
+        parts.append(mean + normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T)
+    return np.concatenate(parts)
+
+
+# Gap and probability.
+
+
+@given_or_learned
+@pytest.mark.parametrize("told", [1, 4, 9, 30])
+@pytest.mark.parametrize("theta", [0.05, 0.1, 0.5])
+def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
+    told: int, theta: float, model: dict[str, Any]
+) -> None:
+    study = studied(told, **model)
+    drawn = draws(study)
+    for found in study.recommend(3, theta=theta):
+        short = drawn.max(axis=1) - drawn[:, found.node[1]]
+        low, high = np.quantile(short, [max(1 - theta - 0.03, 0), min(1 - theta + 0.03, 1)])
+        assert low - 1e-3 <= found.gap <= high + 1e-3
+        assert found.probability_best == pytest.approx(float(np.mean(short <= 0)), abs=0.05)
+
+
+def test_whoever_wants_to_be_surer_gets_a_larger_gap() -> None:
+    study = studied()
+    gaps = [study.recommend(theta=theta).gap for theta in (0.01, 0.05, 0.2, 0.5, 0.9)]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[0] > gaps[-1] >= 0
+
+
+@pytest.mark.parametrize("theta", [0, 1, -0.1, 1.5, math.nan, "a", None], ids=repr)
+def test_a_theta_that_is_no_probability_is_refused(theta: Any) -> None:
+    with pytest.raises(zn.InvalidInput, match="theta"):
+        studied(1).recommend(theta=theta)
+
+
+def test_gaps_hold_as_often_as_they_say_where_the_model_is_right() -> None:
+    kernel, noise, runs = zn.RBF(1.0, 0.15), 0.3, 150
+    rng = np.random.default_rng(0)
+    cells = [SPACE.cell((4, index)) for index in range(16)]
+    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
+    factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
+    held, best, claimed = 0, 0, []
+    for _ in range(runs):
+        truth = factor @ rng.standard_normal(16)
+        study = zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)
+        for depth in (2, 3, 3, 4, 4, 4):
+            index = int(rng.integers(2**depth))
+            inside = truth.reshape(2**depth, -1)[index]  # an exact mean is that of its parts
+            study.observe(SPACE.cell((depth, index)), float(inside.mean() + noise * rng.standard_normal()))
+        found = study.recommend()
+        gap = float(truth.max() - truth[found.node[1]])
+        held += gap <= found.gap + 1e-12
+        best += gap == 0
+        claimed.append(found.probability_best)
+    assert 0.84 <= held / runs <= 0.97
+    assert best / runs == pytest.approx(np.mean(claimed), abs=0.1)
+
+
+def test_certainty_comes_with_measurements() -> None:
+    study = zn.Study(SPACE, budget=400, feedback=FEEDBACK, kernel=zn.RBF(0.5, 0.2), noise=0.01)
+    gaps = []
+    for _ in range(60):
+        trial = study.ask()
+        study.tell(trial, wave(trial.region))
+        gaps.append(study.recommend().gap)
+    assert gaps[-1] < 0.05 < gaps[0]
+    assert study.recommend().probability_best > 0.9
+
+
+def test_a_belief_without_covariances_claims_nothing() -> None:
+    study = zn.Study(SPACE, budget=9, policy=zn.StoOO(zn.GeometricDelta(1, 0.5)))
+    study.tell(study.ask(), 0.5)
+    found = study.recommend()
+    assert math.isnan(found.gap)
+    assert math.isnan(found.probability_best)
+    for ask in (lambda: study.outlook(3), lambda: study.above(0.3)):
+        with pytest.raises(zn.InvalidInput, match="the empirical belief knows no covariances"):
+            ask()
+
+
+def test_what_is_forbidden_is_no_rival() -> None:
+    free = studied(9, **GIVEN)
+    best = free.recommend().node
+
+    def never(region: zn.Region) -> bool:
+        return region.node == best
+
+    bound = zn.Study(SPACE, budget=60, feedback=FEEDBACK, forbidden=never, **GIVEN)
+    for trial in free.trials:
+        assert trial.value is not None
+        bound.observe(trial.region, trial.value)
+    drawn = draws(free)
+    found = bound.recommend()
+    others = np.delete(drawn, best[1], axis=1)
+    expected = np.mean(drawn[:, found.node[1]] >= others.max(axis=1))
+    assert found.probability_best == pytest.approx(float(expected), abs=0.05)
+
+
+# Several regions.
+
+
+@given_or_learned
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("policy", [None, zn.GPOO(zn.GeometricDelta(1, 0.5), h_max=4)], ids=["default", "GPOO"])
+def test_the_best_regions_are_disjoint_and_in_order(
+    policy: Any, direction: Literal["maximize", "minimize"], model: dict[str, Any]
+) -> None:
+    study = studied(20, policy=policy, direction=direction, **model)
+    best = study.recommend(6)
+    first = study.recommend()
+    assert (best[0].region, best[0].mean, best[0].std) == (first.region, first.mean, first.std)
+    assert best[0].gap == pytest.approx(first.gap, abs=0.1)
+    assert 1 < len(best) <= 6
+    spans = sorted(tuple(found.region.bounds[0]) for found in best)
+    assert all(one[1] <= other[0] + 1e-12 for one, other in itertools.pairwise(spans))
+    sign = 1 if direction == "maximize" else -1
+    means = [sign * found.mean for found in best[1:]]  # GPOO's first is its own choice
+    assert means == sorted(means, reverse=True)
+    assert policy is not None or sign * best[0].mean >= means[0] - 1e-9
+    gaps = [found.gap for found in best]
+    assert policy is not None or gaps[0] <= min(gaps) + 0.05
+
+
+def test_more_regions_than_there_are_gives_all_of_them() -> None:
+    found = studied(3).recommend(1000)
+    assert len(found) == 16
+    assert sum(one.probability_best for one in found) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", True], ids=repr)
+def test_a_number_of_regions_that_is_none_is_refused(k: Any) -> None:
+    with pytest.raises(zn.InvalidInput, match="the number of regions to recommend"):
+        studied(1).recommend(k)
+
+
+# Thresholds.
+
+
+@given_or_learned
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("wanted", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_regions_beyond_a_threshold_are_those_of_exact_normal_probabilities(
+    side: str, wanted: float, direction: Literal["maximize", "minimize"], model: dict[str, Any]
+) -> None:
+    study = studied(12, direction=direction, **model)
+    for threshold in (-0.8, 0.0, 0.5):
+        chance = np.zeros(16)
+        for weight, mean, covariance in posteriors(study):
+            z = (mean - threshold) / np.sqrt(np.diag(covariance))
+            chance += weight * norm.cdf(z if side == "above" else -z)
+        found = study.above(threshold, wanted) if side == "above" else study.below(threshold, wanted)
+        indices = [one.region.node[1] for one in found if one.region.node is not None]
+        assert set(indices) == set(np.flatnonzero(chance >= wanted).tolist())
+        assert [one.probability for one in found] == pytest.approx(chance[indices], abs=1e-6)
+        for one in found:
+            assert (one.mean, one.std) == pytest.approx(study.predict(one.region))
+        likely = [one.probability for one in found]
+        assert likely == sorted(likely, reverse=True)
+
+
+@pytest.mark.parametrize(("threshold", "wanted"), [(math.nan, 0.9), ("a", 0.9), (0.0, 1.0), (0.0, 0.0), (0.0, 7)])
+def test_thresholds_and_probabilities_that_are_none_are_refused(threshold: Any, wanted: Any) -> None:
+    study = studied(1)
+    for ask in (study.above, study.below):
+        with pytest.raises(zn.InvalidInput, match=r"threshold|probability"):
+            ask(threshold, wanted)
+
+
+# Outlook.
+
+
+@given_or_learned
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_more_measurements_are_expected_to_help_and_many_no_less_than_few(
+    direction: Literal["maximize", "minimize"], model: dict[str, Any]
+) -> None:
+    study = studied(4, direction=direction, **model)
+    few, more, many = (study.outlook(n) for n in (1, 5, 20))
+    assert [one.n for one in (few, more, many)] == [1, 5, 20]
+    spread = many.high - many.low
+    assert spread > 0
+    error = 4 * spread / math.sqrt(2000)
+    assert few.rise >= -error
+    assert more.rise >= few.rise - error
+    assert many.rise >= more.rise - error
+    assert many.rise > error
+    assert many.low <= many.rise <= many.high
+
+
+def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() -> None:
+    kernel, noise, runs = zn.RBF(1.0, 0.15), 0.5, 60
+    rng = np.random.default_rng(1)
+    cells = [SPACE.cell((4, index)) for index in range(16)]
+    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
+    factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
+    came, expected = [], []
+    for _ in range(runs):
+        truth = factor @ rng.standard_normal(16)
+        study = zn.Study(SPACE, budget=12, kernel=kernel, noise=noise)
+
+        def tell(study: zn.Study, number: int, truth: Floats = truth) -> float:
+            for trial in study.ask(number):
+                depth, index = trial.node
+                inside = truth.reshape(2**depth, -1)[index]
+                study.tell(trial, float(inside.mean() + noise * rng.standard_normal()))
+            return float(truth[study.recommend().node[1]])
+
+        before = tell(study, 4)
+        expected.append(study.outlook(8).rise)
+        came.append(tell(study, 8) - before)
+    error = float(np.std(came)) / math.sqrt(runs)
+    assert np.mean(came) == pytest.approx(np.mean(expected), abs=3 * error)
+    assert np.mean(expected) > 3 * error > 0
+
+
+def test_where_all_is_known_there_is_nothing_to_expect() -> None:
+    study = zn.Study(SPACE, budget=60, feedback=FEEDBACK, kernel=zn.RBF(0.5, 0.2), noise=1e-6)
+    for cell in CELLS:
+        study.observe(cell, wave(cell))
+    look = study.outlook(5)
+    assert look.rise == pytest.approx(0, abs=1e-3)
+    assert look.high - look.low < 1e-3
+    assert study.recommend().gap < 1e-3
+
+
+@pytest.mark.parametrize("n", [0, -3, 2.5, "many", None], ids=repr)
+def test_an_outlook_on_no_number_of_measurements_is_refused(n: Any) -> None:
+    with pytest.raises(zn.InvalidInput, match="the number of measurements"):
+        studied(1).outlook(n)
+
+
+def test_an_outlook_needs_no_budget() -> None:
+    study = studied(12, budget=12, **GIVEN)
+    assert study.remaining == 0
+    assert study.outlook(3).n == 3
+
+
+# Looking changes nothing.
+
+
+@given_or_learned
+def test_whoever_looks_changes_nothing_and_sees_the_same_again(model: dict[str, Any]) -> None:
+    study = studied(11, **model)
+    study.ask(2)
+    before = fingerprint(study)
+    seen = [(study.recommend(), study.recommend(3), study.outlook(4), study.above(0.0, 0.5)) for _ in range(2)]
+    assert seen[0] == seen[1]
+    assert fingerprint(study) == before
+
+
+def test_trials_under_way_are_no_knowledge() -> None:
+    study = studied(9, **GIVEN)
+    before = study.recommend(3)
+    study.ask(6)
+    assert study.recommend(3) == before
+
+
+# Learning anew.
+
+
+def test_a_refit_learns_from_what_came_in_since() -> None:
+    assert not studied(2).refit()  # a first guess has seen all there is
+    study = studied(3)
+    while study.model.measurements == study.told:
+        trial = study.ask()
+        study.tell(trial, wave(trial.region))
+    assert study.refit()
+    assert study.model.measurements == study.told
+    before = fingerprint(study)
+    assert not study.refit()
+    assert fingerprint(study) == before
+
+
+def test_what_was_given_is_not_learned_anew() -> None:
+    study = studied(5, **GIVEN)
+    before = fingerprint(study)
+    assert not study.refit()
+    assert fingerprint(study) == before
+    assert not zn.Study(SPACE, budget=3).refit()
+    assert not zn.Study(SPACE, budget=3, policy=zn.StoOO(zn.GeometricDelta(1, 0.5))).refit()
+
+
+def test_the_last_reward_of_a_budget_is_learned_from() -> None:
+    study = zn.Study(SPACE, budget=37, feedback=FEEDBACK)
+    study.optimize(wave)
+    assert study.model.measurements == 37
+    assert not study.refit()
+
+
+# Good enough.
+
+
+def opening(study: zn.Study) -> int:
+    """Return how many cells of one depth a study asks for before anything else."""
+    depths = [trial.node[0] for trial in study.trials]
+    return next((k for k, depth in enumerate(depths) if depth != depths[0]), len(depths))
+
+
+@given_or_learned
+def test_a_search_that_is_good_enough_stops_and_says_so(model: dict[str, Any]) -> None:
+    result = zn.maximize(wave, SPACE, 60, feedback=FEEDBACK, tolerance=0.3, **model)
+    assert result.success
+    assert result.nfev < 60
+    assert result.gap <= 0.3
+    assert result.message.startswith(
+        f"the gap is {result.gap:.3g}, within the tolerance of 0.3; {result.nfev} of 60"
+    )
+    assert result.study.model.measurements in (0, result.nfev)
+
+
+@given_or_learned
+def test_the_opening_is_measured_to_its_end_however_large_the_tolerance(model: dict[str, Any]) -> None:
+    study = zn.Study([(0, 1)], budget=40, **model)
+    result = study.optimize(wave, tolerance=1e9)
+    whole = zn.Study([(0, 1)], budget=40, **model)
+    whole.optimize(wave)
+    assert result.success
+    assert opening(whole) <= result.nfev < 40
+
+
+def test_a_tolerance_that_is_never_reached_changes_nothing() -> None:
+    one, other = (zn.Study(SPACE, budget=15, feedback=FEEDBACK, rng=0, **GIVEN) for _ in range(2))
+    assert one.optimize(wave, tolerance=1e-12).message == other.optimize(wave).message
+    assert fingerprint(one) == fingerprint(other)
+
+
+@pytest.mark.parametrize("tolerance", [0, -1, math.nan, math.inf, "a"], ids=repr)
+def test_a_tolerance_that_is_none_is_refused_before_anything_is_measured(tolerance: Any) -> None:
+    study = zn.Study(SPACE, budget=5, **GIVEN)
+    with pytest.raises(zn.InvalidInput, match="tolerance"):
+        study.optimize(wave, tolerance=tolerance)
+    assert not study.trials

@@ -1,0 +1,296 @@
+"""What goes into a file comes back as it was, to the last bit; what is the user's own is asked for again."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import zonal as zn
+from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel, ProductKernel
+from zonal.averages.measures import Nodes
+from zonal.averages.profiles import RBFProfile
+from zonal.beliefs.fit import Model
+from zonal.beliefs.lattice import Fit, Weighted
+from zonal.errors import InvalidInput, StudyFileError
+from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
+from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
+from zonal.rounds.settings import Settings
+
+numbers = st.floats(allow_nan=False, width=64)
+texts = st.text(max_size=8)
+
+
+def again(value: Any) -> Any:
+    """Return a value after a journey through text."""
+    return Decoder()(json.loads(json.dumps(encode(value), allow_nan=False)))
+
+
+def made(space: Any, **given: Any) -> Settings:
+    """Return the settings of a study."""
+    return zn.Study(space, budget=given.pop("budget", 5), **given).settings
+
+
+@given(spaces())
+@settings(max_examples=60, deadline=None)
+def test_every_space_comes_back(kind: Kind) -> None:
+    space = again(kind.space)
+    assert space == kind.space
+    assert repr(space) == repr(kind.space)
+    assert [space.count(depth) for depth in range(4)] == [kind.space.count(depth) for depth in range(4)]
+    whole = space.cell((0, 0))
+    if space.may_split(whole):
+        assert [child.key for child in space.split(whole)] == [
+            child.key for child in kind.space.split(kind.space.cell((0, 0)))
+        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kernel_and_feedback_comes_back(kind: str) -> None:
+    for pair in kernels(KINDS[kind]).values():
+        if isinstance(pair.ours, Kernel):
+            assert again(pair.ours) == pair.ours
+    for feedback in allowed(KINDS[kind]):
+        assert again(feedback) == feedback
+
+
+DELTAS: list[Any] = [
+    zn.GeometricDelta(0.1 + 0.2, 1 / 3),
+    zn.LipschitzDelta(),
+    zn.LipschitzDelta(0.3),
+    zn.SpreadDelta(),
+]
+POLICIES = [
+    None,
+    zn.KnowledgeGradient(),
+    zn.KnowledgeGradient("smallest"),
+    *(zn.GPOO(delta, theta=0.05, h_max=4) for delta in DELTAS),
+    zn.StoOO(DELTAS[0]),
+    zn.GPTree(h_max=3),
+    zn.UCB(level=2),
+    zn.Random(level=2),
+    zn.Thompson(level=1),
+    zn.UniformGrid(),
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_settings_with_every_policy_come_back(policy: Any) -> None:
+    study = made(
+        zn.Box({"å": (-1e-300, 1 / 3)}, units={"å": "µm"}),
+        kernel=zn.RBF(1.0, 0.1),
+        noise=zn.PerWeight(0.1),
+        mean=-1e-17,
+        policy=policy,
+        direction="minimize",
+        max_looks=3,
+        rng=2**61 + 1,
+        value_name="yield",
+    )
+    opened = settings_from_json(settings_to_json(study), {})
+    assert opened.settings == study
+    assert opened.missing == {}
+
+
+@pytest.mark.parametrize("kernel", [zn.RBF, zn.Matern, None])
+def test_a_kernel_to_be_learned_comes_back(kernel: Any) -> None:
+    study = made(zn.Box([(0, 1)]), kernel=kernel)
+    assert settings_from_json(settings_to_json(study), {}).settings.kernel is kernel
+
+
+def splits() -> st.SearchStrategy[Split]:
+    return st.builds(
+        Split,
+        st.integers(0, 9),
+        st.booleans(),
+        st.lists(numbers, max_size=3).map(tuple),
+        st.lists(st.booleans(), max_size=3).map(tuple),
+        st.integers(0, 2**32 - 1),
+    )
+
+
+@st.composite
+def fits(draw: st.DrawFn) -> Fit:
+    kernel = draw(
+        st.sampled_from(
+            [zn.RBF(1 / 3, (0.1, 0.7)), zn.Matern(0.1, 0.2, nu=1.5), zn.RBF(1, 1) * zn.Categorical(2, 0.3)]
+        )
+    )
+    model = Model(
+        kernel,
+        draw(st.none() | numbers),
+        draw(numbers),
+        draw(st.dictionaries(texts, st.floats(), max_size=3)),
+        draw(st.integers(0, 99)),
+    )
+    members = tuple(Weighted(draw(numbers), model) for _ in range(draw(st.integers(1, 2))))
+    return Fit(model, members, ((draw(st.integers(0, 3)), (draw(st.integers(-9, 9)), 0)),))
+
+
+@cache
+def opened(kind: str, feedback: Feedback) -> Opened:
+    return Opened(made(KINDS[kind].space, feedback=feedback), {})
+
+
+@st.composite
+def events(draw: st.DrawFn) -> tuple[Event, Opened]:
+    """Draw an event of any kind, and the settings of a study in which it may have happened."""
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    feedback = draw(st.sampled_from(allowed(KINDS[kind])))
+    region = replace(off_tree(KINDS[kind], 1, draw(st.integers(0, 99)))[0], feedback=feedback)
+    if draw(st.booleans()):
+        region = KINDS[kind].space.cell((1, 0), feedback)
+    grown = tuple(map(tuple, draw(st.lists(st.lists(splits(), max_size=2), max_size=2))))
+    whole, sem, fit = st.integers(0, 2**62), st.none() | numbers, st.none() | fits()
+    warned = st.lists(texts, max_size=2).map(tuple)
+    node = st.tuples(st.integers(0, 60), whole)
+    event = draw(
+        st.one_of(
+            st.builds(Began, texts, whole, texts, whole, whole, numbers, st.booleans(), st.just(grown)),
+            st.builds(Asked, whole, whole, node, whole, whole, texts, texts, st.just(grown)),
+            st.builds(Taken, whole, texts),
+            st.builds(Told, whole, numbers, sem, texts, fit, st.just(grown), warned),
+            st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), st.just(grown)),
+            st.builds(
+                Observed, st.just(region), numbers, sem, numbers, st.just(feedback), fit, st.just(grown), warned
+            ),
+            st.builds(Refitted, fits()),
+            st.builds(Extended, whole),
+        )
+    )
+    return event, opened(kind, feedback)
+
+
+@given(events())
+@settings(max_examples=150, deadline=None)
+def test_every_event_comes_back(case: tuple[Event, Opened]) -> None:
+    event, opened = case
+    texts = Events(opened)
+    back = texts.read(texts.write(event))
+    assert repr(back) == repr(event)  # of numbers that are not there (NaN) no two are equal
+    if "nan" not in repr(event):
+        assert back == event
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, 5e-324, 1.7976931348623157e308, -0.0, 0.1 + 0.2])
+def test_every_number_comes_back(number: float) -> None:
+    assert again(number).hex() == number.hex()
+    assert math.isnan(again(math.nan))
+
+
+def test_long_tuples_and_arrays_are_packed() -> None:
+    rows = tuple(range(1000))
+    assert again(rows) == rows
+    assert len(json.dumps(encode(rows))) < 3000
+    array = np.linspace(0, 1, 7).reshape(7, 1)
+    assert np.array_equal(again(array), array)
+    assert not again(array).flags.writeable
+
+
+@dataclass(frozen=True)
+class Rough(ProductKernel):
+    """A kernel of the user's own."""
+
+    @property
+    def profile(self) -> Any:
+        return RBFProfile()
+
+
+def own_delta(depth: int) -> float:
+    return float(0.5**depth)
+
+
+def own_noise(region: zn.Region) -> float:
+    return 0.1
+
+
+OWN: dict[str, dict[str, Any]] = {
+    "noise": {"noise": own_noise, "kernel": zn.RBF(1, 0.1)},
+    "delta": {"policy": zn.GPOO(own_delta, h_max=3), "kernel": zn.RBF(1, 0.1), "noise": 0.1},
+    "forbidden": {"forbidden": lambda region: False},
+    "kernel": {"kernel": Rough(1.0, 0.1), "noise": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_is_the_users_own_is_asked_for_again(name: str) -> None:
+    study = made(zn.Box([(0, 1)]), **OWN[name])
+    text = settings_to_json(study)
+    own = OWN[name].get(name, own_delta)
+    assert settings_from_json(text, {name: own}).settings == study
+    opened = settings_from_json(text, {})
+    assert list(opened.missing) == [name]
+    assert opened.knows == (name != "kernel")
+
+
+def test_what_is_in_the_file_is_not_to_be_given_again() -> None:
+    text = settings_to_json(made(zn.Box([(0, 1)]), noise=0.1))
+    with pytest.raises(InvalidInput, match="noise is not the user's own"):
+        settings_from_json(text, {"noise": 0.2})
+
+
+def test_a_stand_in_says_what_is_missing_when_it_is_needed() -> None:
+    text = settings_to_json(made(zn.Box([(0, 1)]), **OWN["noise"]))
+    noise = settings_from_json(text, {}).settings.noise
+    assert callable(noise)
+    with pytest.raises(StudyFileError, match=r"Open it with noise=\.\.\."):
+        noise(zn.Box([(0, 1)]).cell((0, 0)))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Rough, Rough(1.0, 0.1), zn.RBF(1, 0.3) + Rough(1.0, 0.1), lambda x, y: np.exp(-((x - y.T) ** 2))],
+    ids=["class", "kernel", "sum", "function"],
+)
+def test_models_of_a_kernel_of_the_users_own_come_back(kernel: Any) -> None:
+    space = zn.Points(np.linspace(0, 1, 9)) if not isinstance(kernel, type | Kernel) else zn.Box([(0, 1)])
+    study = zn.Study(space, budget=12, kernel=kernel, rng=0)
+    for number in range(8):
+        study.tell(study.ask(), float(np.sin(3 * number)))
+    texts = Events(settings_from_json(settings_to_json(study.settings), {"kernel": kernel}))
+    assert tuple(texts.read(texts.write(event)) for event in study.events) == study.events
+    blind = settings_from_json(settings_to_json(study.settings), {})
+    seen = zn.Study.replay(blind.settings, map(Events(blind).read, map(texts.write, study.events)), at_once=True)
+    assert seen.trials == study.trials
+
+
+def test_what_a_later_release_has_added_is_named() -> None:
+    with pytest.raises(StudyFileError, match="holds a Whatever, which this version of Zonal does not know"):
+        Decoder()({"$": "Whatever", "size": 3})
+
+
+@dataclass(frozen=True)
+class Tapered(zn.Feedback):
+    """A feedback of the user's own."""
+
+    def along(self, axis: Any) -> Any:
+        return Nodes([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
+
+
+class Fine(zn.Box):
+    """A space of the user's own."""
+
+
+@pytest.mark.parametrize("name", ["space", "feedback"])
+def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
+    own: Any = Fine([(0, 1)]) if name == "space" else Tapered()
+    study = zn.Study(**{"space": zn.Box([(0, 1)]), "budget": 5, "kernel": zn.RBF(1, 0.1), "noise": 0.1, name: own})
+    study.observe([(0.1, 0.7)], 0.3)
+    text = settings_to_json(study.settings)
+    with pytest.raises(StudyFileError, match=f"Open it with {name}="):
+        settings_from_json(text, {})
+    opened = settings_from_json(text, {name: own})
+    events = Events(opened)
+    assert tuple(events.read(events.write(event)) for event in study.events) == study.events
+
+
+@pytest.mark.parametrize("beam", [zn.Beam(0.1), zn.Beam({"x": 0.2}), zn.Beam(share=0.8)], ids=repr)
+def test_a_beam_comes_back(beam: zn.Beam) -> None:
+    assert again(beam) == beam
