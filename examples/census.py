@@ -11,9 +11,9 @@ from zlib import crc32
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled
 
 import zonal as zn
+from campaigns import campaign, settled
 from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.plots import column_width, plot_map, plot_regrets
 from zonal.problems import Landscape, from_table

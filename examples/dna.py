@@ -11,9 +11,9 @@ import math
 
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled
 
 import zonal as zn
+from campaigns import campaign, settled
 from zonal import data
 from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.plots import column_width, plot_regions, plot_regrets

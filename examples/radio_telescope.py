@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import healpix
 import matplotlib.pyplot as plt
 import numpy as np
-from campaigns import campaign, settled, smallest
 
 import zonal as zn
+from campaigns import campaign, settled, smallest
 from zonal import data
 from zonal.campaigns.rehearsal import Zonal, everybody, rehearse
 from zonal.plots import column_width, plot_map, plot_regrets

@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -50,7 +50,16 @@ from zonal.rounds import answers, decisions
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.events import Asked, Began, Ended, Event, Observed, Taken, Told
 from zonal.rounds.journal import Journal, Writer
-from zonal.rounds.settings import ForbiddenLike, Noise, Problem, RegionLike, Settings, SpaceLike, checked
+from zonal.rounds.settings import (
+    ForbiddenLike,
+    Noise,
+    Problem,
+    RegionLike,
+    Settings,
+    SpaceLike,
+    checked,
+    checked_feedback,
+)
 from zonal.rounds.state import Observation, State
 from zonal.rounds.trials import (
     Bands,
@@ -245,20 +254,19 @@ class Study:
         """Why the study can only be looked at; "" if it can go on."""
         return "" if self._journal is None else self._journal.read_only
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""
-        with self._lock:
-            if self._journal is None:
+        return self._lock if self._journal is None else self._writing_to(self._journal)
+
+    @contextmanager
+    def _writing_to(self, journal: Journal) -> Iterator[None]:
+        with self._lock, journal.writing(len(self._state.events)) as writer:
+            self._take_in(writer.unseen)
+            self._writer = writer
+            try:
                 yield
-                return
-            with self._journal.writing(len(self._state.events)) as writer:
-                self._take_in(writer.unseen)
-                self._writer = writer
-                try:
-                    yield
-                finally:
-                    self._writer = None
+            finally:
+                self._writer = None
 
     def _take_in(self, events: list[Event]) -> None:
         """Go on from what the file says; without the kernel nothing is known but what happened."""
@@ -580,6 +588,7 @@ class Study:
         region: RegionLike,
         value: float,
         sem: float | None = None,
+        feedback: Feedback | None = None,
     ) -> None:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
@@ -590,14 +599,17 @@ class Study:
             ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
             parts.
         value : float
-            Its measured average, seen by the study's own feedback.
+            Its measured average.
         sem : float, optional
             Standard error of this measurement; the study's noise by default.
+        feedback : Center, Average, Mean or Beam, optional
+            What this measurement saw of its region; by default what the study's own see.
         """
         with self._writing():
-            seen = self._region(region)
+            by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
+            seen = with_feedback(self._region(region), by)
             value, sem = self._checked(value, sem)
-            event, after = decisions.observe(self._state, seen, value, sem, self.feedback)
+            event, after = decisions.observe(self._state, seen, value, sem, by)
             self._commit(after, *event.warned)
 
     def _asked(self, trial: Trial | int) -> Asked:

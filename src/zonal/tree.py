@@ -6,7 +6,7 @@ exporters read the columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,9 +18,11 @@ INTS = (
     "index",  # position within the depth, in order of the coordinate
     "parent",  # row of the parent, -1 for the root
     "first_child",  # row of the first child, -1 for a leaf; siblings are adjacent rows
+    "slot",  # which footprint of the belief
+)
+COUNTS = (
     "count",  # T: trials told
     "looks",  # trials told or under way
-    "slot",  # which footprint of the belief
 )
 FLOATS = (
     "mean",  # posterior of the average, from told measurements
@@ -36,13 +38,20 @@ FLAGS = (
     "smallest",  # will never be split
     "forbidden",  # by the user: neither measured nor recommended
 )
-KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = ((INTS, np.int64), (FLOATS, np.float64), (FLAGS, np.bool_))
+KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = (
+    (INTS, np.int64),
+    (COUNTS, np.int64),
+    (FLOATS, np.float64),
+    (FLAGS, np.bool_),
+)
 PLACES = {name: (kind, at) for kind, (names, _) in enumerate(KINDS) for at, name in enumerate(names)}
+DEPTH, PARENT, FIRST_CHILD = (PLACES[name][1] for name in ("depth", "parent", "first_child"))
+SPLITTABLE = PLACES["splittable"][1]
 CAPACITY = 256  # rows at first
 
 
 class Tree:
-    """A table of nodes: every name in `INTS`, `FLOATS` and `FLAGS` is a read-only array of `size` entries.
+    """A table of nodes: every name in `KINDS` is a read-only array of `size` entries.
 
     Whoever changes a table forks it first: what others have read of it stays true.
     """
@@ -69,10 +78,18 @@ class Tree:
         self.size = 1
         self._blocks = [np.zeros((len(names), CAPACITY), dtype) for names, dtype in KINDS]
         self._ours = [True] * len(KINDS)  # whether a block may be written
-        for kind in range(len(KINDS)):
-            self._show(kind)
         self.write(0, parent=-1, first_child=-1, noise=noise, splittable=splittable, smallest=not splittable)
         self.write(0, forbidden=forbidden, askable=not forbidden)
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        """Show the rows in use of a column that was not asked for since it was written."""
+        place = PLACES.get(name)
+        if place is None:
+            raise AttributeError(name)
+        kind, at = place
+        column = self.__dict__[name] = self._blocks[kind][at, : self.size]
+        column.flags.writeable = False
+        return column
 
     def fork(self) -> Tree:
         """Return the same table, to be changed; this one stays as it is."""
@@ -82,19 +99,16 @@ class Tree:
         twin._ours = [False] * len(KINDS)  # copied when first written
         return twin
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in PLACES}
+
     def _block(self, kind: int) -> NDArray[Any]:
         """Return a block to write into."""
         if not self._ours[kind]:
             self._blocks[kind] = self._blocks[kind].copy()
             self._ours[kind] = True
-            self._show(kind)
+            self._forget(KINDS[kind][0])
         return self._blocks[kind]
-
-    def _show(self, kind: int) -> None:
-        """Show the rows in use of a block as columns."""
-        used = self._blocks[kind][:, : self.size]
-        used.flags.writeable = False
-        self.__dict__.update(zip(KINDS[kind][0], used, strict=True))
 
     def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
         """Return the same table with other columns of the posterior, to be read only."""
@@ -111,6 +125,11 @@ class Tree:
     def contender(self) -> NDArray[np.bool_]:
         """Whether each node may be measured, or is a leaf that may be split though it may not be measured."""
         return self.askable | self.splittable
+
+    def at(self, row: int, name: str) -> Any:
+        """Return one entry as a plain number: cheaper than by its column, which has to be shown first."""
+        kind, place = PLACES[name]
+        return self._blocks[kind].item(place, row)
 
     def write(self, row: int, **entries: Any) -> None:
         """Write into one row."""
@@ -136,24 +155,35 @@ class Tree:
         **children : sequence
             Columns of the children, one entry a child.
         """
-        parents = np.repeat(rows, families) if len(rows) > 1 else np.full(families[0], rows[0])
-        old, size = self.size, self.size + len(parents)
+        old, size = self.size, self.size + sum(families)
         capacity = self._blocks[0].shape[1]
         if size > capacity:
             more = max(size, 2 * capacity) - capacity
             self._blocks = [np.pad(block, ((0, 0), (0, more))) for block in self._blocks]
             self._ours = [True] * len(KINDS)
+        blocks = [self._block(kind) for kind in range(len(KINDS))]
+        ints, *_, flags = blocks
         first = old
         for row, number in zip(rows, families, strict=True):
-            self.write(row, first_child=first, splittable=False)
-            first += number
-        children.update(parent=parents, depth=self.depth[parents] + 1, first_child=-1)
+            last = first + number
+            ints[DEPTH, first:last] = ints[DEPTH, row] + 1
+            ints[PARENT, first:last] = row
+            ints[FIRST_CHILD, row] = first
+            flags[SPLITTABLE, row] = False
+            first = last
+        ints[FIRST_CHILD, old:size] = -1
         for name, column in children.items():
             kind, at = PLACES[name]
-            self._block(kind)[at, old:size] = column
+            blocks[kind][at, old:size] = column
         self.size = size
-        for kind in range(len(KINDS)):
-            self._show(kind)
+        self._forget(PLACES)
+
+    def _forget(self, names: Iterable[str]) -> None:
+        """Show columns anew when they are asked for next."""
+        shown = self.__dict__
+        for name in names:
+            if name in shown:
+                del shown[name]
 
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return the table in the user's units: ``prior_mean + sign * mean``."""

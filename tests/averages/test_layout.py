@@ -16,7 +16,7 @@ from numbered import Numbered
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import Footprints
 from zonal.averages.kernels import Kernel
-from zonal.averages.layout import MOST_WIDTHS, Intervals, Lattice, ProductLayout
+from zonal.averages.layout import MOST_KEPT, MOST_WIDTHS, Intervals, Lattice, ProductLayout
 
 Floats = NDArray[np.float64]
 Node = tuple[int, int]
@@ -43,8 +43,19 @@ def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Inter
     seen = footprints(bounds, arity, nodes)
     intervals = Intervals(bounds[1] - bounds[0])
     for k in range(0, len(nodes), 7):  # in batches, as a tree grows
-        intervals.add(seen.centers[k : k + 7, 0], seen.widths[k : k + 7, 0])
+        add(intervals, seen.centers[k : k + 7, 0].tolist(), seen.widths[k : k + 7, 0].tolist())
     return intervals
+
+
+def add(intervals: Intervals, centers: list[float], widths: list[float]) -> list[int]:
+    """Enter intervals, all seen by the same feedback."""
+    return intervals.add(np.array(centers), np.array(widths), [0] * len(centers))
+
+
+def cases(intervals: Intervals) -> NDArray[np.int32]:
+    """Return the cases of all pairs."""
+    every = np.arange(intervals.size)
+    return intervals.pairs(every, every)
 
 
 def geometry(one: Node, other: Node, arity: int) -> tuple[Fraction, Fraction, Fraction]:
@@ -60,11 +71,12 @@ def geometry(one: Node, other: Node, arity: int) -> tuple[Fraction, Fraction, Fr
 def test_pairs_share_a_case_if_and_only_if_they_are_alike(bounds: tuple[float, float], arity: int) -> None:
     nodes = cells(60, arity, seed=0, deepest=5)
     intervals = entered(bounds, arity, nodes)
+    every = cases(intervals)
     by_geometry: dict[object, set[int]] = {}
     by_case: dict[int, set[object]] = {}
     for a, one in enumerate(nodes):
         for b, other in enumerate(nodes):
-            case, alike = int(intervals.case[a, b]), geometry(one, other, arity)
+            case, alike = int(every[a, b]), geometry(one, other, arity)
             by_geometry.setdefault(alike, set()).add(case)
             by_case.setdefault(case, set()).add(alike)
     assert all(len(alike) == 1 for alike in by_case.values())
@@ -79,12 +91,12 @@ def test_a_case_has_the_widths_and_the_distance_of_its_pairs(bounds: tuple[float
     seen, intervals = footprints(bounds, arity, nodes), entered(bounds, arity, nodes)
     size = intervals.size
     assert size == len(nodes)
-    case = intervals.case[:size, :size]
+    case = cases(intervals)
     np.testing.assert_array_equal(case, case.T)
     centers, widths = seen.centers[:, 0], seen.widths[:, 0]
     rounding = 8 * np.finfo(float).eps * np.abs(bounds).max()
     np.testing.assert_allclose(
-        intervals.geometry[0, case], np.abs(centers[:, None] - centers), rtol=0, atol=rounding
+        np.abs(intervals.geometry[0, case]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding
     )
     pair = np.sort([np.broadcast_to(widths, case.shape), np.broadcast_to(widths[:, None], case.shape)], axis=0)
     np.testing.assert_allclose(np.sort(intervals.geometry[1:, case], axis=0), pair, rtol=1e-12)
@@ -114,21 +126,20 @@ def test_intervals_off_the_lattice_are_averaged_like_any_other(
 
 def test_pairs_off_the_lattice_are_told_apart_unless_they_are_entered() -> None:
     intervals = Intervals(1.0)
-    intervals.add(np.array([0.5, 0.25, 0.75]), np.array([1.0, 0.5, 0.5]))
+    add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
     before = intervals.cases
-    case = intervals.pairs(np.array([0.125, 0.3001, 0.5]), np.array([0.25, 0.01, 0.0]))
+    case = intervals.around(np.array([0.125, 0.3001, 0.5]), np.array([0.25, 0.01, 0.0]), [0, 0, 0])
     assert (case[0] >= 0).all()  # a cell
     assert (case[1:] < 0).all()  # an interval somewhere, and a point
     assert intervals.cases - before <= 3
-    intervals.add(np.array([0.3001, 0.5]), np.array([0.01, 0.0]))
-    size = intervals.size
-    assert (intervals.case[:size, :size] >= 0).all()
+    add(intervals, [0.3001, 0.5], [0.01, 0.0])
+    assert (cases(intervals) >= 0).all()
 
 
 def test_an_interval_met_twice_keeps_its_number() -> None:
     intervals = Intervals(1.0)
-    first = intervals.add(np.array([0.5, 0.25]), np.array([1.0, 0.5]))
-    again = intervals.add(np.array([0.25, 0.75, 0.25, 0.75]), np.array([0.5, 0.5, 0.5, 0.5]))
+    first = add(intervals, [0.5, 0.25], [1.0, 0.5])
+    again = add(intervals, [0.25, 0.75, 0.25, 0.75], [0.5, 0.5, 0.5, 0.5])
     assert (first, again, intervals.size) == ([0, 1], [1, 2, 1, 2], 3)
     np.testing.assert_array_equal(intervals.centers[:3], [0.5, 0.25, 0.75])
 
@@ -144,7 +155,7 @@ def test_a_whole_tree_meets_few_cases() -> None:
 def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.Feedback) -> None:
     space = zn.Box([(0.0, 1.0), (-2.0, 2.0)])
     kernels = [zn.RBF(1.0, [0.2, 0.5]), zn.Matern(0.5, [0.1, 0.5], nu=1.5), zn.RBF(2.0, [0.2, 0.7])]
-    shared = Tables(ProductLayout(space.axes), feedback)
+    shared = Tables(ProductLayout(space.axes, feedback))
     together = [Numbered(ProductCovariance(kernel, feedback, space.axes, shared)) for kernel in kernels]
     apart = [Numbered(ProductCovariance(kernel, feedback, space.axes)) for kernel in kernels]
     regions = [space.cell(node) for node in cells(150, 2, seed=3)]
@@ -164,11 +175,11 @@ def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) ->
     # The table of lags has its limits; what is beyond them is a case of its own, not another's.
     nodes = [(depth, index) for depth in (20, 39, 44) for index in (0, 1, 2, 2**depth // 3, 2**depth - 1)]
     seen, intervals = footprints(bounds, 2, nodes), entered(bounds, 2, nodes)
-    case = intervals.case[: len(nodes), : len(nodes)]
+    case = cases(intervals)
     centers, widths = seen.centers[:, 0], seen.widths[:, 0]
     rounding = 8 * np.finfo(float).eps * (bounds[1] - bounds[0])
     np.testing.assert_allclose(
-        intervals.geometry[0, case], np.abs(centers[:, None] - centers), rtol=0, atol=rounding
+        np.abs(intervals.geometry[0, case]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding
     )
     wide = np.maximum.outer(widths, widths)
     np.testing.assert_allclose(intervals.geometry[1:, case].max(axis=0), wide, rtol=1e-12)
@@ -179,12 +190,33 @@ def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) ->
 def test_more_widths_than_the_lattice_numbers_are_cases_of_their_own() -> None:
     lattice = Lattice(1.0)
     widths = [1 / (k + 1) for k in range(MOST_WIDTHS + 5)]
-    kinds = [lattice.cell(width / 2, width)[0] for width in widths]
+    kinds = [lattice.cell(width / 2, width, 0)[0] for width in widths]
     assert kinds == [*range(1, MOST_WIDTHS), *[0] * 6]
     intervals = Intervals(1.0)
-    numbers = intervals.add(np.array([width / 2 for width in widths]), np.array(widths))
-    case = intervals.case[: len(numbers), : len(numbers)]
+    add(intervals, [width / 2 for width in widths], widths)
+    case = cases(intervals)
     assert case.min() >= 0
     np.testing.assert_allclose(
         intervals.geometry[1:, case].max(axis=0), np.maximum.outer(widths, widths), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("feedback", [zn.Average(3), zn.Mean(), zn.Beam(share=0.5)], ids=str)
+def test_cases_worked_out_when_asked_for_are_those_that_would_be_kept(
+    feedback: zn.Feedback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Cells of two axes, an interval that is no cell and a point; nothing is kept in the second round.
+    space, kernel = zn.Box([(0.0, 1.0), (-2.0, 2.0)]), zn.Matern(0.5, [0.1, 0.5], nu=1.5)
+    regions = [space.cell(node) for node in cells(150, 2, seed=4)]
+    regions += [space.region([(0.21, 0.47), (-1.3, 0.4)]), space.region([(0.3, 0.3), (0.1, 0.1)])]
+    found = []
+    for most in (MOST_KEPT, 8):
+        monkeypatch.setattr("zonal.averages.layout.MOST_KEPT", most)
+        covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
+        for k in range(0, len(regions), 11):
+            covariance.enter(feedback.footprints(regions[k : k + 11]))
+        every = np.arange(len(regions))
+        rows = [covariance.row(one) for one in (0, 70, len(regions) - 2, len(regions) - 1)]
+        found.append([covariance.between(every, every), covariance.variances(0, len(regions)), np.stack(rows)])
+    for kept, worked_out in zip(*found, strict=True):
+        np.testing.assert_allclose(worked_out, kept, rtol=0, atol=1e-15)

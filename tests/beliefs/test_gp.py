@@ -561,10 +561,12 @@ def test_measurements_after_jitter_stay_sane() -> None:
     assert recorded.belief.clamped == 0
 
 
-def test_a_matrix_that_no_jitter_saves_is_an_error() -> None:
+def test_a_matrix_that_no_jitter_saves_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     belief = Recorded(SMOOTH, zn.Center()).belief
+    indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
+    monkeypatch.setattr(belief._covariance, "between", lambda some, others: indefinite.copy())
     with pytest.raises(np.linalg.LinAlgError, match="1e-08"):
-        belief._cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        belief._factorise(np.arange(2))
 
 
 def test_negative_variances_are_raised_to_zero_counted_and_reported_once() -> None:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.kernels import Along, Kernel, Match
-from zonal.averages.layout import Cases, Intervals, Pools, ProductLayout
-from zonal.averages.measures import Measure
+from zonal.averages.layout import ALONE, Cases, Intervals, Pools, ProductLayout
+from zonal.averages.measures import Measure, means
 from zonal.averages.profiles import Profile
 from zonal.spaces import Category, Interval
 
@@ -36,55 +36,91 @@ MOST_KEPT = 256  # factors of kernels whose averages are kept
 class Along1D:
     """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout."""
 
-    def __init__(self, intervals: Intervals, measure: Measure, profile: Profile, lengthscale: float) -> None:
+    def __init__(
+        self, intervals: Intervals, measures: Sequence[Measure], profile: Profile, lengthscale: float
+    ) -> None:
         self._intervals = intervals
-        self._measure = measure
+        self._measures = measures
         self._profile = profile
         self._scale = 1 / lengthscale
         self._values = np.zeros(0)
         self._known = 0
 
-    def between(self, some: Any, others: Any) -> Floats:
+    def row(self, one: int, others: Ints) -> Floats:
+        """Return averages between one entered interval and others, by number."""
+        intervals = self._intervals
+        if intervals.keeps:
+            return self.of(intervals.row(one).take(others))
+        row: Floats = self.between(np.array([one]), others)[0]
+        return row
+
+    def between(self, some: Ints, others: Ints) -> Floats:
         """Return averages between entered intervals, by number."""
-        return self.of(self._intervals.case[some].take(others, axis=-1))
+        return self.alike(self._intervals.pairs(some, others), some, others)
 
-    def own(self, some: Any) -> Floats:
+    def alike(self, case: Cases, some: Ints, others: Ints) -> Floats:
+        """Return averages between entered intervals whose cases are at hand."""
+        intervals = self._intervals
+        if intervals.keeps:
+            return self.of(case)
+        seen = intervals.centers, intervals.widths, intervals.feedbacks
+        return self._fill(case, [own[some] for own in seen], [own[others] for own in seen])
+
+    def own(self, some: Ints) -> Floats:
         """Return the average of each entered interval with itself, by number."""
-        return self.of(self._intervals.own.take(some))
+        intervals = self._intervals
+        if intervals.keeps:
+            return self.of(intervals.own(some))
+        return self.alone(intervals.centers[some], intervals.widths[some], intervals.feedbacks[some])
 
-    def cross(self, centers: Floats, widths: Floats) -> Floats:
+    def cross(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> Floats:
         """Return averages between the given intervals and all that are entered."""
         intervals = self._intervals
-        others, other_widths = intervals.centers[: intervals.size], intervals.widths[: intervals.size]
-        if len(centers) * intervals.size * self._measure.cost <= CHEAP:
-            return self._compute(centers[:, None] - others, widths[:, None], other_widths)
-        case = intervals.pairs(centers, widths)
-        off = case < 0
-        mean = self.of(np.where(off, intervals.case[0, 0], case))
-        if off.any():
-            row, column = np.nonzero(off)
-            mean[row, column] = self._compute(centers[row] - others[column], widths[row], other_widths[column])
+        size, ours = intervals.size, (centers, widths, np.array(feedbacks))
+        others = [own[:size] for own in (intervals.centers, intervals.widths, intervals.feedbacks)]
+        if len(centers) * size * self._measures[0].cost <= CHEAP:
+            case = np.full((len(centers), size), ALONE, dtype=np.int32)
+        else:
+            case = intervals.around(centers, widths, feedbacks)
+        return self._fill(case, ours, others)
+
+    def alone(self, centers: Floats, widths: Floats, feedbacks: Sequence[int] | Ints) -> Floats:
+        """Return the average of each given interval with itself."""
+        seen = np.array(feedbacks)
+        return self._compute(np.zeros(len(widths)), widths, widths, seen, seen)
+
+    def among(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> Floats:
+        """Return averages between all pairs of the given intervals."""
+        seen = np.array(feedbacks)
+        return self._compute(centers[:, None] - centers, widths[:, None], widths, seen[:, None], seen)
+
+    def _fill(self, case: Cases, some: Sequence[Any], others: Sequence[Any]) -> Floats:
+        """Return the averages of some cases; of pairs that share none, from centres, widths and feedbacks."""
+        off = case == ALONE
+        if not off.any():
+            return self.of(case)
+        row, column = off.nonzero()
+        (center, wide, seen), (other, narrow, theirs) = some, others
+        apart = self._compute(center[row] - other[column], wide[row], narrow[column], seen[row], theirs[column])
+        if len(row) == case.size:
+            return apart.reshape(case.shape)
+        mean = self.of(np.where(off, np.max(case), case))
+        mean[row, column] = apart
         return mean
 
-    def alone(self, centers: Floats, widths: Floats) -> Floats:
-        """Return the average of each given interval with itself."""
-        return self._compute(np.zeros(len(widths)), widths, widths)
-
-    def among(self, centers: Floats, widths: Floats) -> Floats:
-        """Return averages between all pairs of the given intervals."""
-        return self._compute(centers[:, None] - centers, widths[:, None], widths)
-
-    def _compute(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+    def _compute(self, gap: Floats, wide_a: Floats, wide_b: Floats, seen_a: Ints, seen_b: Ints) -> Floats:
         geometry = np.empty((3, *gap.shape))
         geometry[0], geometry[1], geometry[2] = gap, wide_a, wide_b
-        return self._of(geometry.reshape(3, -1)).reshape(gap.shape)
+        views = np.empty((2, *gap.shape), dtype=np.int64)
+        views[0], views[1] = seen_a, seen_b
+        return self._of(geometry.reshape(3, -1), views.reshape(2, -1)).reshape(gap.shape)
 
-    def _of(self, geometry: Floats) -> Floats:
-        return self._measure.mean(self._profile, geometry, self._scale)
+    def _of(self, geometry: Floats, views: Ints) -> Floats:
+        return means(self._measures, views, self._profile, geometry, self._scale)
 
     def of(self, case: Cases) -> Floats:
         """Return the averages of some cases, computing those that are new."""
-        cases = self._intervals.cases
+        cases, intervals = self._intervals.cases, self._intervals
         if self._known < cases:
             self._compute_ahead(cases)
         mean = self._values.take(case)
@@ -92,7 +128,7 @@ class Along1D:
             missing = np.isnan(mean)
             if missing.any():
                 new = np.unique(case[missing])
-                self._values[new] = self._of(self._intervals.geometry[:, new])
+                self._values[new] = self._of(intervals.geometry[:, new], intervals.views[:, new])
                 mean = self._values.take(case)
         return mean
 
@@ -103,7 +139,7 @@ class Along1D:
             self._values = np.concatenate([self._values, np.full(more, np.nan)])
         if cases - self._known <= FEW:
             new = slice(self._known, cases)
-            self._values[new] = self._of(self._intervals.geometry[:, new])
+            self._values[new] = self._of(self._intervals.geometry[:, new], self._intervals.views[:, new])
             self._known = cases
 
 
@@ -114,23 +150,31 @@ class OfSymbols:
         self._pools = pools
         self._correlation = correlation
 
-    def between(self, some: Any, others: Any) -> Floats:
+    def row(self, one: int, others: Ints) -> Floats:
+        """Return averages between one entered set and others, by number."""
+        return self.of(self._pools.overlap[one].take(others))
+
+    def between(self, some: Ints, others: Ints) -> Floats:
         """Return averages between entered sets, by number."""
-        return self.of(self._pools.overlap[some].take(others, axis=-1))
+        return self.of(self._pools.pairs(some, others))
+
+    def alike(self, overlap: Floats, some: Ints, others: Ints) -> Floats:
+        """Return averages between entered sets whose overlaps are at hand."""
+        return self.of(overlap)
 
     def own(self, some: Any) -> Floats:
         """Return the average of each entered set with itself, by number."""
         return self.of(self._pools.overlap[some, some])
 
-    def cross(self, pools: Floats, shares: Floats) -> Floats:
+    def cross(self, pools: Floats, shares: Floats, feedbacks: Sequence[int]) -> Floats:
         """Return averages between the given sets and all that are entered."""
         return self.of(self._pools.cross(pools))
 
-    def alone(self, pools: Floats, shares: Floats) -> Floats:
+    def alone(self, pools: Floats, shares: Floats, feedbacks: Sequence[int]) -> Floats:
         """Return the average of each given set with itself."""
         return self.of(self._pools.own(pools))
 
-    def among(self, pools: Floats, shares: Floats) -> Floats:
+    def among(self, pools: Floats, shares: Floats, feedbacks: Sequence[int]) -> Floats:
         """Return averages between all pairs of the given sets."""
         return self.of(self._pools.among(pools))
 
@@ -146,15 +190,10 @@ class Tables:
     ----------
     layout : ProductLayout
         The footprints.
-    feedback : Feedback
-        What a measurement sees of a region.
     """
 
-    def __init__(self, layout: ProductLayout, feedback: Feedback) -> None:
+    def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
-        self._measures = {
-            j: feedback.along(axis) for j, axis in enumerate(layout.axes) if isinstance(axis, Interval)
-        }
         self._kept: dict[tuple[int, Profile, float], Along1D] = {}
 
     def __call__(self, j: int, factor: Along | Match) -> Any:
@@ -168,18 +207,18 @@ class Tables:
         if key not in self._kept:
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be asked for again
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = Along1D(part, self._measures[j], factor.profile, factor.lengthscale)
+            self._kept[key] = Along1D(part, self.layout.measures[j], factor.profile, factor.lengthscale)
         return self._kept[key]
 
     def pairs(self, slots: Ints) -> Callable[[Sequence[Along | Match]], Floats]:
         """Return what turns a kernel's factors into averages between all pairs of some footprints."""
         numbers = self.layout.numbers[:, slots]
-        alike = [part.alike(own) for part, own in zip(self.layout.parts, numbers, strict=True)]
+        alike = [part.pairs(own, own) for part, own in zip(self.layout.parts, numbers, strict=True)]
 
         def averages(factors: Sequence[Along | Match]) -> Floats:
-            product: Floats = self(0, factors[0]).of(alike[0])
+            product: Floats = self(0, factors[0]).alike(alike[0], numbers[0], numbers[0])
             for j in range(1, len(factors)):
-                product *= self(j, factors[j]).of(alike[j])
+                product *= self(j, factors[j]).alike(alike[j], numbers[j], numbers[j])
             return product
 
         return averages
@@ -205,7 +244,7 @@ class ProductCovariance:
     def __init__(
         self, kernel: Kernel, feedback: Feedback, axes: Sequence[Interval | Category], tables: Tables | None = None
     ) -> None:
-        tables = Tables(ProductLayout(axes), feedback) if tables is None else tables
+        tables = Tables(ProductLayout(axes, feedback)) if tables is None else tables
         self._layout = tables.layout
         self._terms = [
             (term.variance, [tables(j, factor) for j, factor in enumerate(term.along(self._layout.symbols))])
@@ -228,7 +267,7 @@ class ProductCovariance:
     def row(self, one: int, size: int) -> Floats:
         """Return the covariance of one footprint with the first `size` of them."""
         numbers = self._layout.numbers
-        return self._combine(lambda axis, j: axis.between(numbers[j, one], numbers[j, :size]))
+        return self._combine(lambda axis, j: axis.row(numbers[j, one], numbers[j, :size]))
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
@@ -237,15 +276,17 @@ class ProductCovariance:
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
-        centers, widths = footprints.centers.T, footprints.widths.T
+        centers, widths, seen = footprints.centers.T, footprints.widths.T, self._layout.feedbacks(footprints)
         numbers = self._layout.numbers
-        cross = self._combine(lambda axis, j: axis.cross(centers[j], widths[j]).take(numbers[j, some], axis=1))
-        return cross.T, self._combine(lambda axis, j: axis.alone(centers[j], widths[j]))
+        cross = self._combine(
+            lambda axis, j: axis.cross(centers[j], widths[j], seen).take(numbers[j, some], axis=1)
+        )
+        return cross.T, self._combine(lambda axis, j: axis.alone(centers[j], widths[j], seen))
 
     def among(self, footprints: Footprints) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
-        centers, widths = footprints.centers.T, footprints.widths.T
-        return self._combine(lambda axis, j: axis.among(centers[j], widths[j]))
+        centers, widths, seen = footprints.centers.T, footprints.widths.T, self._layout.feedbacks(footprints)
+        return self._combine(lambda axis, j: axis.among(centers[j], widths[j], seen))
 
     def _combine(self, part: Callable[[Along1D | OfSymbols, int], Floats]) -> Floats:
         """Multiply over axes and add over terms."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -34,10 +34,13 @@ class Footprints:
     centers, widths : array, shape (n, d)
         Of the regions, centres counted from the lower corner of the space; on an axis of symbols the set of
         symbols as a number, and its share of the whole.
+    feedbacks : tuple of Feedback or None
+        By which each is seen; None where all are seen as the study sees them.
     """
 
     centers: Floats
     widths: Floats
+    feedbacks: tuple[Feedback, ...] | None = None
 
     def __len__(self) -> int:
         """Return the number of footprints."""
@@ -128,6 +131,17 @@ class Feedback(ABC):
                     self,
                     "Use Mean(), which sees the whole pool.",
                 )
+
+
+def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
+    """Return where measurements of `regions` look, each as its own feedback sees it, or the usual one."""
+    seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
+    if all(own == usual for own in seen):
+        return usual.footprints(regions)
+    if isinstance(regions[0], MemberRegion):
+        each = [own.footprints([region]) for own, region in zip(seen, regions, strict=True)]
+        return Subsets([one.members[0] for one in each], [one.shares[0] for one in each])
+    return replace(usual.footprints(regions), feedbacks=tuple(seen))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import Footprints
+from zonal.averages.feedback import Feedback, Footprints
+from zonal.averages.measures import Measure
 from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small par
 MOST_WIDTHS = 1 << 7  # of one axis
 MOST_LAGS = 1 << 22  # of all pairs of widths together
 LEAST_LAGS = 1 << 8  # of one pair of widths that fit each other
+MOST_KEPT = 1 << 10  # intervals of one axis
 NEW, ALONE = -2, -1  # in place of a case: not met yet; each pair is a case of its own
 
 
@@ -48,13 +50,14 @@ class Lattice:
 
     def __init__(self, side: float) -> None:
         self._side = side
-        self._kinds: dict[float, int] = {}  # of widths; kind 0 is on no lattice
+        self._kinds: dict[tuple[float, int], int] = {}  # of widths, by feedback; kind 0 is on no lattice
         # Of pairs of kinds: the piece of the table, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS), dtype=np.int64)
+        self.feedbacks = [0]  # of kinds
         self.cases: Cases = np.full(1, ALONE, dtype=np.int32)
         self._scratch: Cases = np.zeros(1, dtype=np.int32)
 
-    def cell(self, center: float, width: float) -> tuple[int, int]:
+    def cell(self, center: float, width: float, feedback: int) -> tuple[int, int]:
         """Return kind and place of an interval."""
         half = 0.5 * width
         if half * LARGEST_PLACE < self._side:
@@ -62,32 +65,34 @@ class Lattice:
         place = round(center / half)
         if abs(center - place * half) > ROUNDING * self._side:
             return 0, 0
-        return self._kinds.get(width) or self._enter(width), place
+        return self._kinds.get((width, feedback)) or self._enter(width, feedback), place
 
-    def lags(self, kind: int, places: Sequence[int], kinds: Ints, others: Ints) -> tuple[Ints, Ints]:
+    def lags(self, kind: int, places: Ints, kinds: Ints, others: Ints) -> tuple[Ints, Ints]:
         """Return the lags between cells of one kind and others of several, and where in the table they are."""
         start, room, ours, theirs = self._pairs[kind].take(kinds, axis=1)
-        lag = np.array(places)[:, None] * ours
-        lag -= theirs * others
-        lag = np.minimum(np.abs(lag, out=lag), room, out=lag)
-        return lag.ravel(), (lag + start).ravel()
+        lag = places[:, None] * ours
+        theirs *= others
+        lag -= theirs
+        np.minimum(np.abs(lag, out=lag), room, out=lag)
+        return lag, lag + start
 
     def first_of_equals(self, at: Ints) -> Ints:
         """Return one position for each distinct entry of `at`, places in the table."""
         order = np.arange(len(at), dtype=np.int32)
         self._scratch[at] = order
-        return np.flatnonzero(self._scratch.take(at) == order)
+        first: Ints = (self._scratch.take(at) == order).nonzero()[0]
+        return first
 
-    def _enter(self, width: float) -> int:
+    def _enter(self, width: float, feedback: int) -> int:
         """Return the kind of a width not met before, with pieces of the table for all that fit to it."""
         kind = len(self._kinds) + 1
         if kind == MOST_WIDTHS:
             return 0
         pieces, end = [self.cases], len(self.cases)
-        for other, number in [*self._kinds.items(), (width, kind)]:
+        for (other, seen), number in [*self._kinds.items(), ((width, feedback), kind)]:
             narrow, wide = min(width, other), max(width, other)
             times = round(wide / narrow)
-            if abs(wide - times * narrow) > ROUNDING * wide:
+            if seen != feedback or abs(wide - times * narrow) > ROUNDING * wide:
                 continue
             room = min(int(2 * self._side / narrow) + 1, max((MOST_LAGS - end) // 64, LEAST_LAGS))
             ours, theirs = (times, 1) if width > other else (1, times)
@@ -97,12 +102,16 @@ class Lattice:
             end += room + 1
         self._scratch = np.empty(end, dtype=np.int32)
         self.cases = np.concatenate(pieces)
-        self._kinds[width] = kind
+        self.feedbacks[kind:] = [feedback]
+        self._kinds[width, feedback] = kind
         return kind
 
 
 class Intervals:
-    """The distinct intervals of one continuous axis, and the case of every pair of them.
+    """The distinct intervals of one continuous axis, each as a feedback sees it, and the case of every pair.
+
+    The cases of the first `MOST_KEPT` intervals are kept. With more they are worked out whenever they are asked
+    for: a table of all pairs would be the largest part of a long search.
 
     Parameters
     ----------
@@ -111,113 +120,155 @@ class Intervals:
 
     Attributes
     ----------
-    case : array of int, shape (n, n) at least
-        The case of each pair; past the entered intervals: junk.
-    own : array of int, shape (n,) at least
-        The case of each interval with itself.
+    centers, widths, feedbacks : array, shape (n,) at least
+        Of the intervals; feedbacks by number.
     geometry : array, shape (3, cases) at least
         Distance of the centres and the two widths of each case.
+    views : array of int, shape (2, cases) at least
+        By which feedback each interval of a case is seen.
     cases : int
         How many there are.
     """
 
     def __init__(self, side: float) -> None:
-        self._numbers: dict[tuple[float, float], int] = {}
+        self._numbers: dict[tuple[float, float, int], int] = {}
         self._lattice = Lattice(side)
         self._kinds = np.zeros(128, dtype=np.int64)
         self._places = np.zeros(128, dtype=np.int64)
         self.centers = np.zeros(128)
         self.widths = np.zeros(128)
-        self.case: Cases = np.zeros((128, 128), dtype=np.int32)
+        self.feedbacks = np.zeros(128, dtype=np.int64)
+        self._case: Cases = np.zeros((128, 128), dtype=np.int32)
         self.geometry = np.zeros((3, 1024))
+        self.views = np.zeros((2, 1024), dtype=np.int64)
+        self.mixed = False  # whether there are feedbacks other than the first
         self.cases = 0
-
-    @property
-    def own(self) -> Cases:
-        """The case of each interval with itself."""
-        return self.case.diagonal()
 
     @property
     def size(self) -> int:
         """The number of intervals."""
         return len(self._numbers)
 
-    def add(self, centers: Floats, widths: Floats) -> list[int]:
+    @property
+    def keeps(self) -> bool:
+        """Whether the case of every pair is kept."""
+        return len(self._numbers) <= MOST_KEPT
+
+    def add(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> list[int]:
         """Return the number of each interval, entering those not seen before."""
-        intervals = list(zip(centers.tolist(), widths.tolist(), strict=True))
-        fresh = [interval for interval in dict.fromkeys(intervals) if interval not in self._numbers]
+        known, numbers = self._numbers, []
+        old = size = len(known)
+        fresh: dict[tuple[float, float, int], int] = {}
+        for interval in zip(centers.tolist(), widths.tolist(), feedbacks, strict=True):
+            number = known.get(interval)
+            if number is None:
+                number = fresh.setdefault(interval, size)
+                if number == size:
+                    size += 1
+                    if size > len(self.centers):
+                        self._grow(2 * len(self.centers))
+                    self.centers[number], self.widths[number], self.feedbacks[number] = interval
+                    self._kinds[number], self._places[number] = self._lattice.cell(*interval)
+            numbers.append(number)
         if fresh:
-            old = len(self._numbers)
-            size = old + len(fresh)
-            if size > len(self.case):
-                self._grow(max(size, 2 * len(self.case)))
-            cells = [self._lattice.cell(*interval) for interval in fresh]
-            for number, interval, cell in zip(range(old, size), fresh, cells, strict=True):
-                self.centers[number], self.widths[number] = interval
-                self._kinds[number], self._places[number] = cell
-            block = self._between(cells, [width for _, width in fresh], size)
-            if np.minimum.reduce(block, None) < 0:
-                row, column = (block == ALONE).nonzero()
-                gap = np.abs(self.centers[old + row] - self.centers[column])
-                block[row, column] = self._register(gap, self.widths[old + row], self.widths[column])
-            self.case[old:size, :size] = block
-            self.case[:size, old:size] = block.T
-            self._numbers.update(zip(fresh, range(old, size), strict=True))  # none of them is entered before
-        return [self._numbers[interval] for interval in intervals]
+            self.mixed = self.mixed or any(feedbacks)
+            if size <= MOST_KEPT:
+                self._keep(old, size)
+            known.update(fresh)  # none of them is entered before
+        return numbers
 
-    def pairs(self, centers: Floats, widths: Floats) -> Cases:
-        """Return the cases between some intervals and all that are entered, `ALONE` for pairs on no lattice."""
-        cells = [self._lattice.cell(*interval) for interval in zip(centers.tolist(), widths.tolist(), strict=True)]
-        return self._between(cells, widths.tolist(), self.size)
+    def _keep(self, old: int, size: int) -> None:
+        """Keep the cases of all pairs up to a size, those of the first `old` intervals being there already."""
+        some, every = slice(old, size), slice(0, size)
+        block = self._between(self._kinds[some], self._places[some], self.widths[some], every)
+        if np.minimum.reduce(block, None) < 0:
+            row, column = (block == ALONE).nonzero()
+            row += old
+            block[row - old, column] = self._register(
+                self.centers[row] - self.centers[column],
+                self.widths[row],
+                self.widths[column],
+                self.feedbacks[row],
+                self.feedbacks[column],
+            )
+        self._case[some, :size] = block
+        self._case[:old, some] = block[:, :old].T
 
-    def alike(self, numbers: Ints) -> Cases:
-        """Return the cases of all pairs of some intervals."""
-        return self.case[numbers].take(numbers, axis=1)
+    def pairs(self, some: Ints, others: Ints) -> Cases:
+        """Return the cases of pairs of intervals; where they are not kept, `ALONE` for those that share none."""
+        if self.keeps:
+            return self._case[some].take(others, axis=-1)
+        return self._between(self._kinds[some], self._places[some], self.widths[some], others)
 
-    def _between(self, cells: Sequence[tuple[int, int]], widths: Sequence[float], size: int) -> Cases:
-        """Return the cases between some intervals and the first `size`, entering those not met before."""
-        kinds = [kind for kind, _ in cells]
-        if kinds.count(kinds[0]) == len(kinds):  # as in any split
-            return self._of_kind(kinds[0], [place for _, place in cells], widths[0], size)
-        cases: Cases = np.empty((len(cells), size), dtype=np.int32)
-        for kind in set(kinds):
-            own = [row for row, other in enumerate(kinds) if other == kind]
-            cases[own] = self._of_kind(kind, [cells[row][1] for row in own], widths[own[0]], size)
+    def row(self, one: int) -> Cases:
+        """Return the cases of one interval with all, as long as they are kept."""
+        row: Cases = self._case[one]
+        return row
+
+    def own(self, some: Ints) -> Cases:
+        """Return the case of each interval with itself, as long as they are kept."""
+        return self._case[some, some]
+
+    def around(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> Cases:
+        """Return the cases between intervals that need not be entered and all that are, `ALONE` for any other."""
+        intervals = zip(centers.tolist(), widths.tolist(), feedbacks, strict=True)
+        kinds, places = np.array([self._lattice.cell(*interval) for interval in intervals]).T
+        return self._between(kinds, places, widths, slice(0, self.size))
+
+    def _between(self, kinds: Ints, places: Ints, widths: Floats, others: Ints | slice) -> Cases:
+        """Return the cases between some cells and entered intervals, entering cases not met before."""
+        distinct = set(kinds.tolist())
+        if len(distinct) == 1:  # as in any split
+            return self._of_kind(distinct.pop(), places, widths[0], others)
+        other = self._kinds[others]
+        cases: Cases = np.empty((len(kinds), len(other)), dtype=np.int32)
+        for kind in distinct:
+            own = (kinds == kind).nonzero()[0]
+            cases[own] = self._of_kind(kind, places[own], widths[own[0]], others)
         return cases
 
-    def _of_kind(self, kind: int, places: Sequence[int], width: float, size: int) -> Cases:
-        """Return the cases between cells of one kind and the first `size` intervals."""
+    def _of_kind(self, kind: int, places: Ints, width: float, others: Ints | slice) -> Cases:
+        """Return the cases between cells of one kind and entered intervals."""
         lattice = self._lattice
-        lag, at = lattice.lags(kind, places, self._kinds[:size], self._places[:size])
-        case = lattice.cases.take(at)
-        new = (case == NEW).nonzero()[0]
-        if len(new):
-            where = at[new]
+        lag, at = lattice.lags(kind, places, self._kinds[others], self._places[others])
+        case: Cases = lattice.cases.take(at)
+        if np.minimum.reduce(case, None) == NEW:
+            new = (case.ravel() == NEW).nonzero()[0]
+            where = at.take(new)
             first = lattice.first_of_equals(where)
-            new = new[first]
-            others = self.widths.take(new % size)
-            gap = lag[new] * np.minimum(0.5 * width, 0.5 * others)  # rid of the centres' rounding
-            lattice.cases[where[first]] = self._register(gap, width, others)
+            new, where = new[first], where[first]
+            wide = self.widths[others].take(new % case.shape[1])
+            gap = lag.take(new)
+            feedback = lattice.feedbacks[kind]
+            # Counted in half widths of the narrower one, the distance is rid of the centres' rounding.
+            lattice.cases[where] = self._register(
+                gap * np.minimum(0.5 * width, 0.5 * wide), width, wide, feedback, feedback
+            )
             case = lattice.cases.take(at)
-        return case.reshape(-1, size)
+        return case
 
-    def _register(self, gap: Floats, wide_a: Floats | float, wide_b: Floats) -> Cases:
+    def _register(
+        self, gap: Floats, wide_a: Floats | float, wide_b: Floats, feedback_a: Ints | int, feedback_b: Ints | int
+    ) -> Cases:
         """Enter new cases and return their numbers."""
         old, cases, room = self.cases, self.cases + len(gap), self.geometry.shape[1]
         if cases > room:
-            self.geometry = np.pad(self.geometry, ((0, 0), (0, max(cases, 2 * room) - room)))
-        new = self.geometry[:, old:cases]
+            more = ((0, 0), (0, max(cases, 2 * room) - room))
+            self.geometry, self.views = np.pad(self.geometry, more), np.pad(self.views, more)
+        new, views = self.geometry[:, old:cases], self.views[:, old:cases]
         new[0], new[1], new[2] = gap, wide_a, wide_b
+        if self.mixed:
+            views[0], views[1] = feedback_a, feedback_b
         self.cases = cases
         return np.arange(old, cases, dtype=np.int32)
 
     def _grow(self, capacity: int) -> None:
-        more = capacity - len(self.case)
-        self.centers = np.pad(self.centers, (0, more))
-        self.widths = np.pad(self.widths, (0, more))
-        self._kinds = np.pad(self._kinds, (0, more))
-        self._places = np.pad(self._places, (0, more))
-        self.case = np.pad(self.case, (0, more))
+        more = (0, capacity - len(self.centers))
+        self.centers, self.widths = np.pad(self.centers, more), np.pad(self.widths, more)
+        self.feedbacks = np.pad(self.feedbacks, more)
+        self._kinds, self._places = np.pad(self._kinds, more), np.pad(self._places, more)
+        if capacity <= MOST_KEPT:
+            self._case = np.pad(self._case, more)
 
 
 class Pools:
@@ -234,7 +285,7 @@ class Pools:
         """The number of sets."""
         return len(self._numbers)
 
-    def add(self, pools: Floats, shares: Floats) -> list[int]:
+    def add(self, pools: Floats, shares: Floats, feedbacks: Sequence[int]) -> list[int]:
         """Return the number of each set, entering those not seen before."""
         old, wanted = len(self._numbers), pools.tolist()
         fresh = [pool for pool in dict.fromkeys(wanted) if pool not in self._numbers]
@@ -244,9 +295,9 @@ class Pools:
             self._numbers.update(zip(fresh, range(old, old + len(fresh)), strict=True))
         return [self._numbers[pool] for pool in wanted]
 
-    def alike(self, numbers: Ints) -> Floats:
-        """Return the overlaps of all pairs of some sets."""
-        return self.overlap[numbers].take(numbers, axis=1)
+    def pairs(self, some: Ints, others: Ints) -> Floats:
+        """Return the overlaps of pairs of sets."""
+        return self.overlap[some].take(others, axis=1)
 
     def cross(self, pools: Floats) -> Floats:
         """Return overlaps between the given sets and all that are entered."""
@@ -277,22 +328,44 @@ class ProductLayout:
     axes : sequence of Interval or Category
     parts : list of Intervals or Pools
         By axis.
+    measures : list of list of Measure
+        What is seen of an interval, by axis and feedback; none on an axis of symbols.
     numbers : array of int, shape (d, size) at least
         Which interval, or set, of each axis a footprint is.
     """
 
-    def __init__(self, axes: Sequence[Interval | Category]) -> None:
+    def __init__(self, axes: Sequence[Interval | Category], feedback: Feedback) -> None:
         self.parts = [
             Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low) for axis in axes
         ]
         self.axes = axes
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
+        self.measures: list[list[Measure]] = [[] for _ in axes]
         self.numbers = np.zeros((len(axes), 128), dtype=np.intp)
+        self._feedbacks: dict[Feedback, int] = {}
+        self._meet(feedback)
 
     def enter(self, at: int, footprints: Footprints) -> None:
         """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
         stop, capacity = at + len(footprints), self.numbers.shape[1]
         if stop > capacity:
             self.numbers = np.pad(self.numbers, ((0, 0), (0, max(stop - capacity, capacity))))
+        feedbacks = self.feedbacks(footprints)
         for j, part in enumerate(self.parts):
-            self.numbers[j, at:stop] = part.add(footprints.centers[:, j], footprints.widths[:, j])
+            self.numbers[j, at:stop] = part.add(footprints.centers[:, j], footprints.widths[:, j], feedbacks)
+
+    def feedbacks(self, footprints: Footprints) -> Sequence[int]:
+        """Return the number of the feedback that sees each footprint: 0, unless they say otherwise."""
+        if footprints.feedbacks is None:
+            return (0,) * len(footprints)
+        known = self._feedbacks
+        return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
+
+    def _meet(self, feedback: Feedback) -> int:
+        """Return the number of a feedback not met before."""
+        number = len(self._feedbacks)
+        for axis, measures in zip(self.axes, self.measures, strict=True):
+            if isinstance(axis, Interval):
+                measures[number:] = [feedback.along(axis)]
+        self._feedbacks[feedback] = number
+        return number

@@ -11,10 +11,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.interval_means import mean_under
 from zonal.averages.profiles import WIDE, Averaged
 from zonal.blas import SHARED_FROM, one_thread
 from zonal.errors import InvalidInput
@@ -25,6 +27,7 @@ BLOCK = 1 << 20  # kernel values in memory at once
 GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
 FAR = 3.0  # standard deviations that count as seen
+PANELS, ORDER = 16, 8  # of a rule that stands for a density where it meets another one
 SYMMETRY = 1e-9  # of the weights and places of points, to which mirror images agree
 
 
@@ -47,6 +50,21 @@ class Measure(ABC):
         scale : float
             One over the lengthscale.
         """
+
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of one interval and some points.
+
+        Parameters
+        ----------
+        profile, scale
+            As of `mean`.
+        gap : array, shape (n,)
+            Of the points from the centre.
+        width : float
+            Of the interval.
+        """
+        places, weights = self.rule(width, PANELS, ORDER)
+        return np.asarray(profile.value(scale * (gap[:, None] - places)) @ weights)
 
     @abstractmethod
     def reach(self, width: float) -> float:
@@ -159,6 +177,10 @@ class Uniform(Measure):
         """Return the mean of a function of the distance between two intervals."""
         return profile.mean(*(scale * geometry))
 
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between an interval and some points."""
+        return profile.mean(scale * gap, np.zeros(len(gap)), np.full(len(gap), scale * width))
+
     def reach(self, width: float) -> float:
         """Return the farthest distance within the interval."""
         return width
@@ -205,6 +227,10 @@ class Normal(Measure):
         spread = np.hypot(fixed + self._relative * wide_a, fixed + self._relative * wide_b)
         return profile.blurred(gap, np.asarray(spread))
 
+    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+        """Return the mean of a function of the distance between a normal place and some points."""
+        return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
+
     def reach(self, width: float) -> float:
         """Return the farthest distance from what counts as seen to a point of the interval."""
         return 0.5 * width + FAR * float(self.std(width))
@@ -225,6 +251,71 @@ class Normal(Measure):
             return Nodes([0.0]).shares(center, width, pixel, number)
         share = np.diff(ndtr((pixel * np.arange(number + 1) - center) / std))
         return np.asarray(share / share.sum())
+
+
+def means(
+    measures: Sequence[Measure], views: NDArray[np.int64], profile: Averaged, geometry: Floats, scale: float
+) -> Floats:
+    """Return means of a function of the distance between what is seen of two intervals, each in its own way.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+    views : array of int, shape (2, n)
+        By which measure each of the two is seen.
+    profile, geometry, scale
+        As of `Measure.mean`; distances of the centres are those from the second to the first.
+    """
+    if len(measures) == 1:
+        return measures[0].mean(profile, geometry, scale)
+    mean = np.empty(geometry.shape[1])
+    for pair in np.unique(views, axis=1).T:
+        where = (views == pair[:, None]).all(axis=0)
+        one, other = (measures[number] for number in pair)
+        mean[where] = _between(one, other, profile, geometry[:, where], scale)
+    return mean
+
+
+def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    """Return the mean between two measures."""
+    if one is other:
+        return one.mean(profile, geometry, scale)
+    gap, ours, theirs = geometry
+    if (other.finite and not one.finite) or (isinstance(one, Normal) and isinstance(other, Uniform)):
+        one, other, gap, ours, theirs = other, one, -gap, theirs, ours
+    if isinstance(other, Normal) and isinstance(one, Normal):
+        return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
+    if isinstance(other, Normal) and isinstance(one, Uniform):
+        return _softened(profile, scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
+    mean = np.zeros(len(gap))
+    for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):
+        where = (ours == wide) & (theirs == narrow)
+        places, weights = one.rule(wide, PANELS, ORDER)
+        points = gap[where][:, None] + places
+        mean[where] = other.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
+    return mean
+
+
+def _softened(profile: Averaged, gap: Floats, wide: Floats, spread: Floats) -> Floats:
+    """Return the mean of a function of the distance between an interval and a normal place, in lengthscales."""
+    from scipy.special import ndtr
+
+    mean = np.empty(len(gap))
+    sharp, point = spread == 0, wide == 0
+    mean[sharp] = profile.mean(gap[sharp], np.zeros(np.count_nonzero(sharp)), wide[sharp])
+    mean[point] = profile.blurred(gap[point], spread[point])
+    soft = ~(sharp | point)
+    gap, wide, spread = gap[soft], wide[soft], spread[soft]
+    edge, tail = 0.5 * wide, WIDE * spread
+
+    def density(case: Any, t: Floats) -> Floats:
+        own = spread[case]
+        return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
+
+    breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
+    breaks.sort(axis=1)
+    mean[soft] = mean_under(profile.value, gap, breaks, density)
+    return mean
 
 
 def _gauss(panels: int, order: int) -> tuple[Floats, Floats]:

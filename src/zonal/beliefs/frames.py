@@ -18,7 +18,7 @@ from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import AnyFootprints, Feedback, Footprints, Subsets
 from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
 from zonal.averages.layout import ProductLayout, frequencies
-from zonal.averages.measures import Measure
+from zonal.averages.measures import means
 from zonal.averages.profiles import Profile
 from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
@@ -134,7 +134,7 @@ class ProductFrame:
     def __init__(self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback) -> None:
         self._axes = axes
         self._feedback = feedback
-        self._tables = Tables(ProductLayout(axes), feedback)
+        self._tables = Tables(ProductLayout(axes, feedback))
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.costly = False
@@ -194,7 +194,8 @@ class ProductFrame:
             else:
                 one = family(1.0, 1.0)
                 assert isinstance(one, ProductKernel)
-                parts.append(Pairs(centers, widths, side, one.profile, self._feedback.along(axis)))
+                seen = footprints.feedbacks or (self._feedback,) * len(footprints)
+                parts.append(Pairs(centers, widths, side, one.profile, axis, seen))
         return ProductLines(parts)
 
 
@@ -209,26 +210,48 @@ def frame_of(space: Space, feedback: Feedback) -> Frame:
 class Pairs:
     """Averages along one continuous axis between all pairs of lines, each distinct case computed once."""
 
-    def __init__(self, centers: Floats, widths: Floats, side: float, profile: Profile, measure: Measure) -> None:
-        gap = np.abs(centers[:, None] - centers)
-        wide = np.maximum(widths[:, None], widths)
-        narrow = np.minimum(widths[:, None], widths)
+    def __init__(
+        self,
+        centers: Floats,
+        widths: Floats,
+        side: float,
+        profile: Profile,
+        axis: Interval,
+        feedbacks: Sequence[Feedback],
+    ) -> None:
+        distinct = list(dict.fromkeys(feedbacks))
+        self._measures = [feedback.along(axis) for feedback in distinct]
+        seen = np.array([distinct.index(feedback) for feedback in feedbacks])
+        shape = len(seen), len(seen)
+        ours, theirs = np.broadcast_to(seen[:, None], shape), np.broadcast_to(seen, shape)
+        gap = centers[:, None] - centers
+        wide, narrow = np.broadcast_to(widths[:, None], shape), np.broadcast_to(widths, shape)
+        # A pair and its mirror image are one case: the wider one first, or where they are seen differently, the
+        # one seen by the first feedback; only there the distance has a sign.
+        swap = np.where(ours == theirs, wide < narrow, ours > theirs)
+        gap = np.where(ours == theirs, np.abs(gap), np.where(swap, -gap, gap))
+        wide, narrow = np.where(swap, narrow, wide), np.where(swap, wide, narrow)
         size = float(widths.max()) or 1.0
         cases = np.round(np.stack([gap.ravel(), wide.ravel(), narrow.ravel()], axis=1) / size, 12)
         # One number a case sorts faster than rows of three do.
-        _, first, where = np.unique(
-            cases @ np.array([1.0, math.pi * 7, math.e * 49]), return_index=True, return_inverse=True
-        )
-        self._where = where.reshape(gap.shape)
+        key = cases @ np.array([1.0, math.pi * 7, math.e * 49])
+        if len(distinct) > 1:
+            key += (
+                math.sqrt(2) * 343 * (np.minimum(ours, theirs) * len(distinct) + np.maximum(ours, theirs)).ravel()
+            )
+        _, first, where = np.unique(key, return_index=True, return_inverse=True)
+        self._where = where.reshape(shape)
         self._case = np.stack([part.ravel()[first] for part in (gap, wide, narrow)])
+        self._views = np.stack([own(ours, theirs).ravel()[first] for own in (np.minimum, np.maximum)])
         self._side = side
-        self._measure = measure
         self._value, self._slope = profile, profile.by_lengthscale()
 
     def __call__(self, parameter: float) -> tuple[Floats, Floats]:
         """Return all averages and their derivatives by the logarithm of the lengthscale."""
         scale = math.exp(-parameter) / self._side
-        value, slope = (self._measure.mean(own, self._case, scale) for own in (self._value, self._slope))
+        value, slope = (
+            means(self._measures, self._views, own, self._case, scale) for own in (self._value, self._slope)
+        )
         return value[self._where], slope[self._where]
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from zonal.averages.feedback import AnyFootprints
+from zonal.beliefs.tiles import SQUARE, Tiles
 from zonal.blas import libraries, one_thread
 from zonal.errors import InvalidInput, NumericalWarning
 
@@ -35,6 +36,8 @@ KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as k
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
 MISFIT = 1e-3  # of the prior std: a value this far from what is known does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
+TOGETHER = 1024  # footprints that are tracked anew at a time
+MOST_CHECKED = 64  # rows whose residuals stand for those of many
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 
@@ -93,8 +96,8 @@ class GaussianBelief:
         self.size = 0  # m, tracked footprints
         self._rows = 0  # t, rows of the factor
         room = max(256, footprints + footprints // 2)
-        self._V = np.zeros((128, room))
-        self._L = np.zeros((128, 128), order="F")
+        self._V = Tiles(128, room)
+        self._L = Tiles(128, 128, SQUARE, "F")
         self._w = np.zeros(128)  # L^-1 (rewards of the rows)
         self._slots = np.zeros(128, dtype=np.intp)  # of the rows
         self._mean = np.zeros(room)
@@ -140,14 +143,14 @@ class GaussianBelief:
             return
         variances = self._covariance.variances(start, size)
         self.size = size
-        if self.size > self._V.shape[1]:
-            self._widen(max(self.size, 2 * self._V.shape[1]))
+        if self.size > len(self._mean):
+            self._widen(max(self.size, 2 * len(self._mean)))
         new = slice(start, self.size)
         self._prior[new] = self._var[new] = variances
         self._mean[new] = 0.0
         if t:
             v = self._solve(self._covariance.between(new, self._slots[:t]).T)
-            self._V[:t, new] = v
+            self._V.write(0, start, v)
             self._mean[new] = self._w[:t] @ v
             self._var[new] -= np.add.reduce(v * v, 0)
             if np.minimum.reduce(self._var[new]) < 0:
@@ -186,13 +189,16 @@ class GaussianBelief:
             self._lengthen(2 * t)
         d = math.sqrt(own)
         with one_thread(t * m):
-            column = self._V[:t, slot].copy()  # this footprint's row of L
-            v = self._V[t, :m]
-            np.subtract(self._covariance.row(slot, m), column @ self._V[:t, :m], out=v)
+            lower = np.empty((1, t + 1))  # this footprint's row of L
+            column = lower[0, :t]
+            column[:] = self._V.column(slot, t)
+            v = self._covariance.row(slot, m)
+            v -= self._V.times(column, m)
             v /= d
         w = (reward - self._mean[slot]) / d
-        self._L[t, :t] = column
-        self._L[t, t] = d
+        self._V.write(t, 0, v[None])
+        lower[0, t] = d
+        self._L.write(t, 0, lower)
         self._w[t] = w
         self._slots[t] = slot
         self._rows += 1
@@ -215,10 +221,11 @@ class GaussianBelief:
         self._rebuild()
 
     def residuals(self) -> Floats:
-        """Return leave-one-out residuals of the rows, each over its own standard deviation."""
+        """Return leave-one-out residuals of the rows, each over its own standard deviation; of many, of some."""
         t = self._rows
+        some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
         with one_thread():
-            inverse = self._solve(np.eye(t))
+            inverse = self._solve(np.equal.outer(np.arange(t), some).astype(float))
             return np.asarray((inverse.T @ self._w[:t]) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
@@ -243,8 +250,8 @@ class GaussianBelief:
 
     def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
         """Return the posterior covariance of some tracked footprints with others, or with each other."""
-        v = self._V[: self._rows, slots]
-        w = v if others is None else self._V[: self._rows, others]
+        v = self._V.columns(slots, self._rows)
+        w = v if others is None else self._V.columns(others, self._rows)
         joint = self._asked.between(slots, slots if others is None else others)
         with one_thread(v.size):
             joint -= v.T @ w
@@ -262,18 +269,18 @@ class GaussianBelief:
         """Return the posterior covariance of one tracked footprint with all of them."""
         t, m = self._rows, self.size
         with one_thread(t * m):
-            row: Floats = self._asked.row(slot, m) - self._V[:t, slot] @ self._V[:t, :m]
+            row: Floats = self._asked.row(slot, m) - self._V.times(self._V.column(slot, t), m)
         return row
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""
         t = self._rows
-        if t <= SMALL and cross.shape[1] < FEW:  # copying L costs less than keeping LAPACK from using threads
-            return np.asarray(blas.dtrsm(1.0, self._L[:t, :t], cross, lower=1))
+        if (
+            t <= SMALL and cross.shape[1] < FEW and self._L.holds(t, t)
+        ):  # copying L costs less than keeping LAPACK from using threads
+            return np.asarray(blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1))
         with one_thread():
-            solution, info = lapack.dtrtrs(self._L[:, :t], cross, lower=1)
-        assert info == 0, info
-        return np.asarray(solution)
+            return self._L.solve(cross)
 
     def _collapse(self, slot: int, reward: float, variance: float) -> None:
         """Combine a reward with earlier ones of the same footprint, by precision."""
@@ -316,31 +323,31 @@ class GaussianBelief:
         m, distinct = self.size, len(self._distinct)
         slots = np.fromiter(self._distinct, dtype=np.intp, count=distinct)
         with one_thread():
-            gram = self._covariance.between(slots, slots)
-            gram[np.diag_indices(distinct)] += self._record_var[:distinct]
-            factor = self._cholesky(gram)
             self._renew()
             self._rows = distinct
-            self._L[:distinct, :distinct] = factor
+            self._factorise(slots)
             self._slots[:distinct] = slots
-            v = self._solve(self._covariance.between(slots, slice(0, m)))
             w = self._solve(self._record_mean[:distinct, None])[:, 0]
-            self._V[:distinct, :m] = v
             self._w[:distinct] = w
-            self._mean[:m] = w @ v
-            self._var[:m] = self._prior[:m] - np.add.reduce(v * v, 0)
+            for start in range(0, m, TOGETHER):
+                some = slice(start, min(start + TOGETHER, m))
+                v = self._solve(self._covariance.between(slots, some))
+                self._V.write(0, start, v)
+                self._mean[some] = w @ v
+                self._var[some] = self._prior[some] - np.add.reduce(v * v, 0)
         self._repair(slice(0, m))
         self._var[slots] = np.minimum(self._var[slots], self._record_var[:distinct])
 
-    def _cholesky(self, gram: Floats) -> Floats:
-        """Return the lower Cholesky factor, with jitter only after a failure, counted and reported."""
+    def _factorise(self, slots: Ints) -> None:
+        """Write the lower Cholesky factor, with jitter only after a failure, counted and reported."""
         for jitter in (0.0, *JITTERS):
-            attempt = gram
-            if jitter:
-                added = jitter * np.diag(gram)
-                attempt = gram + np.diag(added)
-                self.jitters += 1
-            factor, info = lapack.dpotrf(attempt, lower=1, clean=1)
+            gram = self._covariance.between(slots, slots)
+            diagonal = gram.diagonal() + self._record_var[: len(gram)]
+            added = jitter * diagonal
+            np.fill_diagonal(gram, diagonal + added)
+            self.jitters += jitter > 0
+            # Symmetric, so the transpose is the matrix itself in LAPACK's order, and need not be copied.
+            factor, info = lapack.dpotrf(gram.T, lower=1, clean=1, overwrite_a=1)
             if info == 0:
                 if jitter:
                     self.complaints.append(
@@ -352,7 +359,10 @@ class GaussianBelief:
                     )
                     # These measurements now count as that much noisier, so that later rows fit this factor.
                     self._record_var[: len(gram)] += added
-                return np.asarray(factor)
+                high = self._L.tile[0]
+                for start in range(0, len(gram), high):  # what is above the diagonal is 0
+                    self._L.write(start, 0, factor[start : start + high, : start + high])
+                return
         raise np.linalg.LinAlgError(f"no Cholesky factor with jitter up to {JITTERS[-1]:g}")
 
     def _repair(self, slots: slice) -> None:
@@ -371,20 +381,17 @@ class GaussianBelief:
 
     def _renew(self) -> None:
         """Take fresh arrays for the factor: those in use are shared with earlier beliefs."""
-        self._V, self._L = np.zeros_like(self._V), np.zeros_like(self._L)
+        self._V, self._L = Tiles(len(self._w), len(self._mean)), Tiles(len(self._w), len(self._w), SQUARE, "F")
         self._w, self._slots = np.zeros_like(self._w), np.zeros_like(self._slots)
 
     def _widen(self, columns: int) -> None:
-        more = columns - self._V.shape[1]
-        self._V = np.pad(self._V, ((0, 0), (0, more)))
+        more = columns - len(self._mean)
         self._mean = np.pad(self._mean, (0, more))
         self._var = np.pad(self._var, (0, more))
         self._prior = np.pad(self._prior, (0, more))
 
     def _lengthen(self, rows: int) -> None:
         more = rows - len(self._w)
-        self._V = np.pad(self._V, ((0, more), (0, 0)))
-        self._L = np.asfortranarray(np.pad(self._L, (0, more)))
         self._w = np.pad(self._w, (0, more))
         self._slots = np.pad(self._slots, (0, more))
 

@@ -94,7 +94,8 @@ class Learner:
     def note(self, known: Knowledge, slot: int, reward: float, variance: float | None) -> Knowledge:
         """Return what is known with one more reward; `variance` is None if its noise is to be learned."""
         ledger = known.ledger.plus(slot, reward, variance) if self.learns else known.ledger
-        return known._replace(ledger=ledger, total=known.total + 1)
+        fit, _, total, learned_from, due, warned = known
+        return Knowledge(fit, ledger, total + 1, learned_from, due, warned)
 
     def due(self, known: Knowledge) -> bool:
         """Tell whether it is time to learn again."""

@@ -139,6 +139,9 @@ class Mixture:
 
     def columns(self) -> tuple[Floats, Floats]:
         """Return mean, counted from `zero`, and variance of all tracked footprints."""
+        if len(self.members) == 1 and self.members[0].model.mean == self.zero:
+            only = self.members[0].belief
+            return only.mean, only.variance
         return self._mix([member.belief.variance for member in self.members])
 
     def _mix(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -167,8 +167,9 @@ class Rules(Protocol):
 
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
-    tied = rows[values >= np.maximum.reduce(values) - tie]
-    return int(tied[0]) if len(tied) == 1 else tree.ties(tied)
+    top = values.argmax()
+    close = values >= values[top] - tie
+    return int(rows[top]) if np.count_nonzero(close) == 1 else tree.ties(rows[close])
 
 
 def numbered(shape: Shape) -> int:

@@ -157,10 +157,10 @@ class OptimisticRules:
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
-        b = tree.std[rows]
+        b = tree.std.take(rows)
         b *= math.sqrt(self.beta(t))  # equation (5): mean + CI + delta
-        b += tree.mean[rows]
-        b += self.delta[tree.depth[rows]]
+        b += tree.mean.take(rows)
+        b += self.delta.take(tree.depth.take(rows))
         return best(tree, rows, b, self.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:

@@ -71,7 +71,7 @@ def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
         number=len(state.asked),
         row=row,
         node=region.node,
-        replicate=int(draft.tree.looks[row]) + 1,
+        replicate=draft.tree.at(row, "looks") + 1,
         draw=draw,
         by=by,
         key=key,
@@ -85,13 +85,17 @@ def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> tuple[Told, State]:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft, row = state.fork(), state.asked[number].row
-    slot, noise = int(state.tree.slot[row]), float(state.tree.noise[row])
+    slot, noise = state.tree.at(row, "slot"), state.tree.at(row, "noise")
     state.belief.check(slot, state.problem.sign * value, state.problem.variance(noise, sem))
     draft.measure(number, value, sem)
     fit, warned = _learn(draft, last=state.told + 1 == state.budget)
     draft.tell(number, value, fit)
     grown: list[Batch] = []
-    if draft.tree.first_child[row] < 0 and has_scale(draft) and rules(draft).splits(draft.tree, row, draft.told):
+    if (
+        draft.tree.at(row, "first_child") < 0
+        and has_scale(draft)
+        and rules(draft).splits(draft.tree, row, draft.told)
+    ):
         grown += _open(draft, [row], expanded=True)
     grown += _prepare(draft)
     event = Told(number, value, sem, note, fit, tuple(grown), warned)
@@ -104,9 +108,10 @@ def observe(
 ) -> tuple[Observed, State]:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
-    if isinstance(state.belief, EmpiricalBelief) and state.regions.find(region) is None:
+    unlike = feedback != problem.feedback or state.regions.find(region) is None
+    if isinstance(state.belief, EmpiricalBelief) and unlike:
         raise InvalidInput(
-            "StoOO learns of a region from its own measurements only, and this one is not in the tree",
+            "StoOO learns of a region from its own measurements only, and this one is no node, or seen otherwise",
             region.name,
             "Use a policy with a Gaussian belief, such as GPOO.",
         )
@@ -233,7 +238,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
         grown += _grow(draft, t)
         seen = draft.seen()
         row = _checked(seen, bound.choose(seen, t, look, rng))
-        if not seen.askable[row]:  # its looks are used up
+        if not seen.at(row, "askable"):  # its looks are used up
             grown += _open(draft, [row], expanded=True)
         elif bound.refines(seen, row, t):
             split = _open(draft, [row], expanded=True)
@@ -249,7 +254,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
 def _checked(tree: Tree, row: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
     number = int(row)
-    if not (0 <= number < tree.size and tree.contender[number]):
+    if not (0 <= number < tree.size and (tree.at(number, "askable") or tree.at(number, "splittable"))):
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )

@@ -106,11 +106,7 @@ def checked(
         noise = standard_deviation(noise, "noise")
     if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
         raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
-    if feedback is not None and not isinstance(feedback, Feedback):
-        fix = "Pass one, with parentheses: zn.Mean()."
-        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
-    feedback = Mean() if feedback is None else feedback
-    feedback.check(own)
+    feedback = checked_feedback(Mean() if feedback is None else feedback, own)
     return Settings(
         space=own,
         budget=budget,
@@ -126,6 +122,15 @@ def checked(
         value_name=value_name,
         value_unit=value_unit,
     )
+
+
+def checked_feedback(feedback: Any, space: Any) -> Feedback:
+    """Return what a measurement sees, or complain that it has no meaning on a space."""
+    if not isinstance(feedback, Feedback):
+        fix = "Pass one, with parentheses: zn.Mean()."
+        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
+    feedback.check(space)
+    return feedback
 
 
 def _seed(rng: Any) -> int:

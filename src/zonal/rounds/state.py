@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from zonal.averages.feedback import footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
 from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit
@@ -41,7 +42,7 @@ from zonal.rounds.events import (
 )
 from zonal.rounds.log import Log, Regions
 from zonal.rounds.settings import Problem
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 from zonal.tree import Tree
 
 Family = tuple[Region, ...]
@@ -250,7 +251,7 @@ class State:
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
-        return bool(self.tree.splittable[row])
+        return bool(self.tree.at(row, "splittable"))
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
@@ -267,7 +268,7 @@ class State:
         """Split nodes together (line 7); `families` are their children where they are at hand."""
         tree, space, inner = self.tree, self.problem.space, self.problem.policy.inner
         for split in batch:
-            if split.expanded != tree.expanded[split.row]:
+            if split.expanded != tree.at(split.row, "expanded"):
                 tree.write(split.row, expanded=split.expanded)
             if split.noise and not inner:
                 tree.write(split.row, askable=False)
@@ -277,13 +278,15 @@ class State:
         if families is None:
             families = [_children(space, self.regions[split.row], split) for split in batch]
         children = [child for family in families for child in family]
+        forbidden = [never for split in batch for never in split.forbidden]
+        able: list[bool] = []
+        for split, family in zip(batch, families, strict=True):
+            if tree.at(split.row, "depth") >= self.h_max:
+                able += [False] * len(family)
+            else:
+                able += map(space.may_split, family)
         slots = self._track(children)
         mean, variance = self.belief.columns()
-        able = []
-        for split, family in zip(batch, families, strict=True):
-            deep = tree.depth[split.row] >= self.h_max
-            able += [not deep and space.may_split(child) for child in family]
-        forbidden = [never for split in batch for never in split.forbidden]
         tree.split(
             [split.row for split in batch],
             [len(family) for family in families],
@@ -313,7 +316,7 @@ class State:
     def measure(self, number: int, value: float, sem: float | None) -> None:
         """Take a trial's value into the belief; `tell` follows."""
         row, tree = self.asked[number].row, self.tree
-        self.learn_of(int(tree.slot[row]), value, sem, float(tree.noise[row]))
+        self.learn_of(tree.at(row, "slot"), value, sem, tree.at(row, "noise"))
 
     def learn_of(self, slot: int, value: float, sem: float | None, noise: float) -> None:
         """Take a value into the belief; `adopt` follows."""
@@ -393,9 +396,9 @@ class State:
         if row in self.failures:
             self.failures = {other: times for other, times in self.failures.items() if other != row}
         self.told += 1
-        count, reward = int(tree.count[row]) + 1, float(tree.reward[row])
+        count, reward = tree.at(row, "count") + 1, tree.at(row, "reward")
         reward += (self.problem.sign * value - reward) / count
-        tree.write(row, count=count, reward=reward, std_before=tree.std[row])
+        tree.write(row, count=count, reward=reward, std_before=tree.at(row, "std"))
         self.adopt(fit)
         self.refresh()
 
@@ -423,8 +426,9 @@ class State:
             return int(self.tree.slot[row])
         key = region.key if same else (region.key, feedback)
         if key not in self.outside:
-            slot = self._own().track(feedback.footprints([region]))
-            self.tracked = self.tracked.plus(region)
+            seen = with_feedback(region, feedback)
+            slot = self._own().track(footprints_of([seen], self.problem.feedback))
+            self.tracked = self.tracked.plus(seen)
             self.outside = {**self.outside, key: slot}
             self.in_order = False
         return self.outside[key]
@@ -436,20 +440,20 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         tree, most = self.tree, self.problem.settings.max_looks
-        looks = int(tree.looks[row]) + more
+        looks = tree.at(row, "looks") + more
         askable = (
-            (self.problem.policy.inner or tree.first_child[row] < 0)
+            (self.problem.policy.inner or tree.at(row, "first_child") < 0)
             and row not in self.barred
-            and not tree.forbidden[row]
+            and not tree.at(row, "forbidden")
             and (most is None or looks < most)
         )
         tree.write(row, looks=looks)
-        if askable != tree.askable[row]:
+        if askable != tree.at(row, "askable"):
             tree.write(row, askable=askable)
 
     def footprints_of(self, slots: Sequence[int]) -> Any:
         """Return the footprints at some slots of the belief."""
-        return self.problem.feedback.footprints([self.tracked[slot] for slot in slots])
+        return footprints_of([self.tracked[slot] for slot in slots], self.problem.feedback)
 
     def _track(self, regions: Sequence[Region]) -> slice | list[int]:
         """Return the belief's slots of regions, tracking those that were not observed before."""

@@ -1,0 +1,136 @@
+"""A matrix that grows in both directions without being moved.
+
+Whoever doubles an array copies all of it now and then: one round in a thousand takes a second, and twice the
+memory. Here a small matrix is one array, and a large one a grid of tiles; entries are written once, and stay where
+they are. This room knows numbers only.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+TILE = 256, 512  # rows and columns: 1 MB
+SQUARE = 256, 256
+
+
+class Tiles:
+    """A growing matrix; what was not written yet is 0.
+
+    Parameters
+    ----------
+    rows, columns : int
+        To begin with.
+    tile : tuple of int
+        Rows and columns of a tile.
+    order : {"C", "F"}
+        Of the entries of a tile.
+    """
+
+    def __init__(
+        self, rows: int, columns: int, tile: tuple[int, int] = TILE, order: Literal["C", "F"] = "C"
+    ) -> None:
+        self.tile = tile
+        self._order: Literal["C", "F"] = order
+        self._grid = {(0, 0): self._fresh(min(rows, tile[0]), min(columns, tile[1]))}
+
+    def _fresh(self, rows: int, columns: int) -> Floats:
+        return np.zeros((rows, columns), order=self._order)
+
+    @property
+    def first(self) -> Floats:
+        """The first tile: the whole matrix as long as it is small."""
+        return self._grid[0, 0]
+
+    def holds(self, rows: int, columns: int) -> bool:
+        """Tell whether so many rows and columns are in the first tile."""
+        most: tuple[int, ...] = self._grid[0, 0].shape
+        return rows <= most[0] and columns <= most[1]
+
+    def write(self, row: int, column: int, block: Floats) -> None:
+        """Write a block, given where its first entry goes."""
+        last_row, last_column = row + block.shape[0], column + block.shape[1]
+        if not self.holds(last_row, last_column):
+            self._enlarge(last_row, last_column)
+            if not self.holds(last_row, last_column):
+                self._spread(row, column, block)
+                return
+        self.first[row:last_row, column:last_column] = block
+
+    def _spread(self, row: int, column: int, block: Floats) -> None:
+        """Write a block over several tiles."""
+        last_row, last_column = row + block.shape[0], column + block.shape[1]
+        high, wide = self.tile
+        for i in range(row // high, -(-last_row // high)):
+            up, down = max(row, i * high), min(last_row, (i + 1) * high)
+            for j in range(column // wide, -(-last_column // wide)):
+                left, right = max(column, j * wide), min(last_column, (j + 1) * wide)
+                if (i, j) not in self._grid:
+                    self._grid[i, j] = self._fresh(high, wide)
+                inside = slice(up - i * high, down - i * high), slice(left - j * wide, right - j * wide)
+                self._grid[i, j][inside] = block[up - row : down - row, left - column : right - column]
+
+    def _enlarge(self, rows: int, columns: int) -> None:
+        """Make the first tile larger, if it is not whole yet."""
+        old = self.first
+        wanted = zip((rows, columns), old.shape, self.tile, strict=True)
+        shape = tuple(min(max(need, 2 * have), most) if need > have else have for need, have, most in wanted)
+        if shape != old.shape:
+            larger = self._fresh(*shape)
+            larger[: old.shape[0], : old.shape[1]] = old
+            self._grid[0, 0] = larger
+
+    def column(self, column: int, rows: int) -> Floats:
+        """Return the first rows of a column."""
+        if self.holds(rows, column + 1):
+            return self.first[:rows, column]
+        return self.columns(np.array([column]), rows)[:, 0]
+
+    def columns(self, columns: Ints, rows: int) -> Floats:
+        """Return the first rows of some columns."""
+        if self.holds(rows, int(columns.max(initial=0)) + 1):
+            return np.asarray(self.first[:rows].take(columns, axis=1))
+        high, wide = self.tile
+        found = np.empty((rows, len(columns)))
+        which = columns // wide
+        for j in set(which.tolist()):
+            own = (which == j).nonzero()[0]
+            for i in range(-(-rows // high)):
+                part = found[i * high : (i + 1) * high]
+                part[:, own] = self._grid[i, j][: len(part)].take(columns[own] - j * wide, axis=1)
+        return found
+
+    def times(self, weights: Floats, columns: int) -> Floats:
+        """Return the first columns of weights, one a row, times the matrix."""
+        rows = len(weights)
+        if self.holds(rows, columns):
+            return np.asarray(weights @ self.first[:rows, :columns])
+        high, wide = self.tile
+        total = np.zeros(columns)
+        for j in range(-(-columns // wide)):
+            part = total[j * wide : (j + 1) * wide]
+            for i in range(-(-rows // high)):
+                own = weights[i * high : (i + 1) * high]
+                part += own @ self._grid[i, j][: len(own), : len(part)]
+        return total
+
+    def solve(self, right: Floats) -> Floats:
+        """Return the inverse of a lower triangular matrix of square tiles, as large as `right`, times it."""
+        rows, (high, _) = len(right), self.tile
+        solution = np.array(right, order="F") if rows > high else right
+        for i in range(-(-rows // high)):
+            part = solution[i * high : (i + 1) * high]
+            for j in range(i):
+                part -= self._grid[i, j][: len(part)] @ solution[j * high : (j + 1) * high]
+            own, info = lapack.dtrtrs(self._grid[i, i][:, : len(part)], part, lower=1)
+            assert info == 0, info
+            if rows <= high:
+                return np.asarray(own)
+            part[:] = own
+        return solution
