@@ -82,6 +82,15 @@ def test_gradients_agree_with_finite_differences(
         assert gradient == pytest.approx(finite_differences(posterior, point), rel=1e-6, abs=slack)
 
 
+def test_contracting_twice_is_contracting_once() -> None:
+    feedback = zn.Average(3)
+    data, footprints = example(feedback, False)
+    _, contract = unit(feedback).lines(footprints, zn.RBF)(np.array([0.3, -2.0]))
+    weight = np.random.default_rng(0).random((len(data.mean), len(data.mean)))
+    first = contract(weight).copy()
+    np.testing.assert_array_equal(contract(weight), first)
+
+
 def test_gradients_agree_in_two_dimensions_with_a_lengthscale_an_axis() -> None:
     rng = np.random.default_rng(2)
     space, feedback = zn.Box([(0, 4), (-1, 1)]), zn.Average(3)
