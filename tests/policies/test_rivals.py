@@ -143,7 +143,7 @@ def test_stooo_needs_neither_kernel_nor_noise_and_says_what_it_cannot_do() -> No
         study.predict([(0.1, 0.3)])
     with pytest.raises(zn.InvalidInput, match="own measurements only"):
         study.observe([(0.1, 0.3)], 0.4)
-    with pytest.raises(zn.InvalidInput, match="covariances"):
+    with pytest.raises(zn.InvalidInput, match="Gaussian belief"):
         study.refine(lambda x: 0.0, 5, points=[[0.5]])
 
 

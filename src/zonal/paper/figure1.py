@@ -120,7 +120,9 @@ def _figure(shown: Scene) -> Figure:
     mean, reach = study.tree.mean[leaves], (bands.confidence + bands.variation)[leaves]
     low, high = float((mean - reach).min()), float((mean + reach).max())
     cells.set_ylim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    plot_tree(study, tree)
+    drawn = plot_tree(study, tree).get_legend()
+    if drawn is not None:
+        drawn.remove()  # one legend below explains both panels
     handles = dict(zip(*reversed(cells.get_legend_handles_labels()), strict=True))
     rim(handles["reward function f"])
     handles["reward function f"].set_zorder(1.5)  # below the means
