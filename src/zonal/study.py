@@ -542,10 +542,12 @@ class Study:
             region = after.regions[after.asked[number].row]
         if event.barred and retry:
             times = after.failures[after.asked[number].row]
-            why = (
-                f"was given up {times} times in a row" if times > 1 else "lies within one that cannot be measured"
-            )
-            log.warning("region %s %s and will not be asked for again", region.name, why)
+            if times > 1:
+                log.warning(
+                    "region %s was given up %d times in a row and will not be asked for again", region.name, times
+                )
+            else:
+                log.info("region %s lies within one that cannot be measured, and failed too", region.name)
 
     def withdraw(self, trial: Trial | int) -> None:
         """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.

@@ -1,6 +1,7 @@
 """One way for state to change: events say all that happened, and nothing is ever torn."""
 
 import copy
+import os
 import pickle
 import sys
 import threading
@@ -95,25 +96,19 @@ class Stop(BaseException):
     """Raised at any line, as Ctrl-C is."""
 
 
-def at_line(number: int | None) -> tuple[Callable[[FrameType, str, Any], Any], list[int]]:
-    """Return a trace function that counts the library's lines, and stops at one of them."""
-    passed = [0]
+def interrupted(study: zn.Study, step: Callable[[zn.Study], object], number: int | None) -> list[tuple[str, int]]:
+    """Take a step, stopped before one of the library's lines; return the lines that were come to."""
+    passed: list[tuple[str, int]] = []
 
     def trace(frame: FrameType, what: str, _: Any) -> Any:
         if "zonal" not in frame.f_code.co_filename:
             return None
         if what == "line":
-            passed[0] += 1
-            if passed[0] == number:
+            passed.append((frame.f_code.co_filename, frame.f_lineno))
+            if len(passed) == number:
                 raise Stop
         return trace
 
-    return trace, passed
-
-
-def interrupted(study: zn.Study, step: Callable[[zn.Study], object], number: int | None) -> int:
-    """Take a step, stopped at a line; return how many lines were passed."""
-    trace, passed = at_line(number)
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -122,7 +117,7 @@ def interrupted(study: zn.Study, step: Callable[[zn.Study], object], number: int
         pass
     finally:
         sys.settrace(before)
-    return passed[0]
+    return passed
 
 
 STEPS: dict[str, Callable[[zn.Study], object]] = {
@@ -151,20 +146,22 @@ TORN = {
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("made", TORN)
 def test_an_interrupted_step_happened_or_did_not(made: str, step: str) -> None:
-    check_torn(TORN[made](), STEPS[step], 25)
+    check_torn(TORN[made](), STEPS[step])
 
 
-def check_torn(study: zn.Study, step: Callable[[zn.Study], object], lines: int) -> None:
-    """Stop a step at some of its lines, evenly spread, and look at what is left."""
+def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
+    """Stop a step at some of its lines, evenly spread, or at every line once, and look at what is left."""
     for number in range(6):
         trial = study.ask()
         if number < 4:
             study.tell(trial, value(trial.node))
     done = copy.deepcopy(study)
-    total = interrupted(done, step, None)
+    passed = interrupted(done, step, None)
     before, after = digest(study), digest(done)
     tried = copy.deepcopy(study)
-    for number in sorted({1 + total * place // lines for place in range(lines)}):
+    first = {line: number for number, line in reversed(list(enumerate(passed, start=1)))}
+    some = {1 + len(passed) * place // 25 for place in range(25)}
+    for number in sorted(first.values() if os.environ.get("ZONAL_EVERY_LINE") else some):
         interrupted(tried, step, number)
         left = digest(tried)
         assert left in (before, after), number
@@ -211,7 +208,7 @@ def test_a_kernel_that_fails_once_leaves_nothing_behind() -> None:
 
 def test_eight_threads_lose_double_and_tear_nothing() -> None:
     study = zn.Study(
-        zn.Box([(0, 1)], smallest=1 / 16), budget=400, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=zn.UCB()
+        zn.Box([(0, 1)], smallest=1 / 16), budget=2000, kernel=zn.RBF(1.0, 0.2), noise=0.1, policy=zn.UCB()
     )
     told: list[int] = []
 
@@ -229,9 +226,9 @@ def test_eight_threads_lose_double_and_tear_nothing() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(told) == list(range(400))
-    assert study.told == 400
-    assert int(study.tree.count.sum()) == 400
+    assert sorted(told) == list(range(2000))
+    assert study.told == 2000
+    assert int(study.tree.count.sum()) == 2000
     assert digest(zn.Study.replay(study.settings, study.events)) == digest(study)
 
 
