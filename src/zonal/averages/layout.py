@@ -26,7 +26,7 @@ LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small par
 MOST_WIDTHS = 1 << 7  # of one axis
 MOST_LAGS = 1 << 22  # of all pairs of widths together
 LEAST_LAGS = 1 << 8  # of one pair of widths that fit each other
-MOST_KEPT = 1 << 10  # intervals of one axis
+MOST_KEPT = 1 << 9  # intervals of one axis
 NEW, ALONE = -2, -1  # in place of a case: not met yet; each pair is a case of its own
 
 

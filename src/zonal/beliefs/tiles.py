@@ -16,8 +16,8 @@ from scipy.linalg import lapack
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-TILE = 256, 512  # rows and columns: 1 MB
-SQUARE = 256, 256
+TILE = 384, 512  # rows and columns: 1.5 MB
+SQUARE = 384, 384
 
 
 class Tiles:

@@ -48,10 +48,7 @@ Growth = tuple[Batch, ...]  # in order
 
 def checksum(children: Sequence[Region]) -> int:
     """Return a number that tells these regions from others."""
-    number = 0
-    for child in children:
-        number = zlib.crc32(child.fingerprint, number)
-    return number
+    return zlib.crc32(repr([child.key for child in children]).encode())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ turns it into the user's numbers on the way out.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,12 +42,6 @@ class ProductRegion(Region):
     def key(self) -> Hashable:
         """What tells this region from others of the same space: its edges, as long as they can."""
         return (self.edges, self.node) if self._below_spacing() else self.edges
-
-    @property
-    def fingerprint(self) -> bytes:
-        """Where it is and how wide, as bytes."""
-        numbers = (*self.offset, *self.sizes)
-        return struct.pack(f"<{len(numbers)}d", *numbers)
 
     def _below_spacing(self) -> bool:
         """Tell whether a cell is so small that its edges, rounded, are also those of others."""

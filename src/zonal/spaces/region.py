@@ -71,11 +71,6 @@ class Region(ABC):
         """What tells this region from others of the same space."""
 
     @property
-    def fingerprint(self) -> bytes:
-        """The key as bytes, the same in any process."""
-        return repr(self.key).encode()
-
-    @property
     def name(self) -> str:
         """What a person reads."""
         return str(self.space.describe(self))
