@@ -47,7 +47,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     "module",
     [
         "theory",
-        "feedback",
+        "averages.feedback",
         "spaces.product",
         "spaces.sequences",
         "spaces.points",
@@ -55,8 +55,8 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         "problems",
         "study",
         "maximize",
-        "listings",
-        "power",
+        "tables.listings",
+        "campaigns.power",
         "data",
     ],
 )
