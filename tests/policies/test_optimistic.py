@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,3 +200,33 @@ def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
     np.testing.assert_array_equal(bound.delta, [14 * 0.5**h for h in range(6)])
     assert bound.h_max == 4
     assert bound.tie == TIE
+
+
+def test_ahead_of_rewards_leaves_are_split_on_the_strength_of_trials_under_way() -> None:
+    settings: dict[str, Any] = {
+        "budget": 24,
+        "kernel": zn.RBF(0.1, 0.05),
+        "noise": 0.1,
+        "feedback": zn.Average(10),
+    }
+    delta = zn.GeometricDelta(14, 0.5)
+    waiting = zn.Study([(0, 1)], policy=zn.GPOO(delta), **settings)
+    ahead = zn.Study([(0, 1)], policy=zn.GPOO(delta, ahead=True), **settings)
+    assert {trial.node for trial in waiting.ask(8)} == {(0, 0)}
+    assert len({trial.node for trial in ahead.ask(8)}) == 8
+    assert zn.Study.replay(ahead.settings, ahead.events).ask() == ahead.ask()
+    for trial in ahead.pending:
+        ahead.tell(trial, 0.5)
+    assert ahead.recommend().region.widths[0] < 1
+
+
+def test_ahead_of_rewards_a_search_alone_walks_the_same() -> None:
+    walks = []
+    for early in (False, True):
+        policy = zn.GPOO(zn.GeometricDelta(14, 0.5), ahead=early)
+        study = zn.Study([(0, 1)], budget=40, kernel=zn.RBF(0.1, 0.05), noise=0.1, policy=policy)
+        study.optimize(lambda region: float(np.sin(9 * region.center[0])))
+        walks.append([trial.node for trial in study.trials])
+    assert walks[0] == walks[1]
+    with pytest.raises(zn.InvalidInput, match="ahead must be"):
+        zn.GPOO(ahead=2)  # type: ignore[arg-type]
