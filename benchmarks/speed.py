@@ -25,6 +25,7 @@ from zonal.beliefs.fit import Unknowns, fit
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Ledger
 from zonal.problems.landscapes import from_table
+from zonal.rounds.settings import Given
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import oracle
@@ -211,7 +212,7 @@ def opening_seconds(budget: int, regions: int, space: zn.Box, policy: Any) -> fl
 
 def commits_of_a_call(rounds: int = 100) -> float:
     """Return what an ask or a tell on disk takes more than one in memory, in bare commits of the same file."""
-    space, given = zn.Box([(0, 1)]), {"kernel": KERNEL, "noise": NOISE, "policy": zn.GPOO(DELTA)}
+    space, given = zn.Box([(0, 1)]), Given(kernel=KERNEL, noise=NOISE, policy=zn.GPOO(DELTA))
     seconds: dict[str, list[float]] = {name: [] for name in ("bare", "ask", "tell", "ask on disk", "tell on disk")}
 
     def timed(name: str, call: Callable[[], Any]) -> Any:
@@ -221,7 +222,7 @@ def commits_of_a_call(rounds: int = 100) -> float:
         return result
 
     with TemporaryDirectory() as folder:
-        memory = zn.Study(space, budget=rounds, **given)  # type: ignore[arg-type]
+        memory = zn.Study(space, budget=rounds, **given)
         disk = zn.Study.create(Path(folder) / "study.db", space, budget=rounds, **given)
         bare = sqlite3.connect(Path(folder) / "study.db", isolation_level=None)
         bare.execute("PRAGMA synchronous = EXTRA")

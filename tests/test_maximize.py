@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.maximize import Options, Settings
+from zonal.maximize import Options
+from zonal.rounds.settings import Given
 
 
 def valley(x: np.ndarray) -> np.ndarray:
@@ -28,8 +29,8 @@ def test_minimizing_is_maximizing_the_opposite() -> None:
 
 def test_everything_a_study_takes_can_be_said_at_once() -> None:
     parameters = inspect.signature(zn.Study).parameters
-    assert set(Settings.__annotations__) == set(parameters) - {"space", "budget", "direction"}
-    hints, own = get_type_hints(Settings), get_type_hints(zn.Study.__init__)
+    assert set(Given.__annotations__) == set(parameters) - {"space", "budget", "direction"}
+    hints, own = get_type_hints(Given), get_type_hints(zn.Study.__init__)
     assert {name: own[name] for name in hints} == hints
     running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n", "take_over"}
     assert set(get_type_hints(Options)) == set(hints) | running

@@ -11,8 +11,7 @@ from zonal.errors import whole_number
 from zonal.tables.listings import Cell, Listing, card, labelled, short
 
 if TYPE_CHECKING:
-    from zonal.rounds.state import Observation
-    from zonal.rounds.trials import TrialRecord
+    from zonal.rounds.trials import Observation, TrialRecord
     from zonal.spaces import Region
     from zonal.study import Study
 

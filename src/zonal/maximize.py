@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, TypedDict, Unpack
 
-import numpy as np
-
-from zonal.averages.feedback import Feedback
-from zonal.beliefs.fit import Spec
 from zonal.driving.engines import Anywhere, Measure
 from zonal.driving.run import Callback, OnError
-from zonal.policies import Policy
-from zonal.rounds.settings import ForbiddenLike, Noise, SpaceLike
+from zonal.rounds.settings import Given, SpaceLike
 from zonal.rounds.trials import Result
 from zonal.study import Study
-
-
-class Settings(TypedDict, total=False):
-    """What may be said of a study, but for its space, budget and direction: see `Study`."""
-
-    kernel: Spec | Callable[..., Any]
-    noise: Noise | None
-    mean: float | None
-    feedback: Feedback | None
-    policy: Policy | None
-    rng: int | np.random.Generator | None
-    max_looks: int | None
-    forbidden: ForbiddenLike
-    value_name: str
-    value_unit: str
 
 
 class Running(TypedDict, total=False):
@@ -45,7 +24,7 @@ class Running(TypedDict, total=False):
     timeout: float | None
 
 
-class Options(Settings, Running, total=False):
+class Options(Given, Running, total=False):
     """What `maximize` and `minimize` take."""
 
 

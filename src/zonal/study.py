@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,7 +51,9 @@ from zonal.rounds.certainty import Outlook
 from zonal.rounds.events import Asked, Began, Ended, Event, Observed, Taken, Told
 from zonal.rounds.journal import Journal, Writer
 from zonal.rounds.settings import (
+    Direction,
     ForbiddenLike,
+    Given,
     Noise,
     Problem,
     RegionLike,
@@ -60,10 +62,11 @@ from zonal.rounds.settings import (
     checked,
     checked_feedback,
 )
-from zonal.rounds.state import Observation, State
+from zonal.rounds.state import State
 from zonal.rounds.trials import (
     Bands,
     Likely,
+    Observation,
     Prediction,
     Recommendation,
     Result,
@@ -87,7 +90,7 @@ JUDGE = 10  # measurements after the opening sweep, before a learned model says 
 
 
 class Study:
-    """A search for the region of the highest average, in memory.
+    """A search for the region of the highest average: in memory, or in a file by `create`, `open` and `save`.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ class Study:
         Standard deviation of one measurement, or a function of the region (see `PerWeight`); None to learn it.
     mean : float, optional
         Prior mean of f; by default 0 if a kernel is given, else learned.
-    feedback : Center, Average or Mean
+    feedback : Center, Average, Mean or Beam
         What a measurement sees of a region; by default its exact mean.
     policy : Policy, optional
         Which region to measure next; by default `KnowledgeGradient`.
@@ -171,7 +174,15 @@ class Study:
     _writer: Writer | None = None  # while the file's lock is held
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], space: SpaceLike, **settings: Any) -> Self:
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        space: SpaceLike,
+        *,
+        budget: int,
+        direction: Direction = "maximize",
+        **settings: Unpack[Given],
+    ) -> Self:
         """Begin a study that lives in a file: whatever it returned or took in is on the disk.
 
         Any number of processes may ask and tell the same study, each having opened the file. What this one knows
@@ -181,11 +192,11 @@ class Study:
         ----------
         path : str or path
             Where to; there must be no such file yet.
-        space, **settings
+        space, budget, direction, **settings
             As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, a policy) are
             not stored; `open` takes them again.
         """
-        study = cls(space, **settings)
+        study = cls(space, budget=budget, direction=direction, **settings)
         study.save(path)
         return study
 
@@ -270,10 +281,10 @@ class Study:
 
     def _take_in(self, events: list[Event]) -> None:
         """Go on from what the file says; without the kernel nothing is known but what happened."""
-        if events:
-            self._state = self._state.apply_all(events)
+        state = self._state.apply_all(events) if events else self._state
         if self._journal is not None and not self._journal.opened.knows:
-            self._state.tree.fill(mean=np.nan, std=np.nan)
+            state = state.blind()
+        self._state = state
 
     @classmethod
     def replay(cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False) -> Self:

@@ -339,11 +339,6 @@ def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
     return (float(found.x), -float(found.fun)) if -found.fun > best else (x, best)
 
 
-def simple_regret(f: Function, x: ArrayLike, f_star: float) -> float:
-    """Return f* - f(x) for a recommended point (Definition 1)."""
-    return f_star - float(np.asarray(f(np.atleast_2d(np.asarray(x, dtype=float))))[0])
-
-
 def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
     """Return f* less the true average over a recommended region (Definition 2)."""
     return f_star - instrument.average(region)

@@ -121,7 +121,6 @@ def observe(
     draft.learn_of(slot, value, sem, noise)
     fit, warned = _learn(draft)
     draft.adopt(fit)
-    draft.refresh()
     draft.observe(region, value, sem)
     event = Observed(region, value, sem, noise, feedback, fit, tuple(_prepare(draft)), warned)
     draft.record(event)
@@ -152,7 +151,6 @@ def refit(state: State) -> tuple[Refitted, State] | None:
     draft = state.fork()
     fit = _fit(draft)
     draft.adopt(fit)
-    draft.refresh()
     event = Refitted(fit)
     draft.record(event)
     return event, draft
@@ -241,8 +239,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
         if not seen.at(row, "askable"):  # its looks are used up
             grown += _open(draft, [row], expanded=True)
         elif bound.refines(seen, row, t):
-            split = _open(draft, [row], expanded=True)
-            grown += split
+            grown += _open(draft, [row], expanded=True)
             if not draft.tree.splittable[row] and draft.tree.first_child[row] < 0:
                 return row, grown
         else:

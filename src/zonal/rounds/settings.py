@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,21 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, fl
 
 MOST_OPENING_CELLS = 64
 TRIED = 200  # points on which a kernel is tried out
+
+
+class Given(TypedDict, total=False):
+    """What may be said of a study, but for its space, budget and direction: see `Study`."""
+
+    kernel: Spec | Callable[..., Any]
+    noise: Noise | None
+    mean: float | None
+    feedback: Feedback | None
+    policy: Policy | None
+    rng: int | np.random.Generator | None
+    max_looks: int | None
+    forbidden: ForbiddenLike
+    value_name: str
+    value_unit: str
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Rewards are counted from 0, more is better; means in the table are counted from 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,28 +42,11 @@ from zonal.rounds.events import (
 )
 from zonal.rounds.log import Log, Regions
 from zonal.rounds.settings import Problem
+from zonal.rounds.trials import Observation
 from zonal.spaces import Region, with_feedback
 from zonal.tree import Tree
 
 Family = tuple[Region, ...]
-
-
-@dataclass(frozen=True)
-class Observation:
-    """A measurement made outside of the study.
-
-    Attributes
-    ----------
-    region : Region
-    value : float
-        As observed.
-    sem : float or None
-        Its standard error, None where the study's noise applies.
-    """
-
-    region: Region
-    value: float
-    sem: float | None
 
 
 class State:
@@ -167,6 +150,12 @@ class State:
         after._apply(event)
         return after
 
+    def blind(self) -> State:
+        """Return the state with nothing known of any average: only what happened."""
+        after = self.fork()
+        after.tree.fill(mean=np.nan, std=np.nan)
+        return after
+
     def apply_all(self, events: Iterable[Event]) -> State:
         """Return the state after many events; from the start on, the posterior is built once, at the end."""
         after = self.fork()
@@ -195,12 +184,10 @@ class State:
             case Observed():
                 self.learn_of(self.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
                 self.adopt(event.fit)
-                self.refresh()
                 self.observe(event.region, event.value, event.sem)
                 self.grow(event.grown)
             case Refitted():
                 self.adopt(event.fit)
-                self.refresh()
             case Extended():
                 self.budget += event.n
             case Began():
@@ -331,7 +318,7 @@ class State:
             self.known = learner.note(self.known, slot, reward, variance)
 
     def adopt(self, fit: Fit | None) -> None:
-        """Go by other models from now on, or by the same; splits already made are facts."""
+        """Go by other models from now on, or by the same, and show what is believed; splits made are facts."""
         if fit is not None:
             assert self.problem.learner is not None
             assert self.known is not None
@@ -343,6 +330,7 @@ class State:
                 self._loaded, self._later = data, []
             if fit.model.noise is not None:
                 self.tree.fill(noise=fit.model.noise)
+        self.refresh()
 
     def _build(self, data: Data) -> None:
         """Believe what all rewards say under the models to go by now."""
@@ -400,7 +388,6 @@ class State:
         reward += (self.problem.sign * value - reward) / count
         tree.write(row, count=count, reward=reward, std_before=tree.at(row, "std"))
         self.adopt(fit)
-        self.refresh()
 
     def end(self, event: Ended) -> None:
         """Note that a trial was given up or withdrawn."""

@@ -73,6 +73,25 @@ class TrialRecord(Trial):
 
 
 @dataclass(frozen=True)
+class Observation:
+    """A measurement made outside of the study.
+
+    Attributes
+    ----------
+    region : Region
+        As the measurement saw it.
+    value : float
+        As observed.
+    sem : float or None
+        Its standard error, None where the study's noise applies.
+    """
+
+    region: Region
+    value: float
+    sem: float | None
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A region to settle for, and how sure that is under the model.
 
