@@ -41,7 +41,7 @@ def test_a_copied_study_measures_what_was_under_way() -> None:
     study, copies = zn.Study(LINE, **GIVEN), []
 
     def keep(held: zn.Study, trial: zn.Trial) -> None:
-        if len(held.trials) == 6:
+        if len(held.trials) >= 6 and held.pending and not copies:  # threads may end several at once
             copies.append(copy.deepcopy(held))
 
     with ThreadPoolExecutor(3) as pool:

@@ -14,12 +14,12 @@ class Portion:
 
     def __init__(self, study: Driven, n: int | None) -> None:
         self._study = study
-        self._left = study.remaining if n is None else whole_number(n, "n", 1)
+        remaining = study.remaining  # read once: others may be at the study too
+        self._left = remaining if n is None else whole_number(n, "n", 1)
         self._whole = n is None
-        if self._left > study.remaining:
+        if self._left > remaining:
             raise BudgetSpent(
-                f"n={n} measurements asked for, but only {study.remaining} remain. Pass fewer, or call extend() "
-                "for more."
+                f"n={n} measurements asked for, but only {remaining} remain. Pass fewer, or call extend()."
             )
 
     @property
