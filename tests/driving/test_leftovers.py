@@ -38,7 +38,7 @@ def taken(study: zn.Study) -> list[int]:
 
 
 def test_a_copied_study_measures_what_was_under_way() -> None:
-    study, copies = zn.Study(LINE, **GIVEN), []
+    study, copies = zn.Study(LINE, **GIVEN), list[zn.Study]()
 
     def keep(held: zn.Study, trial: zn.Trial) -> None:
         if len(held.trials) >= 6 and held.pending and not copies:  # threads may end several at once
