@@ -1010,9 +1010,12 @@ class Study:
             self._writer.append(state.events[at] for at in range(len(self._state.events), len(state.events)))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
-        said, state.belief.complaints[:] = list(state.belief.complaints), []
-        for complaint in [*said, *map(ModelWarning, warned)]:
-            warn_user(complaint)
+        said = state.belief.complaints
+        if said or warned:
+            complaints = [*said, *map(ModelWarning, warned)]
+            said.clear()
+            for complaint in complaints:
+                warn_user(complaint)
 
     def _checked(self, value: Any, sem: Any) -> tuple[float, float | None]:
         """Return a value and its standard error, or complain."""

@@ -46,7 +46,7 @@ KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = (
 )
 PLACES = {name: (kind, at) for kind, (names, _) in enumerate(KINDS) for at, name in enumerate(names)}
 DEPTH, PARENT, FIRST_CHILD = (PLACES[name][1] for name in ("depth", "parent", "first_child"))
-SPLITTABLE = PLACES["splittable"][1]
+FLAG, SPLITTABLE = PLACES["splittable"]
 CAPACITY = 256  # rows at first
 
 
@@ -100,7 +100,7 @@ class Tree:
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in PLACES}
+        return {name: value for name, value in vars(self).items() if name not in PLACES and name != "_contenders"}
 
     def _block(self, kind: int) -> NDArray[Any]:
         """Return a block to write into."""
@@ -113,7 +113,7 @@ class Tree:
     def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
         """Return the same table with other columns of the posterior, to be read only."""
         seen = Tree.__new__(Tree)
-        seen.__dict__.update(self.__dict__, mean=mean, std=std)
+        seen.__dict__.update(self.__dict__, mean=_frozen(mean.view()), std=_frozen(std))
         return seen
 
     @property
@@ -122,9 +122,12 @@ class Tree:
         return self.first_child < 0
 
     @property
-    def contender(self) -> NDArray[np.bool_]:
-        """Whether each node may be measured, or is a leaf that may be split though it may not be measured."""
-        return self.askable | self.splittable
+    def contenders(self) -> NDArray[np.intp]:
+        """The rows that may be measured, and the leaves that may be split though they may not be measured."""
+        rows: NDArray[np.intp] | None = self.__dict__.get("_contenders")
+        if rows is None:  # kept, since most rounds change none of it
+            rows = self._contenders = (self.askable | self.splittable).nonzero()[0]
+        return rows
 
     def at(self, row: int, name: str) -> Any:
         """Return one entry as a plain number: cheaper than by its column, which has to be shown first."""
@@ -136,6 +139,8 @@ class Tree:
         for name, entry in entries.items():
             kind, at = PLACES[name]
             self._block(kind)[at, row] = entry
+            if kind == FLAG:
+                self._forget(("_contenders",))
 
     def fill(self, **columns: Any) -> None:
         """Write whole columns."""
@@ -176,7 +181,7 @@ class Tree:
             kind, at = PLACES[name]
             blocks[kind][at, old:size] = column
         self.size = size
-        self._forget(PLACES)
+        self._forget((*PLACES, "_contenders"))
 
     def _forget(self, names: Iterable[str]) -> None:
         """Show columns anew when they are asked for next."""

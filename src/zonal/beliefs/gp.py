@@ -36,7 +36,7 @@ KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as k
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
 MISFIT = 1e-3  # of the prior std: a value this far from what is known does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
-TOGETHER = 1024  # footprints that are tracked anew at a time
+TOGETHER = 2048  # footprints that are tracked anew at a time
 MOST_CHECKED = 64  # rows whose residuals stand for those of many
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
 JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
@@ -103,8 +103,10 @@ class GaussianBelief:
         self._mean = np.zeros(room)
         self._var = np.zeros(room)
         self._prior = np.zeros(room)
-        self._exact: dict[int, float] = {}  # slot -> reward measured without noise
-        self._distinct: dict[int, int] = {}  # slot -> record of its collapsed measurements
+        # Slot to the reward measured without noise, and to the record of its collapsed measurements; shared with
+        # forks, so new ones take the old ones' place.
+        self._exact: dict[int, float] = {}
+        self._distinct: dict[int, int] = {}
         self._record_var = np.zeros(128)  # 1 / p, with p the precision of its measurements
         self._record_mean = np.zeros(128)  # precision-weighted mean reward
         self.follow(footprints)
@@ -116,7 +118,6 @@ class GaussianBelief:
         twin.complaints = []
         twin._mean, twin._var = self._mean.copy(), self._var.copy()
         twin._record_var, twin._record_mean = self._record_var.copy(), self._record_mean.copy()
-        twin._exact, twin._distinct = self._exact.copy(), self._distinct.copy()
         return twin
 
     @property
@@ -179,7 +180,7 @@ class GaussianBelief:
             self._ignore(slot, reward, variance)
             return
         if variance == 0:
-            self._exact[slot] = reward
+            self._exact = {**self._exact, slot: reward}
         self._collapse(slot, reward, variance)
         if self._rows + 1 > 2 * len(self._distinct) + SPARE_ROWS:
             self._rebuild()
@@ -214,10 +215,16 @@ class GaussianBelief:
         """Take in collapsed rewards of many footprints at once, into a belief that has observed nothing yet."""
         exact = variances == 0
         self._exact = dict(zip(slots[exact].tolist(), rewards[exact].tolist(), strict=True))
-        for slot, reward, variance in zip(slots.tolist(), rewards.tolist(), variances.tolist(), strict=True):
-            self._collapse(slot, reward, variance)
-        if len(self._distinct) > len(self._w):
-            self._lengthen(2 * len(self._distinct))
+        first = np.sort(np.unique(slots, return_index=True)[1])
+        distinct = len(first)
+        self._distinct = dict(zip(slots[first].tolist(), range(distinct), strict=True))
+        self._record_var, self._record_mean = (
+            np.resize(part[first], max(2 * distinct, 128)) for part in (variances, rewards)
+        )
+        for again in np.delete(np.arange(len(slots)), first):
+            self._collapse(int(slots[again]), float(rewards[again]), float(variances[again]))
+        if distinct > len(self._w):
+            self._lengthen(2 * distinct)
         self._rebuild()
 
     def residuals(self) -> Floats:
@@ -286,7 +293,8 @@ class GaussianBelief:
         """Combine a reward with earlier ones of the same footprint, by precision."""
         record = self._distinct.get(slot)
         if record is None:
-            record = self._distinct[slot] = len(self._distinct)
+            record = len(self._distinct)
+            self._distinct = {**self._distinct, slot: record}
             if record == len(self._record_var):
                 self._record_var = np.pad(self._record_var, (0, record))
                 self._record_mean = np.pad(self._record_mean, (0, record))

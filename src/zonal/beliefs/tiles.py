@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-TILE = 384, 512  # rows and columns: 1.5 MB
+TILE = 384, 2048  # rows and columns: 6 MB
 SQUARE = 384, 384
 
 

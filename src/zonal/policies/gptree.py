@@ -99,7 +99,7 @@ class GPTreeRules:
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest index."""
-        return self.urgent(tree, tree.contender.nonzero()[0], t)
+        return self.urgent(tree, tree.contenders, t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""

@@ -163,7 +163,7 @@ class OptimisticRules:
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest b-value (line 2)."""
-        return self.urgent(tree, tree.contender.nonzero()[0], t)
+        return self.urgent(tree, tree.contenders, t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
@@ -185,8 +185,7 @@ class OptimisticRules:
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
-        depth = tree.depth[node]
-        std = (tree.std_before if self.early else tree.std)[node]
+        depth, std = tree.at(node, "depth"), tree.at(node, "std_before" if self.early else "std")
         return bool(
             depth <= self.h_max and self.delta[depth] >= math.sqrt(self.beta(t)) * std  # CI of equation (6)
         )

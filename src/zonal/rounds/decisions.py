@@ -85,8 +85,6 @@ def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> tuple[Told, State]:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft, row = state.fork(), state.asked[number].row
-    slot, noise = state.tree.at(row, "slot"), state.tree.at(row, "noise")
-    state.belief.check(slot, state.problem.sign * value, state.problem.variance(noise, sem))
     draft.measure(number, value, sem)
     fit, warned = _learn(draft, last=state.told + 1 == state.budget)
     draft.tell(number, value, fit)
@@ -116,9 +114,7 @@ def observe(
             "Use a policy with a Gaussian belief, such as GPOO.",
         )
     noise = problem.noise_of(region, state.model) if sem is None else 0.0
-    slot = draft.slot_of(region, feedback)
-    draft.belief.check(slot, problem.sign * value, problem.variance(noise, sem))
-    draft.learn_of(slot, value, sem, noise)
+    draft.learn_of(draft.slot_of(region, feedback), value, sem, noise)
     fit, warned = _learn(draft)
     draft.adopt(fit)
     draft.observe(region, value, sem)

@@ -221,8 +221,9 @@ class State:
         if overlay is None:
             return self.tree
         mean, variance = overlay.columns()
-        slots = self.tree.slot
-        return self.tree.with_posterior(mean.take(slots), np.sqrt(variance.take(slots)))
+        if not self.in_order:
+            mean, variance = mean.take(self.tree.slot), variance.take(self.tree.slot)
+        return self.tree.with_posterior(mean, np.sqrt(variance))
 
     def overlay(self) -> MixtureOverlay | EmpiricalOverlay | None:
         """Return the belief with the trials under way; None if there are none."""
@@ -310,7 +311,9 @@ class State:
         learner, variance = self.problem.learner, self.problem.variance(noise, sem)
         reward = self.problem.sign * value
         if self._later is None:
-            self._own().observe(slot, reward, variance)
+            belief = self._own()
+            belief.check(slot, reward, variance)
+            belief.observe(slot, reward, variance)
         else:
             self._later.append((slot, reward, variance))
         self.has_sems |= sem is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from zonal.beliefs.gp import GaussianBelief, Overlay
@@ -19,6 +21,7 @@ def views(state: State, pending: bool = True) -> list[View]:
     if not isinstance(belief, Mixture):
         raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
     size, slots = tree.size, tree.slot
+    of_rows: Any = slice(0, size) if state.in_order else slots
     overlay = state.overlay() if pending else None
     assert overlay is None or isinstance(overlay, MixtureOverlay)
     smallest = _smallest_variances(state, belief)
@@ -33,10 +36,10 @@ def views(state: State, pending: bool = True) -> list[View]:
         made.append(
             View(
                 weight=weight,
-                mean=member.belief.mean.take(slots) + (member.model.mean - belief.zero),
-                std=np.sqrt(own.variance.take(slots)),
+                mean=member.belief.mean[of_rows] + (member.model.mean - belief.zero),
+                std=np.sqrt(own.variance[of_rows]),
                 noise=tree.noise if noise is None else np.full(size, noise),
-                prior=member.belief.prior.take(slots),
+                prior=member.belief.prior[of_rows].copy(),
                 smallest=smallest[number],
                 covariance=covariance,
             )
