@@ -24,6 +24,7 @@ from zonal.errors import InvalidInput
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 20  # kernel values in memory at once
+MANY = 10_000  # pairs, from which it is worth a look whether they are points
 GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
 FAR = 3.0  # standard deviations that count as seen
@@ -135,6 +136,8 @@ class Nodes(Measure):
 
     def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between what is seen of two intervals."""
+        if _are_points(geometry) and not self.fixed.any():
+            return profile.value(scale * geometry[0]) * self.weights.sum() ** 2
         geometry = geometry.T
         step = max(1, BLOCK // max(1, len(geometry)))
         total = self._sum(profile, geometry, scale, slice(0, step))
@@ -175,6 +178,8 @@ class Uniform(Measure):
 
     def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between two intervals."""
+        if _are_points(geometry):
+            return profile.value(scale * geometry[0])
         return profile.mean(*(scale * geometry))
 
     def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
@@ -274,6 +279,11 @@ def means(
         one, other = (measures[number] for number in pair)
         mean[where] = _between(one, other, profile, geometry[:, where], scale)
     return mean
+
+
+def _are_points(geometry: Floats) -> bool:
+    """Tell whether these are many pairs of intervals that have no width, so that averaging them would be waste."""
+    return geometry.shape[1] > MANY and not geometry[1:].any()
 
 
 def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
