@@ -137,7 +137,7 @@ class Nodes(Measure):
     def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between what is seen of two intervals."""
         if _are_points(geometry) and not self.fixed.any():
-            return profile.value(scale * geometry[0]) * self.weights.sum() ** 2
+            return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
         geometry = geometry.T
         step = max(1, BLOCK // max(1, len(geometry)))
         total = self._sum(profile, geometry, scale, slice(0, step))
