@@ -331,7 +331,8 @@ class GaussianBelief:
         m, distinct = self.size, len(self._distinct)
         slots = np.fromiter(self._distinct, dtype=np.intp, count=distinct)
         with one_thread():
-            self._renew()
+            if self._rows:
+                self._renew()
             self._rows = distinct
             self._factorise(slots)
             self._slots[:distinct] = slots

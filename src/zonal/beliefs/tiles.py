@@ -31,6 +31,11 @@ class Tiles:
         Rows and columns of a tile.
     order : {"C", "F"}
         Of the entries of a tile.
+
+    Attributes
+    ----------
+    first : array
+        The first tile: the whole matrix as long as it is small.
     """
 
     def __init__(
@@ -38,20 +43,19 @@ class Tiles:
     ) -> None:
         self.tile = tile
         self._order: Literal["C", "F"] = order
-        self._grid = {(0, 0): self._fresh(min(rows, tile[0]), min(columns, tile[1]))}
+        self.first = self._fresh(min(rows, tile[0]), min(columns, tile[1]))
+        self._others: dict[tuple[int, int], Floats] = {}
 
     def _fresh(self, rows: int, columns: int) -> Floats:
         return np.zeros((rows, columns), order=self._order)
 
-    @property
-    def first(self) -> Floats:
-        """The first tile: the whole matrix as long as it is small."""
-        return self._grid[0, 0]
-
     def holds(self, rows: int, columns: int) -> bool:
         """Tell whether so many rows and columns are in the first tile."""
-        most: tuple[int, ...] = self._grid[0, 0].shape
-        return rows <= most[0] and columns <= most[1]
+        most = self.first.shape
+        return bool(rows <= most[0] and columns <= most[1])
+
+    def _tile(self, i: int, j: int) -> Floats:
+        return self._others[i, j] if i or j else self.first
 
     def write(self, row: int, column: int, block: Floats) -> None:
         """Write a block, given where its first entry goes."""
@@ -71,10 +75,10 @@ class Tiles:
             up, down = max(row, i * high), min(last_row, (i + 1) * high)
             for j in range(column // wide, -(-last_column // wide)):
                 left, right = max(column, j * wide), min(last_column, (j + 1) * wide)
-                if (i, j) not in self._grid:
-                    self._grid[i, j] = self._fresh(high, wide)
+                if (i or j) and (i, j) not in self._others:
+                    self._others[i, j] = self._fresh(high, wide)
                 inside = slice(up - i * high, down - i * high), slice(left - j * wide, right - j * wide)
-                self._grid[i, j][inside] = block[up - row : down - row, left - column : right - column]
+                self._tile(i, j)[inside] = block[up - row : down - row, left - column : right - column]
 
     def _enlarge(self, rows: int, columns: int) -> None:
         """Make the first tile larger, if it is not whole yet."""
@@ -84,7 +88,7 @@ class Tiles:
         if shape != old.shape:
             larger = self._fresh(*shape)
             larger[: old.shape[0], : old.shape[1]] = old
-            self._grid[0, 0] = larger
+            self.first = larger
 
     def column(self, column: int, rows: int) -> Floats:
         """Return the first rows of a column."""
@@ -103,7 +107,7 @@ class Tiles:
             own = (which == j).nonzero()[0]
             for i in range(-(-rows // high)):
                 part = found[i * high : (i + 1) * high]
-                part[:, own] = self._grid[i, j][: len(part)].take(columns[own] - j * wide, axis=1)
+                part[:, own] = self._tile(i, j)[: len(part)].take(columns[own] - j * wide, axis=1)
         return found
 
     def times(self, weights: Floats, columns: int) -> Floats:
@@ -117,7 +121,7 @@ class Tiles:
             part = total[j * wide : (j + 1) * wide]
             for i in range(-(-rows // high)):
                 own = weights[i * high : (i + 1) * high]
-                part += own @ self._grid[i, j][: len(own), : len(part)]
+                part += own @ self._tile(i, j)[: len(own), : len(part)]
         return total
 
     def solve(self, right: Floats) -> Floats:
@@ -127,8 +131,8 @@ class Tiles:
         for i in range(-(-rows // high)):
             part = solution[i * high : (i + 1) * high]
             for j in range(i):
-                part -= self._grid[i, j][: len(part)] @ solution[j * high : (j + 1) * high]
-            own, info = lapack.dtrtrs(self._grid[i, i][:, : len(part)], part, lower=1)
+                part -= self._tile(i, j)[: len(part)] @ solution[j * high : (j + 1) * high]
+            own, info = lapack.dtrtrs(self._tile(i, i)[:, : len(part)], part, lower=1)
             assert info == 0, info
             if rows <= high:
                 return np.asarray(own)

@@ -175,12 +175,11 @@ class OptimisticRules:
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether the trials under way at `node` will do for line 6, so that its children come next."""
-        depth = tree.depth[node]
         return bool(
             self.ahead
             and tree.looks[node] > tree.count[node]
             and tree.splittable[node]
-            and self.delta[depth] >= math.sqrt(self.beta(t)) * tree.std[node]
+            and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
         )
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
