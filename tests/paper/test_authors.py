@@ -58,7 +58,7 @@ def regrets(algorithm: str, on: Task, number: int) -> np.ndarray[tuple[int, int]
 
 @pytest.mark.parametrize(("algorithm", "name", "s"), THEIRS)
 def test_mean_regrets_are_within_three_standard_errors_of_the_authors(algorithm: str, name: Name, s: int) -> None:
-    number = 100
+    number = 60  # theirs are 30, whose error is the larger part
     ours = regrets(algorithm, task(name, s), number)
     mean, std = np.array(THEIRS[algorithm, name, s]).T
     error = np.sqrt(std**2 / (30 - 1) + ours.var(axis=0, ddof=1) / number)
