@@ -94,7 +94,8 @@ def test_tasks_go_run_by_run_and_costly_contestants_have_fewer() -> None:
     assert {task.seed for task in tasks} == {5}
 
 
-def test_the_command_plays_and_makes_the_page(tmp_path: Path) -> None:
+def test_the_command_plays_and_makes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CASES, "f1", replace(CASES["f1"], budgets=(20,)))
     (tmp_path / "images").mkdir()
     options = ["--problem", "f1", "--contestant", "random", "--contestant", DEFAULT, "--runs", "2", "--jobs", "1"]
     places = ["--results", str(tmp_path / "runs.jsonl"), "--docs", str(tmp_path)]
