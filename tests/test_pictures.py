@@ -46,6 +46,11 @@ def study_of(name: str, policy: Any = None, direction: Any = "maximize") -> zn.S
     return study
 
 
+@cache
+def picture_of(name: str) -> Axes:
+    return study_of(name).plot(ax=new_axes())
+
+
 def new_axes() -> Axes:
     figure = Figure(figsize=(7, 4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -80,7 +85,7 @@ WANTED = {
 
 @EVERY
 def test_the_picture_suits_the_space_and_its_legend_names_the_region_found(name: str) -> None:
-    ax = study_of(name).plot(ax=new_axes())
+    ax = picture_of(name)
     assert WANTED[name] in said(ax)
     assert any("region found" in text for text in said(ax))
     expected = {"cube": 3, "two axes and symbols": 2, "points of four features": 6}
@@ -90,7 +95,7 @@ def test_the_picture_suits_the_space_and_its_legend_names_the_region_found(name:
 @EVERY
 def test_every_kind_can_be_drawn_with_a_legend_and_nothing_overflows_the_figure(name: str) -> None:
     for kind in (None, "history", "tree", "model", "regions"):
-        ax = study_of(name).plot(kind, new_axes())
+        ax = study_of(name).plot(kind, new_axes()) if kind else picture_of(name)
         assert said(ax), kind
         figure = ax.figure
         assert isinstance(figure, Figure)
@@ -130,9 +135,9 @@ def test_the_function_is_that_of_the_study_and_every_measurement_is_a_bar() -> N
 
 
 def test_logarithmic_axes_are_drawn_so() -> None:
-    assert study_of("log").plot(ax=new_axes()).get_xscale() == "log"
+    assert picture_of("log").get_xscale() == "log"
     assert study_of("log").plot("tree", ax=new_axes()).get_xscale() == "log"
-    scales = [(inner.get_xlabel(), inner.get_yscale()) for inner in panels(study_of("cube").plot(ax=new_axes()))]
+    scales = [(inner.get_xlabel(), inner.get_yscale()) for inner in panels(picture_of("cube"))]
     assert scales == [("T", "linear"), ("T", "log"), ("pH", "log")]
 
 

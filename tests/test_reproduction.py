@@ -291,6 +291,7 @@ def reduced() -> Iterator[None]:
         for module in (figure1, figure2, figure3, regret, benefit, heatmap, delta, theory):
             patch.setattr(module, "save", small_save)
         patch.setattr(figure1, "TRIES", 2)
+        patch.setattr(regret, "LEVEL", 4)
         patch.setattr(heatmap, "POINTS", (1, 10))
         patch.setattr(heatmap, "PARTS", (2, 3))
         patch.setattr(delta, "GRID", (7, 14))

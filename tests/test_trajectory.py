@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -171,18 +172,14 @@ SOLID = Problem(
 )
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("arity", [2, 3])
-@pytest.mark.parametrize("s", [1, 10])
+@pytest.mark.parametrize(("s", "arity", "seed"), [(1, 2, 0), (1, 3, 1), (10, 2, 1), (10, 3, 0)])
 @pytest.mark.parametrize("name", ["f1", "f2", "f3"])
 def test_the_papers_experiments_walk_as_its_equations(name: str, s: int, arity: int, seed: int) -> None:
     run = assert_same_walk(paper_problem(name, s, arity), seed)
     assert sum(step.expanded for step in run.rounds) > 30  # there is something to compare
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("s", [1, 3])
-@pytest.mark.parametrize("arity", [2, 3])
+@pytest.mark.parametrize(("arity", "s", "seed"), [(2, 1, 0), (2, 3, 1), (3, 1, 1), (3, 3, 0)])
 def test_a_plane_in_native_units_is_walked_as_by_the_equations(arity: int, s: int, seed: int) -> None:
     run = assert_same_walk(replace(SKY, arity=arity, s=s), seed)
     assert max(depth for depth, _ in run.rounds[-1].means) >= 4
@@ -194,8 +191,7 @@ def test_a_plane_far_from_the_origin_is_walked_as_by_the_equations(seed: int) ->
     assert max(depth for depth, _ in run.rounds[-1].means) >= 5
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("arity", "s"), [(2, 1), (2, 2), (3, 2)])
+@pytest.mark.parametrize(("arity", "s", "seed"), [(2, 1, 0), (2, 2, 1), (3, 2, 0)])
 def test_a_solid_in_native_units_is_walked_as_by_the_equations(arity: int, s: int, seed: int) -> None:
     run = assert_same_walk(replace(SOLID, arity=arity, s=s), seed)
     assert max(depth for depth, _ in run.rounds[-1].means) >= 4
@@ -362,14 +358,15 @@ def test_another_blas_kernel_walks_the_same_way(core: str) -> None:
     found = json.loads(answer.stdout)
     if found["architectures"] != [core]:
         pytest.skip(f"this platform's BLAS ignores OPENBLAS_CORETYPE={core}: it runs {found['architectures']}")
-    for problem, steps in zip(SYMMETRIC, found["walks"], strict=True):
-        expected = walk(problem)
-        assert [(tuple(node), tuple(best)) for node, best in steps] == expected
-    for setting, steps in zip(DEFAULTS, found["defaults"], strict=True):
-        assert [(tuple(node), tuple(best)) for node, best in steps] == default_walk(*setting), setting
+    for here, there in zip(all_walks(), found["walks"], strict=True):
+        assert [(tuple(node), tuple(best)) for node, best in there] == here
+
+
+@cache
+def all_walks() -> list[list[Step]]:
+    """Return the walks that are compared between processors."""
+    return [walk(problem) for problem in SYMMETRIC] + [default_walk(*setting) for setting in DEFAULTS]
 
 
 if __name__ == "__main__":
-    walks = [walk(problem) for problem in SYMMETRIC]
-    defaults = [default_walk(*setting) for setting in DEFAULTS]
-    print(json.dumps({"architectures": sorted(architectures()), "walks": walks, "defaults": defaults}))
+    print(json.dumps({"architectures": sorted(architectures()), "walks": all_walks()}))
