@@ -47,39 +47,49 @@ def test_the_page_of_an_example_shows_many_runs_of_every_player_and_the_picture(
     assert f"examples/{name}.py" in page
 
 
+# Runs a script on one core, and so in one process: every rehearsal would have to start two.
+ALONE = """
+import os, runpy, sys
+os.cpu_count = lambda: 1
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
 @pytest.mark.parametrize(
-    ("name", "titles"),
+    ("name", "how", "share", "titles"),
     [
         (
             "radio_telescope",
+            ["-c", ALONE],
+            "0.002",
             ["box: 8 pointings for 4096 patches", "a made sky: 8 pointings", "HEALPix: 2 pointings"],
         ),
         pytest.param(
             "census",
-            ["official areas: 4 questions about 2167 areas", "bisection: 4 questions about 2167 areas"],
+            [],
+            "0.001",
+            ["official areas: 2 questions about 2167 areas", "bisection: 2 questions about 2167 areas"],
             marks=WITHOUT_CENSUS,
         ),
-        ("dna", ["by prefix: 8 measurements for 4096 pools of 16", "by k-mers: 8 measurements"]),
+        (
+            "dna",
+            ["-c", ALONE],
+            "0.001",
+            ["by prefix: 4 measurements for 4096 pools of 16", "by k-mers: 4 measurements"],
+        ),
     ],
+    ids=NAMES,
 )
 def test_an_example_prints_the_regret_of_every_player_and_draws_a_picture(
-    tmp_path: Path, name: str, titles: list[str]
+    tmp_path: Path, name: str, how: list[str], share: str, titles: list[str]
 ) -> None:
     out = tmp_path / "picture.png"
     script = ROOT / "examples" / f"{name}.py"
+    options = ["--runs", "1", "--share", share, "--out", str(out)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error::RuntimeWarning",
-            str(script),
-            "--runs",
-            "1",
-            "--share",
-            "0.002",
-            "--out",
-            str(out),
-        ],
+        [sys.executable, "-W", "error::RuntimeWarning", *how, str(script), *options],
         capture_output=True,
         text=True,
         timeout=300,

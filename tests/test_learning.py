@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,15 @@ def test_nothing_needs_to_be_given_but_the_bounds_and_the_budget() -> None:
 
 @pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 300.0)])
 def test_scale_and_offset_of_the_rewards_change_nothing(scale: float, offset: float) -> None:
-    walks = []
-    for a, b in ((1.0, 0.0), (scale, offset)):
-        measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
-        study = zn.Study([(0, 1)], budget=40)
-        study.optimize(transformed(measure, a, b))
-        walks.append([trial.node for trial in study.trials])
-    assert walks[0] == walks[1]
+    assert learned_walk(scale, offset) == learned_walk(1.0, 0.0)
+
+
+@cache
+def learned_walk(scale: float, offset: float) -> list[tuple[int, int]]:
+    measure = zn.simulate(bump, zn.Mean(), noise=0.1, rng=0)
+    study = zn.Study([(0, 1)], budget=40)
+    study.optimize(transformed(measure, scale, offset))
+    return [trial.node for trial in study.trials]
 
 
 def test_minimising_learns_the_mirrored_model() -> None:
@@ -64,7 +67,7 @@ def test_minimising_learns_the_mirrored_model() -> None:
 @pytest.mark.parametrize("noise", [None, 0.1])
 @pytest.mark.parametrize("mean", [None, 0.3])
 def test_each_part_can_be_given_alone(kernel: object, noise: float | None, mean: float | None) -> None:
-    study = zn.Study([(0, 1)], budget=30, kernel=kernel, noise=noise, mean=mean)  # type: ignore[arg-type]
+    study = zn.Study([(0, 1)], budget=20, kernel=kernel, noise=noise, mean=mean)  # type: ignore[arg-type]
     study.optimize(zn.simulate(bump, zn.Mean(), noise=0.1, rng=0))
     model = study.model
     if isinstance(kernel, zn.RBF):
@@ -198,7 +201,7 @@ def test_bad_data_gives_no_nonsense(name: str) -> None:
         "outlier": lambda x: float(rng.standard_normal()) + (100.0 if rng.random() < 0.03 else 0.0),
     }
     values = kinds[name]
-    study = zn.Study([(0, 1)], budget=1 if name == "single" else 60)
+    study = zn.Study([(0, 1)], budget=1 if name == "single" else 40)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         result = study.optimize(lambda region: values(float(region.center[0])))
@@ -226,14 +229,14 @@ def test_a_wrong_noise_is_noticed_once_and_the_fix_named() -> None:
 )
 def test_a_noise_or_a_lengthscale_that_is_badly_off_is_noticed(kernel: zn.RBF, noise: float, truth: float) -> None:
     noticed = 0
-    for seed in range(10):
+    for seed in range(6):
         f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)
         study = zn.Study([(0, 1)], budget=100, kernel=kernel, noise=noise)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             study.optimize(zn.simulate(f, zn.Mean(), truth, rng=seed))
         noticed += any(issubclass(warning.category, zn.ModelWarning) for warning in caught)
-    assert noticed >= 9
+    assert noticed >= 5
 
 
 def test_a_right_model_raises_no_warning() -> None:
@@ -247,7 +250,7 @@ def test_a_right_model_raises_no_warning() -> None:
 
 def test_learning_finds_the_optimum_of_the_papers_functions() -> None:
     regrets = []
-    for seed in range(6):
+    for seed in range(4):
         f = zn.reward_function("f2", shift=float(np.random.default_rng(seed).uniform(-0.04, 0.04)))
         measure = zn.simulate(f, zn.Average(10), 0.1, rng=seed)
         study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(10))
@@ -283,7 +286,7 @@ def test_offset_changes_nothing_with_a_given_delta_either(arity: int, budget: in
 
 @pytest.mark.parametrize("budget", [2, 3, 5, 10, 20, 40])
 def test_pure_noise_rarely_stands_out_at_any_budget(budget: int) -> None:
-    claims, runs = 0, 12 if budget <= 10 else 5
+    claims, runs = 0, 8 if budget <= 10 else 4
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         study = zn.Study([(0, 1)], budget=budget)
