@@ -32,8 +32,9 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 test test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test test-oldest arena applications: export MPLBACKEND := Agg
 
+# Stealing leaves the tests of a file with one worker, which makes what they share once, and ends both together.
 test: lint ## lint, then run all tests with two workers
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-oldest: ## run all tests with the oldest version of every dependency that we say we work with
 	@rm -rf $(OLDEST)
@@ -41,7 +42,7 @@ test-oldest: ## run all tests with the oldest version of every dependency that w
 	@$(OLDEST)/bin/python -m pip install -qq $$($(PYTHON) -c "$$OLDEST_OF")
 	@$(OLDEST)/bin/python -m pip install -qq --no-deps --editable .
 	@# Old packages do what newer ones beneath them have deprecated since.
-	@$(OLDEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
 
 test-ray: $(READY) ## run the tests of the driver on Ray, which is installed for it
 	@$(BIN)/python -m pip install -qq 'ray>=2.9'

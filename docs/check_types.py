@@ -38,7 +38,8 @@ def main() -> int:
         [str(bin_ / "mypy"), *config, *map(str, sorted(OUT.glob("*.py")))],
         [str(bin_ / "pyright"), "--pythonpath", sys.executable, "--level", "error", "-p", str(OUT)],
     ]
-    return max([subprocess.run(check, cwd=ROOT, check=False).returncode for check in checks])
+    running = [subprocess.Popen(check, cwd=ROOT) for check in checks]
+    return max([process.wait() for process in running])
 
 
 if __name__ == "__main__":

@@ -82,7 +82,8 @@ def test_an_experiment_prints_its_table_and_writes_pictures_and_tables(
     options = ["--runs", "2", "--budget", "12", "--jobs", "1", "--out", str(tmp_path)]
     code, output = run("paper", "regret", "--preset", preset, *options)
     assert code == 0, output
-    assert all(name in output for name in (regret.policies() if preset == "paper" else ["GPOO", "StoOO", "GPTree"]))
+    names = list(regret.policies()) if preset == "paper" else ["GPOO", "StoOO", "GPTree"]
+    assert all(name in output for name in names)
     assert {path.name for path in tmp_path.iterdir()} == {
         "regret.pdf", "regret.png", "regret.csv", "regret.json", "runs.jsonl",
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -45,7 +45,7 @@ def make(name: str, out: Path, **settings: Any) -> tuple[Table, Figure]:
     return table, caught[0]
 
 
-def rows(name: str, out: Path, **settings: Any) -> list[list[Any]]:
+def rows(name: str, out: Path, **settings: Any) -> list[Sequence[Any]]:
     """Run an experiment for its numbers alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(EXPERIMENTS[name], "_figure", lambda *_: None)
