@@ -16,6 +16,17 @@ from zonal.cli import main
 SOURCE = str(Path(__file__).parents[1] / "src")
 PROGRAM = [sys.executable, "-m", "zonal"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
+# Before the name of a script: it believes in one core, and so starts no processes, which would each import it anew.
+ALONE = [
+    "-c",
+    """
+import os, runpy, sys
+os.cpu_count = lambda: 1
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+runpy.run_path(sys.argv[0], run_name="__main__")
+""",
+]
 
 
 def zonal(*words: object, code: int = 0, **env: str) -> Result:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from shell import ALONE
 from zonal.campaigns.rehearsal import Zonal
 from zonal.problems import from_table
 
@@ -47,22 +48,12 @@ def test_the_page_of_an_example_shows_many_runs_of_every_player_and_the_picture(
     assert f"examples/{name}.py" in page
 
 
-# Runs a script on one core, and so in one process: every rehearsal would have to start two.
-ALONE = """
-import os, runpy, sys
-os.cpu_count = lambda: 1
-sys.argv = sys.argv[1:]
-sys.path.insert(0, os.path.dirname(sys.argv[0]))
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-
-
 @pytest.mark.parametrize(
     ("name", "how", "share", "titles"),
     [
         (
             "radio_telescope",
-            ["-c", ALONE],
+            ALONE,
             "0.002",
             ["box: 8 pointings for 4096 patches", "a made sky: 8 pointings", "HEALPix: 2 pointings"],
         ),
@@ -75,7 +66,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
         ),
         (
             "dna",
-            ["-c", ALONE],
+            ALONE,
             "0.001",
             ["by prefix: 4 measurements for 4096 pools of 16", "by k-mers: 4 measurements"],
         ),

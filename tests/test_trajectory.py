@@ -298,7 +298,7 @@ def walk(problem: Problem) -> list[Step]:
 
 
 def default_walk(d: int, budget: int, given: bool) -> list[Step]:
-    """Return the walk of the default policy on a box mirrored at 0, rewards being exact; its advice now and then."""
+    """Return the walk of the default policy on a box mirrored at 0, its rewards exact; its advice now and then."""
     model: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.4), "noise": 0.1} if given else {}
     study = zn.Study(zn.Box([(-1.0, 1.0)] * d), budget=budget, feedback=zn.Average(2), **model)
     steps: list[Step] = []

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
+from shell import ALONE
 from zonal.cli import main
 from zonal.problems import from_table
 from zonal.problems.draws import model_of
@@ -335,7 +336,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_example_prints_both_tables_and_draws_a_picture(tmp_path: Path) -> None:
     script, out = ROOT / "examples" / "power.py", tmp_path / "picture.png"
     done = subprocess.run(
-        [sys.executable, str(script), "--budget", "16", "--runs", "2", "--out", str(out)],
+        [sys.executable, *ALONE, str(script), "--budget", "16", "--runs", "2", "--out", str(out)],
         capture_output=True,
         text=True,
         timeout=300,
