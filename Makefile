@@ -31,6 +31,8 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
 test test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
 test test-oldest arena applications: export MPLBACKEND := Agg
+# Whatever the shell says, bytecode is kept: the tests start hundreds of processes and rewrite their own assertions.
+test test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends both together.
 test: lint ## lint, then run all tests with two workers
