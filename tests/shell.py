@@ -16,7 +16,7 @@ from zonal.cli import main
 SOURCE = str(Path(__file__).parents[1] / "src")
 PROGRAM = [sys.executable, "-m", "zonal"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
-# Before the name of a script: it believes in one core, and so starts no processes, which would each import it anew.
+# Before the name of a script: it sees one core, and so starts no processes, which would each import it anew.
 ALONE = [
     "-c",
     """

@@ -171,7 +171,7 @@ def test_standard_errors_that_are_told_are_worth_the_noise_when_it_is_known() ->
 def test_intervals_for_unmeasured_regions_cover_what_they_promise() -> None:
     rng = np.random.default_rng(5)
     covered = total = 0
-    for _ in range(20):
+    for _ in range(14):
         lengthscale = float(np.exp(rng.uniform(np.log(0.02), np.log(0.1))))
         measure = zn.simulate(draw(zn.RBF(0.1, lengthscale), 0, 1, rng), zn.Average(10), 0.1, rng=rng)
         study = zn.Study([(0, 1)], budget=1, kernel=zn.RBF, feedback=zn.Average(10))

@@ -75,7 +75,7 @@ def test_real_data_are_moved_and_renamed_but_the_same() -> None:
 @pytest.mark.parametrize("nu", [0.5, math.inf])
 def test_draws_have_the_variance_and_correlation_of_their_kernel(nu: float) -> None:
     rng = np.random.default_rng(0)
-    draws = np.stack([averages_of_draw(1, nu, rng) for _ in range(150)])
+    draws = np.stack([averages_of_draw(1, nu, rng) for _ in range(100)])
     lag = CELLS[1] // 10  # one lengthscale, all but a half of a cell
     expected = math.exp(-lag / CELLS[1] / 0.1) if nu == 0.5 else math.exp(-0.5 * (lag / CELLS[1] / 0.1) ** 2)
     assert abs(np.mean(draws**2) - 1) < 0.12

@@ -146,7 +146,7 @@ def test_lengthscale_and_noise_are_recovered_from_averages() -> None:
     rng = np.random.default_rng(0)
     feedback = zn.Average(10)
     lengthscale_fine = noise_fine = 0
-    for _ in range(50):
+    for _ in range(30):
         truth = math.exp(rng.uniform(math.log(0.02), math.log(0.1)))
         measure = zn.simulate(draw(zn.RBF(0.1, truth), 0, 1, rng), feedback, 0.1, rng=rng)
         model = learned(*spread_rewards(rng, 200, feedback, measure), feedback, Unknowns(zn.RBF, True, None))
@@ -154,8 +154,8 @@ def test_lengthscale_and_noise_are_recovered_from_averages() -> None:
         assert model.noise is not None
         lengthscale_fine += 1 / 1.5 < float(model.kernel.lengthscales(1)[0]) / truth < 1.5
         noise_fine += 1 / 1.5 < model.noise / 0.1 < 1.5
-    assert lengthscale_fine >= 45
-    assert noise_fine >= 45
+    assert lengthscale_fine >= 27
+    assert noise_fine >= 27
 
 
 def test_a_fit_of_a_thousand_measurements_of_a_hundred_regions_is_quick() -> None:
