@@ -105,10 +105,12 @@ def numbers(folder: Path, *words: str) -> object:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The comparison by four of its nine algorithms, one of which draws random numbers."""
+    """The comparison by four of its nine algorithms, one of which draws random numbers; without its picture."""
     some = {name: regret.policies()[name] for name in ("GPOO", "StoOO", "GPTree", "Thompson")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regret, "policies", lambda: some)
+        patch.setattr(regret, "_figure", lambda *_: None)
+        patch.setattr(regret, "save", lambda *_: None)
         folder = tmp_path_factory.mktemp("played")
         numbers(folder, "--jobs", "1")
         yield folder

@@ -131,8 +131,10 @@ def test_a_value_that_nobody_can_use_is_a_failure() -> None:
 
 @pytest.mark.parametrize("end", ["print(low)", "sys.exit(1)"])
 def test_a_trial_that_somebody_told_meanwhile_is_theirs(end: str) -> None:
-    run = start("-n", "1", "--", program(f"open('measuring', 'w')\ntime.sleep(1.5)\n{end}\n"))
+    body = f"open('measuring', 'w')\nwhile not os.path.exists('told'):\n    time.sleep(0.02)\n{end}\n"
+    run = start("-n", "1", "--", program(body))
     zonal("tell", "s.db", 0, 0.125)
+    Path("told").touch()
     _, said = run.communicate(timeout=WAIT)
     assert run.returncode == 0, said
     assert "told already" in said
@@ -180,7 +182,7 @@ def start(*words: str) -> subprocess.Popen[str]:
     return run
 
 
-SLOW = "open('measuring', 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
+SLOW = "open('pid', 'w').write(str(os.getpid()))\nos.rename('pid', 'measuring')\ntime.sleep(1000)\n"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

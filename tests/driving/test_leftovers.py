@@ -12,6 +12,7 @@ import pytest
 
 import zonal as zn
 from benchmarks.torture import forked
+from zonal.driving.leftovers import Hand
 from zonal.rounds import whose
 from zonal.rounds.events import Taken
 from zonal.rounds.journal import Writer
@@ -75,7 +76,14 @@ def test_what_was_asked_for_by_hand_or_elsewhere_is_left_alone_unless_taken_over
     assert study.optimize(measure, take_over=True).success
 
 
-def test_two_runs_that_take_over_do_not_take_from_each_other() -> None:
+def test_two_runs_that_take_over_do_not_take_from_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, both = Hand.__init__, threading.Barrier(2, timeout=20)
+
+    def begin_together(hand: Hand, study: Any, by: str, take_over: bool) -> None:
+        begin(hand, study, by, take_over)
+        both.wait()  # who begins later may well take from who began before
+
+    monkeypatch.setattr(Hand, "__init__", begin_together)
     study = zn.Study(LINE, **GIVEN)
     study.ask(4, by="elsewhere:1:2")
     threads = [
