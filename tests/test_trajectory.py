@@ -272,7 +272,7 @@ def symmetric(d: int, arity: int, s: int, scale: float) -> Problem:
         noise=0.2,
         delta=zn.GeometricDelta(10, 0.75),
         h_max=14,
-        budget=120,
+        budget=80,
     )
 
 

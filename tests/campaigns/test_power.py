@@ -58,9 +58,9 @@ def made(regrets: Any, std: float | None = 2.0) -> zn.Power:
 @EITHER_WAY
 @EVERY_SPACE
 def test_every_space_can_be_played_in_either_direction(name: str, direction: Any) -> None:
-    found = short(SPACES[name], direction=direction)
+    found = short(SPACES[name], (3, 6), direction=direction)
     assert found.space is SPACES[name]
-    assert (found.budgets, found.runs, found.regrets.shape) == ((3, 9), 3, (3, 2))
+    assert (found.budgets, found.runs, found.regrets.shape) == ((3, 6), 3, (3, 2))
     assert (found.regrets >= 0).all()
     assert np.isfinite(found.regrets).all()
     assert (found.chance > 0).all()
