@@ -236,9 +236,11 @@ def gpoo(
     def points(node: Node) -> Array:
         return representatives(cell(bounds, arity, node, smallest), s)
 
-    @cache
-    def covariance(a: Node, b: Node) -> float:
-        return float(k(points(a), points(b)).mean())
+    def grown(prior: Array) -> Array:
+        """Return the prior covariance of all nodes of the tree, given that of those it had before."""
+        every, each, old = np.concatenate([points(node) for node in tree]), len(points(root)), len(prior)
+        added = k(every[old * each :], every).reshape(len(tree) - old, each, len(tree), each).mean(axis=(1, 3))
+        return np.block([[prior, added[:, :old].T], [added]])
 
     def children(node: Node) -> list[Node]:
         return [(node[0] + 1, arity * node[1] + j) for j in range(arity)]
@@ -247,18 +249,18 @@ def gpoo(
         return len(axes_cut(bounds, arity, node[0] + 1, smallest)) <= node[0]
 
     def believe() -> tuple[dict[Node, float], dict[Node, float]]:
-        gram = np.array([[covariance(a, b) for b in visits] for a in visits])
-        cross = np.array([[covariance(a, b) for b in visits] for a in tree])
-        prior = np.array([covariance(a, a) for a in tree])
-        both = _condition(gram, cross, prior, rewards, [noise**2] * len(visits), prior_mean)
+        rows = [tree.index(node) for node in visits]
+        gram, cross = prior[np.ix_(rows, rows)], prior[:, rows]
+        both = _condition(gram, cross, prior.diagonal(), rewards, [noise**2] * len(visits), prior_mean)
         means, stds = (dict(zip(tree, column.tolist(), strict=True)) for column in both)
         return means, stds
 
     root = (0, 0)
     tie = 1e-9 * math.sqrt(k(points(root)[:1], points(root)[:1]).item())
     tree, leaves, expanded = [root], {root}, set[Node]()
+    prior = grown(np.zeros((0, 0)))
     visits, rewards, rounds = list[Node](), list[float](), list[Round]()
-    means, stds = {root: prior_mean}, {root: math.sqrt(covariance(root, root))}
+    means, stds = {root: prior_mean}, {root: math.sqrt(prior[0, 0])}
     for t in range(1, budget + 1):
         width = math.sqrt(beta(t, arity, h_max, theta))
         b_values = {node: means[node] + width * stds[node] + delta(node[0]) for node in leaves}
@@ -273,6 +275,7 @@ def gpoo(
             expanded.add(node)
             if not too_small_to_cut(node):
                 tree += children(node)  # line 7
+                prior = grown(prior)
                 leaves = (leaves - {node}) | set(children(node))  # line 8
                 means, stds = believe()
         deepest = max((h for h, _ in expanded), default=0)

@@ -172,14 +172,18 @@ SOLID = Problem(
 )
 
 
-@pytest.mark.parametrize(("s", "arity", "seed"), [(1, 2, 0), (1, 3, 1), (10, 2, 1), (10, 3, 0)])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("arity", [2, 3])
+@pytest.mark.parametrize("s", [1, 10])
 @pytest.mark.parametrize("name", ["f1", "f2", "f3"])
 def test_the_papers_experiments_walk_as_its_equations(name: str, s: int, arity: int, seed: int) -> None:
     run = assert_same_walk(paper_problem(name, s, arity), seed)
     assert sum(step.expanded for step in run.rounds) > 30  # there is something to compare
 
 
-@pytest.mark.parametrize(("arity", "s", "seed"), [(2, 1, 0), (2, 3, 1), (3, 1, 1), (3, 3, 0)])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("s", [1, 3])
+@pytest.mark.parametrize("arity", [2, 3])
 def test_a_plane_in_native_units_is_walked_as_by_the_equations(arity: int, s: int, seed: int) -> None:
     run = assert_same_walk(replace(SKY, arity=arity, s=s), seed)
     assert max(depth for depth, _ in run.rounds[-1].means) >= 4
@@ -191,7 +195,8 @@ def test_a_plane_far_from_the_origin_is_walked_as_by_the_equations(seed: int) ->
     assert max(depth for depth, _ in run.rounds[-1].means) >= 5
 
 
-@pytest.mark.parametrize(("arity", "s", "seed"), [(2, 1, 0), (2, 2, 1), (3, 2, 0)])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("arity", "s"), [(2, 1), (2, 2), (3, 2)])
 def test_a_solid_in_native_units_is_walked_as_by_the_equations(arity: int, s: int, seed: int) -> None:
     run = assert_same_walk(replace(SOLID, arity=arity, s=s), seed)
     assert max(depth for depth, _ in run.rounds[-1].means) >= 4
