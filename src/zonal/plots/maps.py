@@ -146,8 +146,9 @@ def _map(study: Study, j: int, k: int, symbols: dict[str, str]) -> tuple[Floats,
         at: np.asarray(axis.native(np.linspace(axis.low, axis.high, CELLS + 1)), dtype=float).tolist()
         for at, axis in ((j, space.axes[j]), (k, space.axes[k]))
     }
+    others = _others(study, j, k)
     cells = [
-        _others(study, j, k) | symbols | {space.names[j]: left, space.names[k]: bottom}
+        others | symbols | {space.names[j]: left, space.names[k]: bottom}
         for bottom in itertools.pairwise(edges[k])
         for left in itertools.pairwise(edges[j])
     ]
