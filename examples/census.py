@@ -76,7 +76,7 @@ def main(table: Path, runs: int, share: float, out: str) -> None:
             print(f"{rehearsal.table()}\n")
             study = campaign(players["Zonal"], landscape, budget, perturbation)
             plot_map(study, country).set(xlim=(112, 155), ylim=(-44.5, -9.5))
-            country.set_title(f"Zonal by {name}: areas asked for (rings), area found (star)")
+            country.set_title(f"Zonal by {name}: areas asked for (rings), area found (star)", pad=22)
             plot_regrets(rehearsal, regrets).set_title(f"{budget} questions, {runs} runs")
         figure.savefig(out, dpi=130)
 

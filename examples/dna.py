@@ -8,6 +8,7 @@ shows is the average affinity, with noise that grows with it.
 
 import argparse
 import math
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +23,8 @@ from zonal.problems import Landscape, from_table
 SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
 MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N
 RELATIVE = 0.15  # noise of a measurement, relative to what is measured
-K, FIXED, FEATURES = 3, 6, 6  # letters of a k-mer, of a pool's prefix; features kept
+K, FIXED = 4, 6  # letters of a k-mer, and of a pool's prefix
+STD = 3.0  # of the affinity of a pool: an affinity of 10 would be no wonder
 
 
 def affinities() -> np.ndarray:
@@ -36,18 +38,40 @@ def by_prefix() -> Landscape:
 
 
 def by_kmers() -> Landscape:
-    """Return the same pools, each with the k-mers to expect in it, whichever strand and wherever they lie."""
-    letters = np.array([["ACGT".index(c) for c in text] for text in data.tfbind8().sequences])
+    """Return the same pools by number; `alike` tells how much two of them have in common."""
+    names = [text[:FIXED] for text in data.tfbind8().sequences[:: 4 ** (8 - FIXED)]]
+    levels = {f"{h} letters": [name[:h].ljust(8, "N") for name in names] for h in range(1, FIXED + 1)}
+    numbers = np.arange(len(names), dtype=float)[:, None]
+    space = zn.Hierarchy.from_table(levels, numbers, feature_names=("pool",))
+    return from_table(space, _pooled(affinities()[:, None])[:, 0])
+
+
+def alike(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the covariance of pools by number: a kernel on k-mers."""
+    return _covariance()[np.ix_(x[:, 0].astype(int), y[:, 0].astype(int))]
+
+
+@cache
+def _covariance() -> np.ndarray:
+    """Return the covariance of all pools: RBF in the k-mers to expect in them, as wide as pools lie apart."""
+    letters = _letters()
     windows = np.stack([letters[:, j : j + K] for j in range(8 - K + 1)])
     powers = 4 ** np.arange(K)
     code = np.minimum(windows @ powers, (3 - windows[:, :, ::-1]) @ powers)  # a k-mer or its reverse complement
-    counts = np.stack([(code == one).sum(axis=0) for one in np.unique(code)], axis=1)
-    shares = MIXED[letters[:, FIXED:]].prod(axis=1)[:, None]  # of a sequence in its pool
-    sums = [(x * shares).reshape(4**FIXED, -1, x.shape[1]).sum(axis=1) for x in (counts, affinities()[:, None])]
-    axes, sizes, _ = np.linalg.svd(sums[0] - sums[0].mean(axis=0), full_matrices=False)
-    names = [text[:FIXED] for text in data.tfbind8().sequences[:: 4 ** (8 - FIXED)]]
-    levels = {f"{h} letters": [name[:h].ljust(8, "N") for name in names] for h in range(1, FIXED + 1)}
-    return from_table(zn.Hierarchy.from_table(levels, axes[:, :FEATURES] * sizes[:FEATURES]), sums[1][:, 0])
+    counts = _pooled(np.stack([(code == one).sum(axis=0) for one in np.unique(code)], axis=1))
+    squares = np.sum(counts**2, axis=1)
+    distance = np.maximum(squares[:, None] + squares - 2 * counts @ counts.T, 0.0)  # squared
+    return STD**2 * np.exp(-distance / (2 * np.median(distance)))
+
+
+def _letters() -> np.ndarray:
+    return np.array([["ACGT".index(letter) for letter in text] for text in data.tfbind8().sequences])
+
+
+def _pooled(values: np.ndarray) -> np.ndarray:
+    """Return what sequences have on average over each pool."""
+    shares = MIXED[_letters()[:, FIXED:]].prod(axis=1)[:, None]  # of a sequence in its pool
+    return (values * shares).reshape(4**FIXED, -1, values.shape[1]).sum(axis=1)
 
 
 def assay(instrument, region: zn.Region) -> float:
@@ -63,8 +87,9 @@ def main(runs: int, share: float, out: str) -> None:
         for name, landscape, ax in zip(("prefix", "k-mers"), (by_prefix(), by_kmers()), axes[1:], strict=True):
             best, number = landscape.best(), 4**FIXED
             budget = round(share * number)
-            players = settled(everybody(landscape.space, value_name="affinity"), assay)
-            if name == "k-mers":  # a costly space: the default alone, against those who know no features
+            known = {"kernel": alike, "mean": 1.0} if name == "k-mers" else {}  # a typical affinity is 1
+            players = settled(everybody(landscape.space, value_name="affinity", **known), assay)
+            if name == "k-mers":  # a costly space: the default alone, against people without a model
                 players = {who: one for who, one in players.items() if not who.startswith("Zonal,")}
             rehearsal = rehearse(landscape, budget, RELATIVE, runs, players)
             print(f"by {name}: {budget} measurements for {number} pools of 16, {runs} runs")
