@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import Subsets
-from zonal.averages.kernels import Kernel
+from zonal.averages.kernels import Custom, Kernel
 from zonal.spaces import MemberSpace
 from zonal.spaces.members import spread_evenly
 
@@ -32,6 +32,7 @@ EXACT = 4096  # members of a space, up to which nothing is left out
 WHOLE = 1024  # members that stand for a larger space
 FEW = 32  # members that stand for a small region of it
 BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
+LARGE = 500_000  # of a kernel that is the user's own function, where a call may cost more than its values
 DENSE = 8  # footprints, up to which their rows of A are multiplied densely
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
 
@@ -157,6 +158,7 @@ class SubsetCovariance:
         self._kernel = kernel
         self._space = space
         self._features = space.features
+        self._at_once = LARGE if isinstance(kernel, Custom) else BLOCK
         self._layout = SubsetLayout(space) if layout is None else layout
         # K A' for footprints asked for, a row each, up to a number of columns: by serial, its place and row of A.
         self._kept: dict[int, tuple[int, tuple[Ints, Floats]]] = {}
@@ -263,7 +265,7 @@ class SubsetCovariance:
     def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
         """Yield the kernel between `others` and a few of `some` at a time."""
         y = self._features[others]
-        step = max(1, BLOCK // max(len(others), 1))
+        step = max(1, self._at_once // max(len(others), 1))
         for low in range(0, len(some), step):
             part = slice(low, min(low + step, len(some)))
             yield part, self._kernel(y, self._features[some[part]])
@@ -295,7 +297,7 @@ class SubsetCovariance:
 
     def _variance(self, members: Ints, shares: Floats) -> float:
         """Return the variance of one footprint, from one half of a symmetric matrix."""
-        x, step, total = self._features[members], max(1, BLOCK // len(members)), 0.0
+        x, step, total = self._features[members], max(1, self._at_once // len(members)), 0.0
         for low in range(0, len(members), step):
             part = slice(low, low + step)
             twice = 2 * shares[low:]
