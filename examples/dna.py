@@ -97,7 +97,7 @@ def main(runs: int, share: float, out: str) -> None:
             plot_regrets(rehearsal, ax).set_title(f"by {name}: {budget} measurements, {runs} runs")
             if name == "prefix":
                 plot_regions(campaign(players["Zonal"], landscape, budget, RELATIVE), axes[0])
-                axes[0].set_title("the tree of prefixes that Zonal grew: pools measured (dots), found (green)")
+                axes[0].set_title("the tree of prefixes that Zonal grew: measured (dots), found (green)", pad=22)
         figure.savefig(out, dpi=110)
 
 
