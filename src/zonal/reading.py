@@ -253,10 +253,10 @@ class Reading:
 
     def _beyond(self, threshold: float, wanted: float, side: float) -> list[Likely]:
         probability(wanted, "probability")
-        limit = self._sign * (finite_number(threshold, "threshold") - self.prior_mean)
+        limit = self._sign * finite_number(threshold, "threshold")
         with self._lock:
             state = self._state
-            rows, chance = answers.exceeding(state, limit)
+            rows, chance = answers.exceeding(state, limit - state.prior_mean)
         chance = chance if side == self._sign else 1 - chance
         tree = _table(state)
         return [
@@ -301,8 +301,9 @@ class Reading:
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
         with self._lock:
-            centred, std = answers.predict(self._state, listed)
-        mean = self.prior_mean + self._sign * centred
+            state = self._state
+            centred, std = answers.predict(state, listed)
+        mean = self._sign * (state.prior_mean + centred)
         return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
 
     def bands(self) -> Bands:

@@ -1,8 +1,7 @@
 """What the user holds: a search with numbered trials, a budget and the user's units.
 
-The study is the boundary: it checks what comes in, turns the user's values (any unit, minimised or maximised,
-any prior mean) into rewards counted from the prior mean, and turns what goes out back. Each call works out a new
-state next to the one in use, and commits it by one assignment.
+The study is the boundary: it checks what comes in and passes it on as it is, in the user's units and direction.
+Each call works out a new state next to the one in use, and commits it by one assignment.
 """
 
 from __future__ import annotations

@@ -108,6 +108,8 @@ class Tree:
             self._blocks[kind] = self._blocks[kind].copy()
             self._ours[kind] = True
             self._forget(KINDS[kind][0])
+        if kind == FLAG:
+            self._forget(("_contenders",))
         return self._blocks[kind]
 
     def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
@@ -126,11 +128,11 @@ class Tree:
         """The rows that may be measured, and the leaves that may be split though they may not be measured."""
         rows: NDArray[np.intp] | None = self.__dict__.get("_contenders")
         if rows is None:  # kept, since most rounds change none of it
-            rows = self._contenders = (self.askable | self.splittable).nonzero()[0]
+            rows = self._contenders = _frozen((self.askable | self.splittable).nonzero()[0])
         return rows
 
     def at(self, row: int, name: str) -> Any:
-        """Return one entry as a plain number: cheaper than by its column, which has to be shown first."""
+        """Return one entry, as told whatever `with_posterior` shows: cheaper than to show its column first."""
         kind, place = PLACES[name]
         return self._blocks[kind].item(place, row)
 
@@ -139,8 +141,6 @@ class Tree:
         for name, entry in entries.items():
             kind, at = PLACES[name]
             self._block(kind)[at, row] = entry
-            if kind == FLAG:
-                self._forget(("_contenders",))
 
     def fill(self, **columns: Any) -> None:
         """Write whole columns."""
@@ -181,7 +181,7 @@ class Tree:
             kind, at = PLACES[name]
             blocks[kind][at, old:size] = column
         self.size = size
-        self._forget((*PLACES, "_contenders"))
+        self._forget(PLACES)
 
     def _forget(self, names: Iterable[str]) -> None:
         """Show columns anew when they are asked for next."""

@@ -14,7 +14,7 @@ import zonal as zn
 from numbered import Numbered
 from zonal.averages.feedback import Subsets
 from zonal.averages.kernels import Kernel, custom
-from zonal.averages.subset_covariance import BLOCK, EXACT, FEW, WHOLE, Representatives, SubsetCovariance
+from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives, SubsetCovariance
 
 Array = NDArray[np.float64]
 
@@ -198,4 +198,4 @@ def test_a_kernel_is_never_asked_for_more_than_a_block(size: int) -> None:
         asked.clear()
         call()
         assert asked
-        assert max(asked) <= BLOCK
+        assert max(asked) <= LARGE // 2

@@ -32,7 +32,7 @@ EXACT = 4096  # members of a space, up to which nothing is left out
 WHOLE = 1024  # members that stand for a larger space
 FEW = 32  # members that stand for a small region of it
 BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
-LARGE = 500_000  # of a kernel that is the user's own function, where a call may cost more than its values
+LARGE = 500_000  # values times features, of the user's own function: a call may cost more than its values
 DENSE = 8  # footprints, up to which their rows of A are multiplied densely
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
 
@@ -158,7 +158,7 @@ class SubsetCovariance:
         self._kernel = kernel
         self._space = space
         self._features = space.features
-        self._at_once = LARGE if isinstance(kernel, Custom) else BLOCK
+        self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
         self._layout = SubsetLayout(space) if layout is None else layout
         # K A' for footprints asked for, a row each, up to a number of columns: by serial, its place and row of A.
         self._kept: dict[int, tuple[int, tuple[Ints, Floats]]] = {}

@@ -212,7 +212,7 @@ class GaussianBelief:
         self._var[slot] = min(self._var[slot], self._record_var[self._distinct[slot]])
 
     def load(self, slots: Ints, rewards: Floats, variances: Floats) -> None:
-        """Take in collapsed rewards of many footprints at once, into a belief that has observed nothing yet."""
+        """Take in collapsed rewards of many footprints at once, into a fresh belief, which no fork shares."""
         exact = variances == 0
         self._exact = dict(zip(slots[exact].tolist(), rewards[exact].tolist(), strict=True))
         first = np.sort(np.unique(slots, return_index=True)[1])
