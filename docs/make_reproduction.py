@@ -15,10 +15,9 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import click
@@ -215,9 +214,14 @@ def fill(page: str, blocks: dict[str, str]) -> str:
 
 
 def run_paper(job: Job, preset: Preset) -> None:
-    """Run every experiment of `zonal paper all` that is still to be run."""
+    """Run every experiment of `zonal paper all` that is still to be run, and note how long it took at first."""
+    path = job.out / preset / "seconds.json"
+    seconds = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in BY_PRESET if preset != PRESETS[0] else [name for name in paper.commands if name != "all"]:
+        started = perf_counter()
         zonal.main(["paper", name, *_options(job, preset, job.out / preset)], standalone_mode=False)
+        seconds.setdefault(name, perf_counter() - started)
+        path.write_text(json.dumps(seconds), encoding="utf-8")
 
 
 def _options(job: Job, preset: Preset, out: Path) -> list[str]:
@@ -556,33 +560,12 @@ def growth(job: Job, anchors: Anchors) -> str:
 
 
 def total_times(job: Job) -> str:
-    """Return seconds that every experiment takes on idle cores, by preset.
-
-    From processor seconds of one run and of three, which a busy machine does not change: what does not depend on
-    the number of runs, and the rest shared by the processes.
-    """
-    names = [name for name in paper.commands if name != "all"]
-    times: dict[str, list[float]] = {}
-    for name in names:
-        asked = PRESETS if name in BY_PRESET else PRESETS[:1]
-        found = []
-        for preset in asked:
-            one, three = (_processor_seconds(job, preset, name, runs) for runs in (1, 3))
-            each = max(three - one, 0.0) / 2
-            found.append(max(one - each, 0.0) + each * job.runs / job.jobs)
-        times[name] = found * (len(PRESETS) // len(found))
+    """Return the seconds that every experiment took when it was run first, by preset."""
+    once, again = (json.loads((job.out / p / "seconds.json").read_text(encoding="utf-8")) for p in PRESETS)
+    times = {name: (seconds, again.get(name, seconds)) for name, seconds in once.items()}
     rows = [[f"`zonal paper {name}`", *(f"{x:.1f}" for x in listed)] for name, listed in times.items()]
     rows.append(["all of them", *(f"{sum(listed):.1f}" for listed in zip(*times.values(), strict=True))])
     return table(["command", *(f"preset `{p}`, s" for p in PRESETS)], rows)
-
-
-def _processor_seconds(job: Job, preset: Preset, name: str, runs: int) -> float:
-    """Return what an experiment costs with a few runs, in one process and from the start."""
-    with TemporaryDirectory() as folder:
-        started = process_time()
-        options = _options(replace(job, runs=runs, jobs=1), preset, Path(folder))
-        zonal.main(["paper", name, *options], standalone_mode=False)
-        return process_time() - started
 
 
 def made(job: Job) -> str:

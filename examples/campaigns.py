@@ -46,7 +46,7 @@ def settled(players: Mapping[str, Player], look: Look) -> dict[str, Player]:
 
 def smallest(study: zn.Study) -> zn.Region:
     """Return the recommended region, or the part of it that is smallest and best by the posterior mean."""
-    region = study.recommend().region
+    region = study.found
     while study.space.may_split(region):
         parts = study.space.split(region)
         region = parts[int(np.argmax(study.predict(parts).mean))]

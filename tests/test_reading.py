@@ -188,3 +188,10 @@ def test_what_is_read_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(answers, "standings", slowly)
     assert study.recommend() == before
+
+
+def test_the_region_found_is_the_one_recommended() -> None:
+    study = make_study()
+    for _ in range(12):
+        assert study.found == study.recommend().region
+        play(study, 1)

@@ -191,6 +191,12 @@ class Reading:
         ends = (event for event in reversed(self.events) if isinstance(event, Told | Ended))
         return next(event for event in ends if event.number == number)
 
+    @property
+    def found(self) -> Region:
+        """The region to settle for now; `recommend` also says how sure that is, which takes some milliseconds."""
+        state = self._state
+        return state.regions[answers.recommend(state)]
+
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
     @overload

@@ -635,7 +635,7 @@ class Study(Reading):
                 self.space,
                 "Members and sequences are regions themselves: extend the study, or raise the policy's h_max.",
             )
-        region = self.recommend().region
+        region = self.found
         if points is None:
             listed = all(self.feedback.along(axis).finite for axis in self.space.axes)
             points = region.points if listed else _spread(region)

@@ -68,7 +68,7 @@ class Zonal:
         self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator
     ) -> Region:
         """Return the region that the study recommends."""
-        return self.study(landscape, instrument, budget, rng).recommend().region
+        return self.study(landscape, instrument, budget, rng).found
 
 
 def one_level(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:

@@ -98,7 +98,7 @@ def _paper_search(
         policy=zn.GPOO(zn.GeometricDelta(14, 0.5), returns=returns),
     )
     found = []
-    study.optimize(instrument, callback=lambda study, trial: found.append(study.recommend().region))
+    study.optimize(instrument, callback=lambda study, trial: found.append(study.found))
     tree = study.tree
     return {
         "regret": [aggregated_regret(instrument, region, f_star) for region in found],

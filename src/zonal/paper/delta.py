@@ -61,7 +61,7 @@ def _text(f: Draw, s: int, c: float, budget: int, rng: np.random.Generator) -> l
     for _ in range(budget):
         trial = study.ask()
         study.tell(trial, instrument(trial.region))
-        regret.append(aggregated_regret(instrument, study.recommend().region, f_star))
+        regret.append(aggregated_regret(instrument, study.found, f_star))
     return regret
 
 

@@ -129,8 +129,9 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         noise = np.array([case.noise(int(h)) for h in tree.depth[seen]])
         variance.append(noise / np.sqrt(tree.count[seen]) / tree.std[seen])
         draws.append(_draw(case, true, trial.node, t, before, tree))
-        best = study.recommend()
-        regret.append(aggregated_regret(true.instrument, best.region, true.f_star))
+        best = study.found
+        assert best.node is not None
+        regret.append(aggregated_regret(true.instrument, best, true.f_star))
         depth.append(best.node[0])
     weighed = [one for one in draws if one["depth"] <= problem.h_max]
     expanded = [one for one in weighed if one["expanded"]]

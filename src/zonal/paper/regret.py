@@ -53,7 +53,7 @@ def paper_run(function: str, policy: str, s: int, budget: int, seed: list[int], 
     for _ in range(budget):
         trial = study.ask()
         study.tell(trial, instrument(trial.region))
-        regret.append(aggregated_regret(instrument, study.recommend().region, f_star))
+        regret.append(aggregated_regret(instrument, study.found, f_star))
     return {"regret": regret}
 
 

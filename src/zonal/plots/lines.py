@@ -84,7 +84,7 @@ def plot_function(study: Study, ax: Axes | None = None, f: Function | None = Non
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=FUNCTION, lw=1.6, label="reward function f")
     _bars(study, ax, j)
-    low, high = study.recommend().region.bounds[j]
+    low, high = study.found.bounds[j]
     ax.axvspan(low, high, color=FOUND, alpha=0.35, lw=2 if low == high else 0, label="region found")
     if is_log(space, j):
         ax.set_xscale("log")

@@ -124,7 +124,7 @@ def _panels(study: Study) -> list[Panel]:
     lines = [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
     pairs = list(itertools.combinations(lines, 2))
     named = [axis for _, axis in space.categories]
-    found: Any = study.recommend().region
+    found: Any = study.found
     chosen = [axis.symbols for axis in named]
     if len(pairs) * math.prod(len(symbols) for symbols in chosen) > MOST_PANELS:  # those of the region found
         chosen = [tuple(own) for own in found.symbols if own is not None]
@@ -158,7 +158,7 @@ def _map(study: Study, j: int, k: int, symbols: dict[str, str]) -> tuple[Floats,
 
 def _others(study: Study, j: int, k: int) -> dict[str, Any]:
     """Return what the region found is of the continuous axes that a panel does not show."""
-    best = study.recommend().region
+    best = study.found
     return {
         axis.name: tuple(best.bounds[at])
         for at, axis in enumerate(study.space.axes)
@@ -198,7 +198,7 @@ def _mark(study: Study, ax: Axes, j: int, k: int, symbols: dict[str, str]) -> No
         _hatch(study, ax, j, k, space.region(_others(study, j, k) | symbols).overlaps)
     centers, sizes = _visits(study, (j, k), within)
     _circles(ax, centers, sizes)
-    best = study.recommend().region
+    best = study.found
     if not within(best):
         return
     if not isinstance(space, MemberSpace):
@@ -270,7 +270,7 @@ def _draw_box(study: Study, ax: Axes, truth: Floats | None) -> Any:
         )
         ax.add_collection(PatchCollection(corners, facecolor="none", edgecolor="white", linewidth=0.3, alpha=0.7))
     _circles(ax, *_visits(study))
-    best: Any = study.recommend().region
+    best: Any = study.found
     ax.add_patch(_rectangle(best.bounds, fill=False, ec=FOUND, lw=2.5, zorder=4))
     _hatch(study, ax, 0, 1)
     _star(ax, best.center[0], best.center[1], 150)
@@ -295,6 +295,6 @@ def _draw_members(study: Study, ax: Axes, truth: Any) -> Any:
     low, high = np.percentile(colour, [1, 99])
     shown = ax.scatter(x, y, c=colour, cmap=colour_map(study), s=9, lw=0, vmin=low, vmax=high)
     _circles(ax, *_visits(study))
-    best: Any = study.recommend().region
+    best: Any = study.found
     _star(ax, x[best.positions], y[best.positions], 150)
     return shown
