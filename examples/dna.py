@@ -64,6 +64,7 @@ def _covariance() -> np.ndarray:
     return STD**2 * np.exp(-distance / (2 * np.median(distance)))
 
 
+@cache
 def _letters() -> np.ndarray:
     return np.array([["ACGT".index(letter) for letter in text] for text in data.tfbind8().sequences])
 

@@ -194,8 +194,9 @@ class Reading:
     @property
     def found(self) -> Region:
         """The region to settle for now; `recommend` also says how sure that is, which takes some milliseconds."""
-        state = self._state
-        return state.regions[answers.recommend(state)]
+        with self._lock:
+            state = self._state
+            return state.regions[answers.recommend(state)]
 
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
