@@ -245,7 +245,7 @@ def kernels(kind: Kind) -> dict[str, Pair]:
     if not several:
         return _distances(scales)
     if not scales:
-        return _matching(several)
+        return {**_matching(several), **_motifs(kind.space)}
     smooth, rough = zn.RBF(0.7, scales), zn.Matern(0.3, scales[0], nu=1.5)
     one, each = zn.Categorical(0.8, 0.4), zn.Categorical(1.3, several)
     their_smooth = oracle_regions.mixed(oracle.rbf(0.7, scales), oracle_regions.categorical(1.3, several), which)
@@ -277,6 +277,14 @@ def _matching(several: list[float]) -> dict[str, Pair]:
         "several correlations": Pair(zn.Categorical(1.3, several), each),
         "sum": Pair(zn.Categorical(0.8, 0.4) + zn.Categorical(1.3, several), oracle_regions.total(one, each)),
     }
+
+
+def _motifs(space: Any) -> dict[str, Pair]:
+    if not isinstance(space, zn.Sequences):
+        return {}
+    lengths = [long for long in (2, 3, 4) if long <= space.length]
+    motif, place = oracle_regions.motif(0.9, 0.3, lengths), oracle_regions.categorical(0.4, 0.6)
+    return {"motifs": Pair(zn.Motif(0.9, 0.3) + zn.Categorical(0.4, 0.6), oracle_regions.total(motif, place))}
 
 
 def _dot(X: Array, Y: Array) -> Array:

@@ -30,6 +30,21 @@ def categorical(variance: float, correlations: ArrayLike) -> Kernel:
     return k
 
 
+def motif(variance: float, rho: float, lengths: Sequence[int]) -> Kernel:
+    """Return the mean over lengths of ``variance / places * sum_pq prod_i (1 if x_{p+i} == y_{q+i} else rho)``."""
+
+    def alike(x: Array, y: Array, long: int) -> float:
+        places = range(len(x) - long + 1)
+        pairs = [(x[p : p + long], y[q : q + long]) for p in places for q in places]
+        return sum(rho ** int(np.count_nonzero(one != other)) for one, other in pairs) / len(places)
+
+    def k(X: Array, Y: Array) -> Array:
+        values = [[sum(alike(x, y, long) for long in lengths) for y in Y] for x in X]
+        return variance * np.array(values) / len(lengths)
+
+    return k
+
+
 def mixed(continuous: Kernel, symbols: Kernel, which: Sequence[bool]) -> Kernel:
     """Return one kernel on the columns that are numbers times another on those that are symbols."""
     inside = np.array(which)

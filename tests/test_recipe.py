@@ -79,6 +79,10 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
     )
     kernel = arguments(parse_recipe(mixed))["kernel"]
     assert kernel == zn.RBF(2.0, 0.3) * zn.Categorical(1.0, [0.1, 0.2])
+    letters = "budget = 9\n[sequences]\nalphabet = 'ACGT'\nlength = 5\n[model]\nkernel = 'motif'\n"
+    assert arguments(parse_recipe(letters))["kernel"] is zn.Motif
+    assert arguments(parse_recipe(letters + "variance = 2.0\n"))["kernel"] == zn.Motif(2.0)
+    assert arguments(parse_recipe(letters + "variance = 2.0\ncorrelation = 0.1\n"))["kernel"] == zn.Motif(2.0, 0.1)
 
 
 @pytest.mark.parametrize(

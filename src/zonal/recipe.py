@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib import resources
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
+from zonal.averages.motifs import Motif
 from zonal.errors import InvalidInput, whole_number
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
@@ -37,7 +38,7 @@ POLICIES = {
     "thompson": Thompson,
 }
 DELTAS: dict[str, Any] = {"geometric": GeometricDelta, "lipschitz": LipschitzDelta, "spread": SpreadDelta}
-KERNELS: dict[str, Any] = {"rbf": RBF, "matern": Matern, "categorical": Categorical}
+KERNELS: dict[str, Any] = {"rbf": RBF, "matern": Matern, "categorical": Categorical, "motif": Motif}
 FEEDBACKS: dict[str, Callable[[], Feedback]] = {"mean": Mean, "center": Center}
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -216,14 +217,14 @@ def _kernel(recipe: Recipe, kind: Any, words: dict[str, Any]) -> Any:
     """Return a kernel, or its class if nothing is said of it."""
     if not words:
         return kind
-    mixed = kind is not Categorical and "correlation" in words
+    mixed = kind not in (Categorical, Motif) and "correlation" in words
     correlation = words.pop("correlation") if mixed else None
     known = [own.name for own in fields(kind)]
     for key in words:
         if key not in known:
             fix = f"It has {', '.join(known)}."
             raise InvalidInput(f"{recipe.place(('model', key))}: this kernel has no {key}", words[key], fix)
-    missing = [key for key in known if key not in words and key != "nu"]
+    missing = [own.name for own in fields(kind) if own.name not in words and own.default is MISSING]
     if missing:
         fix = f"Write {missing[0]} = ..., or the kernel alone."
         raise InvalidInput(f"a kernel that is given needs its {missing[0]}", words, fix)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import oracle_regions
 import zonal as zn
 from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.problems.draws import drawn_kernel, model_of, with_smallest
@@ -42,6 +43,12 @@ def hierarchy() -> Array:
     return np.asarray(0.5 ** np.array(differ, dtype=float))
 
 
+def motifs() -> Array:
+    """Return the covariance of all sequences of three letters out of three, in order."""
+    sequences = np.array(list(np.ndindex(3, 3, 3)), dtype=float)
+    return oracle_regions.motif(2.0, 0.3, [2, 3])(sequences, sequences)
+
+
 LINE = zn.Box([(0, 2)], smallest=0.25)
 CASES: dict[str, tuple[Any, Any, Any]] = {
     "line": (LINE, zn.RBF(4.0, 0.4), 4 * cells_of_line(0.4)),
@@ -61,6 +68,7 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         zn.Categorical(2.0, (0.2, 0.7)),
         2 * np.kron(matches(4, 0.2), matches(4, 0.7)),
     ),
+    "motifs": (zn.Sequences("ABC", 3), zn.Motif(2.0, 0.3), motifs()),
     "points": (zn.Points(POINTS), zn.RBF(1.0, 0.3), gaussian(POINTS, POINTS, np.array([0.3, 0.3]))),
     "a function of points": (zn.Points(POINTS), lambda x, y: 1 + x @ y.T, 1 + POINTS @ POINTS.T),
     "hierarchy": (zn.Hierarchy(AREAS), zn.Categorical(1.0, 0.5), hierarchy()),
@@ -93,7 +101,7 @@ def surprise(values: Array, covariance: Array) -> Array:
 @pytest.mark.parametrize("name", CASES)
 def test_draws_have_mean_zero_and_the_covariance_of_the_prior(name: str) -> None:
     space, kernel, covariance = CASES[name]
-    draws = 1000 if name in ("plane", "mixed", "dna") else DRAWS  # of many parts, and so many entries
+    draws = 1000 if name in ("plane", "mixed", "dna", "motifs") else DRAWS  # of many parts, and so many entries
     values = values_of(model_of(space, kernel, None, "maximize"), draws)
     z = surprise(values, covariance)
     assert np.abs(z).max() < MOST
@@ -143,7 +151,10 @@ def test_lengthscales_are_drawn_from_the_prior_of_learning_in_widths_of_the_axis
 
 def test_correlations_of_symbols_have_a_part_in_common() -> None:
     rng = np.random.default_rng(0)
-    drawn = np.array([drawn_kernel(zn.Sequences("ACGT", 3), 1.0, rng).correlation for _ in range(4000)])  # type: ignore[attr-defined]
+    kernels = [drawn_kernel(zn.Sequences("ACGT", 3), 1.0, rng) for _ in range(6000)]
+    of_places = [kernel for kernel in kernels if isinstance(kernel, zn.Categorical)]
+    assert len(of_places) == pytest.approx(3000, abs=200)  # the others have motifs
+    drawn = np.array([kernel.correlation for kernel in of_places])
     odds = np.log(drawn / (1 - drawn))
     shared, own = CORRELATION_PRIOR
     np.testing.assert_allclose(np.cov(odds.T), shared**2 + own**2 * np.eye(3), rtol=0.1)

@@ -120,7 +120,12 @@ def splits() -> st.SearchStrategy[Split]:
 def fits(draw: st.DrawFn) -> Fit:
     kernel = draw(
         st.sampled_from(
-            [zn.RBF(1 / 3, (0.1, 0.7)), zn.Matern(0.1, 0.2, nu=1.5), zn.RBF(1, 1) * zn.Categorical(2, 0.3)]
+            [
+                zn.RBF(1 / 3, (0.1, 0.7)),
+                zn.Matern(0.1, 0.2, nu=1.5),
+                zn.RBF(1, 1) * zn.Categorical(2, 0.3),
+                zn.Motif(1 / 3) + zn.Categorical(2, 0.3),
+            ]
         )
     )
     model = Model(

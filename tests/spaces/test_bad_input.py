@@ -373,6 +373,7 @@ def outer(x: Any, y: Any) -> Any:
 
 
 RBF, CATEGORICAL = zn.RBF(1.0, 0.2), zn.Categorical(1.0, 0.5)
+MOTIF = zn.Motif(1.0)
 TWO, THREE = zn.Categorical(1.0, (0.1, 0.2)), zn.RBF(1.0, (1.0, 2.0, 3.0))
 KERNELS: dict[str, tuple[Any, Any, object, str]] = {
     "distances of sequences": (DNA, RBF, RBF, "this kernel measures distances, and symbols have none"),
@@ -406,6 +407,13 @@ KERNELS: dict[str, tuple[Any, Any, object, str]] = {
         zn.RBF,
         "a hierarchy without features has no distances",
     ),
+    "motifs on a box": (zn.Box([(0, 1)]), MOTIF, MOTIF, "a kernel of pieces is for sequences"),
+    "motifs on a box, to learn": (zn.Box([(0, 1)]), zn.Motif, zn.Motif, "a kernel of pieces is for sequences"),
+    "motifs on mixed axes": (MIXED, MOTIF, MOTIF, "a kernel of pieces is for sequences"),
+    "motifs on points": (POINTS, MOTIF, MOTIF, "a kernel of pieces is for sequences, not for points"),
+    "motifs on points, to learn": (POINTS, zn.Motif, zn.Motif, "a kernel of pieces is for sequences"),
+    "motifs without features": (AREAS, MOTIF, MOTIF, "a kernel of pieces is for sequences, not for points"),
+    "motifs of one letter": (zn.Sequences("ACGT", 1), MOTIF, MOTIF, "a kernel of pieces is for sequences"),
     "too few correlations": (DNA, TWO, (0.1, 0.2), "one correlation, or one for each of 4 axes"),
     "too many lengthscales": (POINTS, THREE, (1.0, 2.0, 3.0), "one lengthscale, or one for each of 1 axes"),
     "a function on a box": (zn.Box([(0, 1)]), outer, outer, "kernel must be a kernel, a kernel class or None"),
@@ -425,12 +433,16 @@ def test_kernels_that_do_not_fit_the_space_are_refused_with_the_reason(
 def test_correlations_lie_between_0_and_1(correlation: Any) -> None:
     with pytest.raises(zn.InvalidInput, match="correlation must"):
         zn.Categorical(1.0, correlation)
+    with pytest.raises(zn.InvalidInput, match="correlation must"):
+        zn.Motif(1.0, correlation)
 
 
 @pytest.mark.parametrize("variance", [0, -1, NAN, "big"], ids=repr)
 def test_the_variance_of_a_categorical_kernel_is_positive(variance: Any) -> None:
     with refused(variance, "the kernel's variance"):
         zn.Categorical(variance, 0.5)
+    with refused(variance, "the kernel's variance"):
+        zn.Motif(variance)
 
 
 def negative(x: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
 from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Custom, Mixed
+from zonal.averages.kernels import Custom, Mixed, Sum
 from zonal.beliefs.fit import Posterior, Unknowns, fit
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.ledger import Data, Ledger
@@ -142,6 +142,8 @@ def expected_type(kind: Kind) -> type | UnionType:
     if kind.X is not None:
         return zn.Categorical if kind.symbolic else zn.RBF | zn.Matern
     which = kinds.symbols(kind.space)
+    if isinstance(kind.space, zn.Sequences):
+        return zn.Categorical | Sum
     return zn.Categorical if all(which) else Mixed if any(which) else zn.RBF | zn.Matern
 
 

@@ -7,7 +7,7 @@ one-dimensional averages. The layout knows the distinct intervals of each axis a
 a kernel is one average for each kind of pair. Grids of s^d points therefore cost d averages of s x s values,
 once for each kind, and the covariances of several models share all but those. On an axis of symbols the average
 over two sets is ``rho + (1 - rho) p . q``, with p and q the frequencies of the symbols within them: all
-completions of a prefix cost no more than the prefix.
+completions of a prefix cost no more than the prefix. Motifs are no product; `motifs.py` has their averages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import Feedback, Footprints
-from zonal.averages.kernels import Along, Kernel, Match
+from zonal.averages.kernels import Along, Kernel, Match, Term
 from zonal.averages.layout import ALONE, Cases, Intervals, Pools, ProductLayout
 from zonal.averages.measures import Measure, means
+from zonal.averages.motifs import Motif, Pieces
 from zonal.averages.profiles import Profile
 from zonal.spaces import Category, Interval
 
@@ -183,8 +184,60 @@ class OfSymbols:
         return self._correlation + (1 - self._correlation) * overlap
 
 
+class Products:
+    """One term of a kernel: a product over axes."""
+
+    def __init__(self, layout: ProductLayout, axes: Sequence[Along1D | OfSymbols]) -> None:
+        self._layout = layout
+        self._axes = axes
+
+    def own(self, some: Ints | slice) -> Floats:
+        """Return the variance of each entered footprint, by number."""
+        numbers = self._layout.numbers[:, some]
+        return self._over(lambda axis, j: axis.own(numbers[j]))
+
+    def row(self, one: int, size: int) -> Floats:
+        """Return the covariance of one entered footprint with the first `size` of them."""
+        numbers = self._layout.numbers
+        return self._over(lambda axis, j: axis.row(numbers[j, one], numbers[j, :size]))
+
+    def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
+        """Return the covariances of entered footprints, by number."""
+        numbers = self._layout.numbers
+        return self._over(lambda axis, j: axis.between(numbers[j, some], numbers[j, others]))
+
+    def cross(self, some: Ints, footprints: Footprints) -> Floats:
+        """Return the covariances of entered footprints with others that are not, shape (others, entered)."""
+        centers, widths, seen = self._seen(footprints)
+        numbers = self._layout.numbers
+        return self._over(lambda axis, j: axis.cross(centers[j], widths[j], seen).take(numbers[j, some], axis=1))
+
+    def alone(self, footprints: Footprints) -> Floats:
+        """Return the variance of each footprint that is not entered."""
+        centers, widths, seen = self._seen(footprints)
+        return self._over(lambda axis, j: axis.alone(centers[j], widths[j], seen))
+
+    def among(self, footprints: Footprints) -> Floats:
+        """Return the covariances of footprints that are not entered."""
+        centers, widths, seen = self._seen(footprints)
+        return self._over(lambda axis, j: axis.among(centers[j], widths[j], seen))
+
+    def within(self, footprints: Footprints) -> Floats:
+        """Return the variance of f at a point about the average of its region."""
+        return 1 - self.alone(footprints)
+
+    def _seen(self, footprints: Footprints) -> tuple[Floats, Floats, Sequence[int]]:
+        return footprints.centers.T, footprints.widths.T, self._layout.feedbacks(footprints)
+
+    def _over(self, part: Callable[[Along1D | OfSymbols, int], Floats]) -> Floats:
+        product = part(self._axes[0], 0)
+        for j in range(1, len(self._axes)):
+            product *= part(self._axes[j], j)
+        return product
+
+
 class Tables:
-    """Averages along the axes of a layout, kept for every factor of a kernel that was asked for.
+    """Averages over the footprints of a layout, kept for every part of a kernel that was asked for.
 
     Parameters
     ----------
@@ -195,6 +248,7 @@ class Tables:
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
         self._kept: dict[tuple[int, Profile, float], Along1D] = {}
+        self._pieces: dict[float, Pieces] = {}
 
     def __call__(self, j: int, factor: Along | Match) -> Any:
         """Return the averages of a factor along an axis."""
@@ -210,18 +264,30 @@ class Tables:
             self._kept[key] = Along1D(part, self.layout.measures[j], factor.profile, factor.lengthscale)
         return self._kept[key]
 
-    def pairs(self, slots: Ints) -> Callable[[Sequence[Along | Match]], Floats]:
-        """Return what turns a kernel's factors into averages between all pairs of some footprints."""
+    def term(self, term: Term) -> Products | Pieces:
+        """Return the covariances of averages under one term of a kernel, at variance one."""
+        if not isinstance(term, Motif):
+            factors = term.along(self.layout.symbols)
+            return Products(self.layout, [self(j, factor) for j, factor in enumerate(factors)])
+        if term.correlation not in self._pieces:
+            self._pieces[term.correlation] = Pieces(self.layout, term)
+        return self._pieces[term.correlation]
+
+    def pairs(self, slots: Ints) -> Callable[[Kernel], Floats]:
+        """Return what turns a kernel into covariances between all pairs of some footprints."""
         numbers = self.layout.numbers[:, slots]
         alike = [part.pairs(own, own) for part, own in zip(self.layout.parts, numbers, strict=True)]
 
-        def averages(factors: Sequence[Along | Match]) -> Floats:
+        def averages(term: Term) -> Floats:
+            if isinstance(term, Motif):
+                return self.term(term).between(slots, slots)
+            factors = term.along(self.layout.symbols)
             product: Floats = self(0, factors[0]).alike(alike[0], numbers[0], numbers[0])
             for j in range(1, len(factors)):
                 product *= self(j, factors[j]).alike(alike[j], numbers[j], numbers[j])
             return product
 
-        return averages
+        return lambda kernel: _total([(term.variance, averages(term)) for term in kernel.terms])
 
 
 class ProductCovariance:
@@ -232,7 +298,7 @@ class ProductCovariance:
     Parameters
     ----------
     kernel : Kernel
-        A sum of products over axes.
+        A sum of products over axes, and of motifs.
     feedback : Feedback
         What a measurement sees of a region.
     axes : sequence of Interval or Category
@@ -246,56 +312,50 @@ class ProductCovariance:
     ) -> None:
         tables = Tables(ProductLayout(axes, feedback)) if tables is None else tables
         self._layout = tables.layout
-        self._terms = [
-            (term.variance, [tables(j, factor) for j, factor in enumerate(term.along(self._layout.symbols))])
-            for term in kernel.terms
-        ]
+        self._terms = [(term.variance, tables.term(term)) for term in kernel.terms]
 
     def enter(self, at: int, footprints: Footprints) -> None:
         """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
         self._layout.enter(at, footprints)
 
     def apart(self) -> ProductCovariance:
-        """Return itself: what it remembers is one number a case, whoever asks."""
+        """Return itself: what it remembers is a function of the footprints, whoever asks."""
         return self
 
     def variances(self, start: int, stop: int) -> Floats:
         """Return the variances of the footprints of some numbers."""
-        new = self._layout.numbers[:, start:stop]
-        return self._combine(lambda axis, j: axis.own(new[j]))
+        return self._sum(lambda term: term.own(slice(start, stop)))
 
     def row(self, one: int, size: int) -> Floats:
         """Return the covariance of one footprint with the first `size` of them."""
-        numbers = self._layout.numbers
-        return self._combine(lambda axis, j: axis.row(numbers[j, one], numbers[j, :size]))
+        return self._sum(lambda term: term.row(one, size))
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
-        numbers = self._layout.numbers
-        return self._combine(lambda axis, j: axis.between(numbers[j, some], numbers[j, others]))
+        return self._sum(lambda term: term.between(some, others))
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
-        centers, widths, seen = footprints.centers.T, footprints.widths.T, self._layout.feedbacks(footprints)
-        numbers = self._layout.numbers
-        cross = self._combine(
-            lambda axis, j: axis.cross(centers[j], widths[j], seen).take(numbers[j, some], axis=1)
-        )
-        return cross.T, self._combine(lambda axis, j: axis.alone(centers[j], widths[j], seen))
+        cross = self._sum(lambda term: term.cross(some, footprints))
+        return cross.T, self._sum(lambda term: term.alone(footprints))
 
     def among(self, footprints: Footprints) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
-        centers, widths, seen = footprints.centers.T, footprints.widths.T, self._layout.feedbacks(footprints)
-        return self._combine(lambda axis, j: axis.among(centers[j], widths[j], seen))
+        return self._sum(lambda term: term.among(footprints))
 
-    def _combine(self, part: Callable[[Along1D | OfSymbols, int], Floats]) -> Floats:
-        """Multiply over axes and add over terms."""
-        total: Floats | None = None
-        for variance, axes in self._terms:
-            product = part(axes[0], 0)
-            for j in range(1, len(axes)):
-                product *= part(axes[j], j)
-            product *= variance
-            total = product if total is None else total + product
-        assert total is not None
-        return total
+    def within(self, footprints: Footprints) -> Floats:
+        """Return the prior variance of f at a point about the average over each footprint around it."""
+        return self._sum(lambda term: term.within(footprints))
+
+    def _sum(self, part: Callable[[Products | Pieces], Floats]) -> Floats:
+        return _total([(variance, part(term)) for variance, term in self._terms])
+
+
+def _total(terms: Sequence[tuple[float, Floats]]) -> Floats:
+    """Return the sum of terms, each times its variance; they are written into."""
+    for variance, term in terms:
+        term *= variance
+    total = terms[0][1]
+    for _, term in terms[1:]:
+        total += term
+    return total

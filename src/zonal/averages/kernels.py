@@ -12,6 +12,7 @@ that returns it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,6 +36,12 @@ class Along:
     profile: Profile
     lengthscale: float
 
+    @property
+    def variation(self) -> float:
+        """The variance of the derivative, at variance one; NaN if there is none."""
+        slope = self.profile.slope_variance
+        return math.nan if slope is None else slope / self.lengthscale**2
+
 
 @dataclass(frozen=True)
 class Match:
@@ -42,15 +49,23 @@ class Match:
 
     correlation: float
 
+    @property
+    def variation(self) -> float:
+        """The variance of the difference of two symbols, at variance one."""
+        return 2 * (1 - self.correlation)
+
 
 class Term(Protocol):
-    """A product over axes, the variance first."""
+    """A product over axes, the variance first; or one of `motifs.Motif`, which has no factors."""
 
     @property
     def variance(self) -> float: ...  # noqa: D102
 
     def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
         """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
+
+    def variation(self, symbols: Sequence[bool]) -> Floats:
+        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
@@ -88,16 +103,8 @@ class Kernel:
 
         Of f's derivative along a continuous axis; of the difference of two symbols along an axis of those.
         """
-        variance = np.zeros(len(symbols))
-        for term in self.terms:
-            for j, factor in enumerate(term.along(symbols)):
-                if isinstance(factor, Match):
-                    variance[j] += 2 * term.variance * (1 - factor.correlation)
-                elif factor.profile.slope_variance is None:
-                    return None
-                else:
-                    variance[j] += term.variance * factor.profile.slope_variance / factor.lengthscale**2
-        return np.sqrt(variance)
+        variances = [term.variation(symbols) for term in self.terms]
+        return None if any(np.isnan(own).any() for own in variances) else np.sqrt(np.sum(variances, axis=0))
 
     def curvatures(self, d: int) -> Floats | None:
         """Return prior stds of f's second derivatives, shape (d, d); None where one of them does not exist."""
@@ -117,6 +124,14 @@ class Kernel:
         squared = np.tile(second / first**2 - 1, (d, 1))
         np.fill_diagonal(squared, third * first / second**2 - 1)
         return None if np.isnan(squared).any() else np.sqrt(squared)
+
+
+class OverAxes(Kernel):
+    """A kernel that is one product over axes: what follows from its factors."""
+
+    def variation(self: Term, symbols: Sequence[bool]) -> Floats:
+        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
+        return np.array([self.variance * factor.variation for factor in self.along(symbols)])
 
 
 def _derivatives(term: Term, d: int) -> Floats:
@@ -151,7 +166,7 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class ProductKernel(Kernel):
+class ProductKernel(OverAxes):
     """A variance times one profile for each axis.
 
     Parameters
@@ -277,7 +292,7 @@ class Matern(ProductKernel):
 
 
 @dataclass(frozen=True)
-class Categorical(Kernel):
+class Categorical(OverAxes):
     """A product over axes of symbols: 1 where two symbols are equal, else a correlation.
 
     Parameters
@@ -334,7 +349,7 @@ class Categorical(Kernel):
 
 
 @dataclass(frozen=True)
-class Mixed(Kernel):
+class Mixed(OverAxes):
     """A kernel of continuous axes times one of axes of symbols; write ``RBF(...) * Categorical(...)``."""
 
     continuous: ProductKernel

@@ -295,6 +295,14 @@ class Pools:
             self._numbers.update(zip(fresh, range(old, old + len(fresh)), strict=True))
         return [self._numbers[pool] for pool in wanted]
 
+    def entered(self, some: Ints) -> Floats:
+        """Return the frequency of every symbol within entered sets, by number."""
+        return np.asarray(self._frequencies[some])
+
+    def frequencies(self, pools: Floats) -> Floats:
+        """Return the frequency of every symbol within the given sets."""
+        return frequencies(self._axis, pools)
+
     def pairs(self, some: Ints, others: Ints) -> Floats:
         """Return the overlaps of pairs of sets."""
         return self.overlap[some].take(others, axis=1)

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import AnyFootprints, Feedback, Footprints, Subsets
-from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel
+from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel, Sum
 from zonal.averages.layout import ProductLayout, frequencies
 from zonal.averages.measures import means
+from zonal.averages.motifs import LENGTHS, Motif, lengths_of_pieces
 from zonal.averages.profiles import Profile
 from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
 from zonal.errors import InvalidInput
-from zonal.spaces import Category, Interval, MemberSpace, Space
+from zonal.spaces import Category, Interval, MemberSpace, Sequences, Space
 from zonal.theory.steepness import Smoothness
 
 Floats = NDArray[np.float64]
@@ -38,6 +39,8 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=1.5), 0.05),
     (partial(Matern, nu=0.5), 0.05),
 )
+
+MOTIFS, MOST_SYMBOLS = 0.8, 32  # motifs' share of the variance, the rest depends on places; the largest alphabet
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
@@ -94,10 +97,9 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     """Return the kernel with a variance, and a lengthscale or correlation an axis."""
     scales = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if not symbol)
     matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
-    categorical = Categorical(1.0 if scales else variance, _few(matches)) if matches else None
     if not scales:
-        assert categorical is not None
-        return categorical
+        return family(variance, _few(matches))
+    categorical = Categorical(1.0, _few(matches)) if matches else None
     continuous = family(variance, _few(scales))
     assert isinstance(continuous, ProductKernel)
     return continuous if categorical is None else Mixed(continuous, categorical)
@@ -106,6 +108,8 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
 def axis_parameters(kernel: Kernel, symbols: Sequence[bool]) -> Floats:
     """Return the lengthscale or correlation of each axis of a learned kernel."""
     number = sum(symbols)
+    if isinstance(kernel, Sum):  # motifs, and what depends on places
+        kernel = next(term for term in kernel.terms if isinstance(term, Categorical))
     continuous = kernel.continuous if isinstance(kernel, Mixed) else kernel
     categorical = kernel.categorical if isinstance(kernel, Mixed) else kernel
     values = np.zeros(len(symbols))
@@ -116,6 +120,20 @@ def axis_parameters(kernel: Kernel, symbols: Sequence[bool]) -> Floats:
         assert isinstance(categorical, Categorical)
         values[np.array(symbols)] = categorical.correlations(number)
     return values
+
+
+def with_motifs(variance: float, correlation: float | Sequence[float]) -> Sum:
+    """Return a kernel of sequences: motifs wherever they are, and a part that depends on places."""
+    return Motif(MOTIFS * variance) + Categorical((1 - MOTIFS) * variance, correlation)
+
+
+# Of sequences, when nothing is said of them: places matter, or motifs do. Which of the two shows in the data.
+OF_SEQUENCES: tuple[Family, ...] = (Categorical, with_motifs)
+
+
+def has_motifs(space: Space) -> bool:
+    """Tell whether motifs are learned on a space: sequences whose alphabet has not too many pieces."""
+    return isinstance(space, Sequences) and space.length > min(LENGTHS) and space.arity <= MOST_SYMBOLS
 
 
 def _families(family: Family, wanted: Family | None) -> list[tuple[Family, float]]:
@@ -131,8 +149,11 @@ def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
 class ProductFrame:
     """A space of axes."""
 
-    def __init__(self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback) -> None:
+    def __init__(
+        self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback, motifs: bool = False
+    ) -> None:
         self._axes = axes
+        self._motifs = motifs
         self._feedback = feedback
         self._tables = Tables(ProductLayout(axes, feedback))
         self.sides = sides
@@ -156,11 +177,13 @@ class ProductFrame:
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
-        own = self.covariance(kernel).among(self._feedback.footprints([cell]))
-        return max(kernel.point_variance - float(own[0, 0]), 0.0)
+        return max(float(self.covariance(kernel).within(self._feedback.footprints([cell]))[0]), 0.0)
 
     def family(self, wanted: Family | None) -> Family:
-        """Return the class of kernels to learn for continuous axes; symbols are always `Categorical`."""
+        """Return the class of kernels to learn for continuous axes, or for symbols where there are no others."""
+        if wanted is Motif:
+            lengths_of_pieces(self._axes, wanted)
+            return with_motifs
         if all(self.symbols) and wanted is not None and wanted is not Categorical:
             raise InvalidInput("symbols have no distance", wanted, "Pass zn.Categorical, or nothing.")
         if wanted is Categorical and not all(self.symbols):
@@ -171,17 +194,14 @@ class ProductFrame:
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
+        if wanted is None and self._motifs:
+            return [(family, -math.log(len(OF_SEQUENCES))) for family in OF_SEQUENCES]
         return _families(self.family(wanted), wanted)
 
     def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of entered footprints."""
         pairs = self._tables.pairs(slots)
-
-        def correlations(family: Family, axes: Floats) -> Floats:
-            (term,) = kernel_from(family, 1.0, axes, self.symbols).terms
-            return pairs(term.along(self.symbols))
-
-        return correlations
+        return lambda family, axes: pairs(kernel_from(family, 1.0, axes, self.symbols))
 
     def lines(self, footprints: AnyFootprints, family: Family) -> ProductLines:
         """Return the covariance of averages as a function of the kernel's parameters."""
@@ -204,7 +224,7 @@ def frame_of(space: Space, feedback: Feedback) -> Frame:
     if space.axes is None:
         assert isinstance(space, MemberSpace)
         return SubsetFrame(space)
-    return ProductFrame(space.axes, space.sides(), feedback)
+    return ProductFrame(space.axes, space.sides(), feedback, has_motifs(space))
 
 
 class Pairs:
@@ -340,6 +360,8 @@ class SubsetFrame:
             raise InvalidInput(
                 "a hierarchy without features has no distances", wanted, "Pass features, or leave the kernel out."
             )
+        if wanted is Motif:
+            raise InvalidInput("a kernel of pieces is for sequences", wanted, "Pass zn.Matern, or nothing.")
         if wanted is Categorical and not self._space.symbolic:
             raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
         return wanted or (Categorical if self._space.symbolic else Matern)

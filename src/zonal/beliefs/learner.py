@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import AnyFootprints
-from zonal.beliefs.fit import Model, Unknowns, first_guess, fit
+from zonal.beliefs.fit import Model, Unknowns, first_guess
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
@@ -152,7 +152,8 @@ class Learner:
         data = known.ledger.data() if given_kernel else known.ledger.data(forget=noise)
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
-        free = fit(data, footprints, self._frame, unknowns, None, known.ledger.total)
+        correlate = self._frame.correlate(data.slots, footprints)
+        free = weigh(data, self._frame, unknowns, correlate, None, None, known.ledger.total, 1).model
         held = known.model.noise if given_kernel else noise
         assert free.noise is not None
         assert held is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.kernels import Custom, Kernel, Match
+from zonal.averages.kernels import Along, Custom, Kernel
 from zonal.errors import InvalidInput
 from zonal.plots.style import (
     ESTIMATE,
@@ -147,9 +147,12 @@ def _correlation(kernel: Kernel, j: int, symbols: list[bool], reach: Floats) -> 
     """Return the correlation of f at two places that differ on one axis alone, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:
-        factor = term.along(symbols)[j]
-        own = factor.correlation if isinstance(factor, Match) else factor.profile.value(reach / factor.lengthscale)
-        total += term.variance * own
+        if symbols[j]:
+            total += term.variance - term.variation(symbols)[j] / 2
+        else:
+            factor = term.along(symbols)[j]
+            assert isinstance(factor, Along)
+            total += term.variance * factor.profile.value(reach / factor.lengthscale)
     return np.asarray(total / kernel.point_variance)
 
 

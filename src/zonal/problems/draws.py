@@ -1,8 +1,8 @@
 """Functions drawn from a model: the averages of all smallest regions jointly, as tables that are oracles.
 
 Kernels are sums of products over axes, so a function on a lattice of cells is a sum of products too: one root of a
-covariance an axis, however many cells there are. Values of members are drawn by their features. This room must not
-know studies or policies.
+covariance an axis, however many cells there are. Motifs are tables of what each piece is worth, added up along the
+sequence. Values of members are drawn by their features. This room must not know studies or policies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, toeplitz
 
-from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, custom
+from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, Term, custom
+from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
-from zonal.beliefs.frames import kernel_from
+from zonal.beliefs.frames import OF_SEQUENCES, Family, has_motifs, kernel_from
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
@@ -33,6 +34,21 @@ MOST_CELLS = 65_536
 MOST_MEMBERS = 4096
 SLACK = (1e-10, 1e-8)  # of the variance: smooth functions have covariances that rounding makes singular
 TRIED = 200  # members on which a function is tried out as a kernel
+
+
+class Roots(NamedTuple):
+    """One term of a kernel: roots of covariances, each with the axes along which it is added up.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Smallest parts of each axis.
+    parts : list of (list of array, list of int)
+        Roots that multiply noise, one a dimension; and the first axes at which the product is added.
+    """
+
+    shape: tuple[int, ...]
+    parts: list[tuple[list[Floats], list[int]]]
 
 
 class Drawn(NamedTuple):
@@ -71,13 +87,13 @@ class Model:
         return Drawn(kernel, self._function(_roots(self.space, kernel), rng))
 
     @cached_property
-    def _roots(self) -> list[list[Floats]]:
+    def _roots(self) -> list[Roots]:
         assert self.kernel is not None
         return _roots(self.space, self.kernel)
 
-    def _function(self, roots: list[list[Floats]], rng: np.random.Generator) -> Landscape:
+    def _function(self, roots: list[Roots], rng: np.random.Generator) -> Landscape:
         with one_thread():
-            values = sum(_spread(rng.standard_normal([len(root) for root in term]), term) for term in roots)
+            values = sum(_spread(term, rng) for term in roots)
         if isinstance(self.space, MemberSpace):
             values = np.asarray(values)[self.space.place]
         return from_table(self.space, values, direction=self.direction)
@@ -170,12 +186,14 @@ def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     median, spread = LENGTHSCALE_PRIOR
     scales = np.clip(median * np.exp(spread * own), *BOUNDS["lengthscale"]) * space.sides()
     odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * own
-    family = Categorical if symbols.all() else Matern
+    family: Family = Categorical if symbols.all() else Matern
+    if has_motifs(space):
+        family = OF_SEQUENCES[int(rng.integers(len(OF_SEQUENCES)))]
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
 
 
-def _roots(space: Any, kernel: Kernel) -> list[list[Floats]]:
-    """Return roots of the covariance of all smallest parts: for every term of the kernel one an axis."""
+def _roots(space: Any, kernel: Kernel) -> list[Roots]:
+    """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
         if isinstance(space, MemberSpace):
             distant = not isinstance(kernel, Custom) and not all(isinstance(t, Categorical) for t in kernel.terms)
@@ -185,14 +203,24 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Floats]]:
                     kernel,
                     "Pass features, or use zn.Categorical.",
                 )
-            return [[_root(kernel(space.features, space.features), kernel)]]
-        symbols = [isinstance(axis, Category) for axis in space.axes]
-        roots = []
-        for term in kernel.terms:
-            along = zip(space.axes, _cells(space), term.along(symbols), strict=True)
-            own = [_root(_covariance(axis, cells, factor), kernel) for axis, cells, factor in along]
-            roots.append([math.sqrt(term.variance) * own[0], *own[1:]])
-        return roots
+            return [Roots((space.size,), [([_root(kernel(space.features, space.features), kernel)], [0])])]
+        return [_roots_of_term(space, kernel, term) for term in kernel.terms]
+
+
+def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> Roots:
+    cells = tuple(_cells(space))
+    if isinstance(term, Motif):
+        lengths = lengths_of_pieces(space.axes, term)
+        own = _root(_covariance(space.axes[0], cells[0], Match(term.correlation)), kernel)
+        pieces = []
+        for long in lengths:
+            places = len(cells) - long + 1
+            scale = math.sqrt(term.variance / places / len(lengths))
+            pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
+        return Roots(cells, pieces)
+    along = zip(space.axes, cells, term.along([isinstance(axis, Category) for axis in space.axes]), strict=True)
+    roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
+    return Roots(cells, [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])])
 
 
 def _covariance(axis: Interval | Category, cells: int, factor: Along | Match) -> Floats:
@@ -215,8 +243,13 @@ def _root(covariance: Floats, kernel: Kernel) -> Floats:
     raise InvalidInput("the kernel is not positive semi-definite here", kernel, "Use RBF, Matern or Categorical.")
 
 
-def _spread(noise: Floats, roots: list[Floats]) -> Floats:
-    """Return noise, one dimension an axis, multiplied by a root along each of them."""
-    for j, root in enumerate(roots):
-        noise = np.moveaxis(np.tensordot(root, noise, axes=(1, j)), 0, j)
-    return noise
+def _spread(term: Roots, rng: np.random.Generator) -> Floats:
+    """Return a draw: noise, one dimension an axis, multiplied by a root along each of them."""
+    total = np.zeros(term.shape)
+    for roots, firsts in term.parts:
+        noise = rng.standard_normal([len(root) for root in roots])
+        for j, root in enumerate(roots):
+            noise = np.moveaxis(np.tensordot(root, noise, axes=(1, j)), 0, j)
+        for first in firsts:
+            total += noise.reshape(noise.shape + (1,) * (len(term.shape) - first - noise.ndim))
+    return total

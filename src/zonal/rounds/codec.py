@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from zonal.averages.feedback import Average, Beam, Center, Mean
 from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, Sum
+from zonal.averages.motifs import Motif
 from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.errors import InvalidInput, StudyFileError
@@ -48,7 +49,7 @@ from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.members import Level
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
-KERNELS = (RBF, Matern, Categorical, Mixed, Sum)
+KERNELS = (RBF, Matern, Categorical, Motif, Mixed, Sum)
 REGIONS = (ProductRegion, MemberRegion)
 EVENTS = (Began, Asked, Taken, Told, Ended, Observed, Refitted, Extended)
 VALUES: dict[str, type] = {

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback, Mean
 from zonal.averages.kernels import Categorical, Kernel, ProductKernel, custom
+from zonal.averages.motifs import Motif
 from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.learner import Learner
@@ -109,7 +110,7 @@ def checked(
     budget = whole_number(budget, "budget", 1)
     if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
         raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
-    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical)
+    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and own.axes is None and not isinstance(kernel, type | Kernel)
     if not (kernel is None or family or function or isinstance(kernel, Kernel)):
         raise InvalidInput(

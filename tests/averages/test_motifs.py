@@ -1,0 +1,113 @@
+"""Kernels of pieces: what follows from them, checked by going through all sequences."""
+
+import math
+
+import numpy as np
+import pytest
+
+import oracle_regions
+import zonal as zn
+from zonal.averages.covariance import ProductCovariance
+from zonal.averages.kernels import Kernel, Sum
+from zonal.averages.motifs import lengths_of_pieces
+from zonal.beliefs.frames import frame_of
+from zonal.problems import from_table
+
+RHO = 0.3
+SPACE = zn.Sequences("ABC", 4)
+EVERY = np.array(list(np.ndindex(3, 3, 3, 3)), dtype=float)
+ALIKE = oracle_regions.motif(2.0, RHO, [2, 3, 4])
+
+
+def covariance(kernel: Kernel) -> ProductCovariance:
+    return ProductCovariance(kernel, zn.Mean(), SPACE.axes)
+
+
+def test_a_number_that_another_pool_has_now_means_the_other_pool() -> None:
+    """A search that was interrupted leaves numbers behind, and the next one gives them to other pools."""
+    own = covariance(zn.Motif(2.0, RHO))
+    pools = [SPACE.region(name) for name in ("A***", "AB**", "ABCA", "*[AB]C*", "CCCC", "BB**")]
+    own.enter(0, zn.Mean().footprints(pools[:4]))
+    before = own.between(np.arange(4), np.arange(4))
+    own.enter(2, zn.Mean().footprints(pools[4:]))
+    now = [pools[0], pools[1], *pools[4:]]
+    np.testing.assert_allclose(
+        own.between(np.arange(4), slice(0, 4)), own.among(zn.Mean().footprints(now)), rtol=1e-12
+    )
+    np.testing.assert_allclose(own.row(3, 4), own.between(np.array([3]), np.arange(4))[0], rtol=1e-12)
+    np.testing.assert_allclose(own.variances(0, 4), np.diag(own.between(np.arange(4), np.arange(4))), rtol=1e-12)
+    assert not np.allclose(before, own.between(np.arange(4), np.arange(4)))
+
+
+def test_what_is_returned_may_be_written_into() -> None:
+    own = covariance(zn.Motif(2.0, RHO))
+    own.enter(0, zn.Mean().footprints([SPACE.region("AB**"), SPACE.region("BBA*")]))
+    some = np.arange(2)
+    first = own.between(some, some)
+    kept = first.copy()
+    first[:] = 0
+    np.testing.assert_array_equal(own.between(some, some), kept)
+
+
+def test_a_change_of_one_symbol_changes_f_by_what_the_kernel_says_on_average() -> None:
+    K = ALIKE(EVERY, EVERY)
+    slopes = (zn.Motif(2.0, RHO) + zn.Categorical(0.5, 0.2)).slopes([True] * 4)
+    assert slopes is not None
+    for position, slope in enumerate(slopes):
+        other = EVERY.copy()
+        other[:, position] = (other[:, position] + 1) % 3
+        numbers = other @ 3 ** np.arange(3, -1, -1)
+        pair = numbers.astype(int)
+        squares = np.diag(K) + np.diag(K)[pair] - 2 * K[np.arange(81), pair]
+        assert slope**2 == pytest.approx(float(squares.mean()) + 2 * 0.5 * 0.8, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["****", "A***", "CB**", "BBB*", "BBBA"])
+def test_f_varies_within_a_prefix_as_much_as_among_its_sequences(name: str) -> None:
+    K = ALIKE(EVERY, EVERY)
+    prefix = ["ABC".index(letter) for letter in name if letter != "*"]
+    inside = (EVERY[:, : len(prefix)] == prefix).all(axis=1)
+    block = K[np.ix_(inside, inside)]
+    within = frame_of(SPACE, zn.Mean()).within(zn.Motif(2.0, RHO), SPACE.region(name))
+    assert within == pytest.approx(float(np.diag(block).mean() - block.mean()), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "length", "lengths"),
+    [("AB", 2, [2]), ("AB", 9, [2, 3, 4]), ("ACGT", 3, [2, 3]), ("ACDEFGHIKLMNPQRSTVWY", 9, [2])],
+)
+def test_pieces_are_as_long_as_there_are_not_too_many_of_them(
+    alphabet: str, length: int, lengths: list[int]
+) -> None:
+    assert lengths_of_pieces(zn.Sequences(alphabet, length).axes, zn.Motif) == lengths
+
+
+def test_an_alphabet_with_too_many_pieces_is_learned_by_places() -> None:
+    letters = [chr(ord("A") + k) for k in range(26)] + [chr(ord("a") + k) for k in range(12)]
+    for alphabet, number in ((letters, 1), (letters[:8], 2)):
+        families = frame_of(zn.Sequences(alphabet, 4), zn.Mean()).families(None)
+        assert len(families) == number
+        assert sum(math.exp(weight) for _, weight in families) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("motifs", [True, False], ids=["motifs", "places"])
+def test_whether_motifs_or_places_count_is_learned(motifs: bool) -> None:
+    """What three letters in a row are worth, the same wherever they are or not."""
+    space, rng = zn.Sequences("ACGT", 6), np.random.default_rng(0)
+    tables = [rng.standard_normal((4, 4, 4)) for _ in range(4)]
+    letters = np.indices((4,) * 6)
+    values = sum(tables[0 if motifs else p][tuple(letters[p : p + 3])] for p in range(4))
+    landscape = from_table(space, np.asarray(values))
+    study = zn.Study(space, budget=80, rng=0)
+    result = study.optimize(landscape.simulate(0.1, rng=1))
+    share = sum(own.weight for own in study.models if isinstance(own.model.kernel, Sum))
+    assert share > 0.9 if motifs else share < 0.1
+    assert isinstance(study.model.kernel, Sum) == motifs
+    assert landscape.regret(result.region) < np.std(values)
+
+
+def test_motifs_are_learned_alone_where_they_are_asked_for() -> None:
+    study = zn.Study(zn.Sequences("AB", 4), budget=8, kernel=zn.Motif)
+    study.optimize(lambda region: float("AB" in region.name))
+    assert all(isinstance(own.model.kernel, Sum) for own in study.models)
+    assert [type(term) for term in study.model.kernel.terms] == [zn.Motif, zn.Categorical]
