@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.beliefs.fit import Unknowns, fit
 from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.lattice import weigh
 from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.model import Unknowns
 from zonal.problems.landscapes import from_table
 from zonal.rounds.settings import Given
 
@@ -170,8 +171,9 @@ def fit_seconds() -> float:
         ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
     data, footprints = ledger.data(), feedback.footprints(cells)
     unknowns, frame = Unknowns(None, True, None), ProductFrame(space.axes, space.sides(), feedback)
+    frame.covariance(zn.RBF(1.0, 1.0)).enter(0, footprints)
     start = perf_counter()
-    fit(data, footprints, frame, unknowns, None, 1000)
+    weigh(data, frame, unknowns, frame.correlate(data.slots, footprints), None, None, 1000, frame.models)
     return perf_counter() - start
 
 

@@ -4,7 +4,7 @@ from zonal import data, problems, theory
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
-from zonal.beliefs.fit import Model
+from zonal.beliefs.model import Model
 from zonal.campaigns.power import Power, power
 from zonal.driving.refine import PointResult
 from zonal.errors import (

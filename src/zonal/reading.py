@@ -14,9 +14,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from zonal.averages.feedback import Feedback
-from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
+from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, TrialError, finite_number, probability, whole_number
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import answers, decisions

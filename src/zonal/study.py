@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zonal.averages.feedback import Average, Feedback
-from zonal.beliefs.fit import Spec
+from zonal.beliefs.model import Spec
 from zonal.driving.engines import Anywhere, Measure
 from zonal.driving.leftovers import Hand
 from zonal.driving.portion import Portion, checked_executor

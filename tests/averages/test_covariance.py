@@ -18,7 +18,7 @@ from zonal.averages.covariance import ProductCovariance
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.kernels import Kernel
 from zonal.averages.measures import Uniform
-from zonal.averages.profiles import Averaged
+from zonal.averages.profiles import Profile
 from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
@@ -260,7 +260,7 @@ def test_averages_on_the_lattice_are_computed_once(space: zn.Box, monkeypatch: p
     computed = 0
     original = Uniform.mean
 
-    def counting(self: Uniform, profile: Averaged, geometry: Array, scale: float) -> Array:
+    def counting(self: Uniform, profile: Profile, geometry: Array, scale: float) -> Array:
         nonlocal computed
         computed += geometry.shape[1]
         return original(self, profile, geometry, scale)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from zonal.averages.kernels import Kernel
-from zonal.beliefs.fit import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, Unknowns
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.lattice import Evidence, Explorer, Fit, weigh
 from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, Unknowns
 
 Floats = NDArray[np.float64]
 

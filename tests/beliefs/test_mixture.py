@@ -15,11 +15,11 @@ import oracle
 import zonal as zn
 from zonal.averages.feedback import AnyFootprints
 from zonal.averages.kernels import Kernel
-from zonal.beliefs.fit import Model
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Mixture
+from zonal.beliefs.model import Model
 
 Floats = NDArray[np.float64]
 

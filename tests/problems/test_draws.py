@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import oracle_regions
 import zonal as zn
-from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
+from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.problems.draws import drawn_kernel, model_of, with_smallest
 
 Array = NDArray[np.float64]

@@ -17,8 +17,8 @@ from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel, ProductKernel
 from zonal.averages.measures import Nodes
 from zonal.averages.profiles import RBFProfile
-from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit, Weighted
+from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
 from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told

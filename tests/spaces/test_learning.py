@@ -1,53 +1,35 @@
-"""Learning on every kind of space: gradients, recovery of correlations, and models of the right type."""
+"""Learning on every kind of space: covariances, recovery of correlations, and models of the right type."""
 
-import math
 from collections.abc import Callable
 from types import UnionType
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import kinds
-import oracle
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Custom, Mixed, Sum
-from zonal.beliefs.fit import Posterior, Unknowns, fit
-from zonal.beliefs.frames import frame_of
-from zonal.beliefs.ledger import Data, Ledger
-from zonal.blas import one_thread
+from zonal.beliefs.frames import frame_of, has_motifs, kernel_from, with_motifs
+from zonal.beliefs.lattice import weigh
+from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.model import Unknowns
 from zonal.problems import from_table
-
-Array = NDArray[np.float64]
-
-
-def rewards(kind: Kind, feedback: Feedback, number: int, seed: int) -> tuple[Data, Any, list[Any]]:
-    """Return the rewards of some regions, in the tree and not, some measured twice, some with a known noise."""
-    rng = np.random.default_rng(seed)
-    cells = kinds.cells(kind.space, most=60, deepest=4)
-    regions = [cells[i] for i in rng.permutation(len(cells))[:number]] + kinds.off_tree(kind, 4, seed)
-    ledger = Ledger()
-    for slot in range(len(regions)):
-        ledger = ledger.plus(slot, float(rng.normal()), 0.05 if slot % 5 == 0 else None)
-        if slot % 3 == 1:
-            ledger = ledger.plus(slot, float(rng.normal()), None)
-    data = ledger.data()
-    seen = [regions[slot] for slot in data.slots]
-    return data, feedback.footprints(seen), seen
 
 
 def families(kind: Kind) -> list[Any]:
+    if kind.X is None and isinstance(kind.space, zn.Sequences):
+        return [zn.Categorical, with_motifs] if has_motifs(kind.space) else [zn.Categorical]
     if kind.symbolic or (kind.X is None and all(kinds.symbols(kind.space))):
-        return [None, zn.Categorical]
-    return [None, zn.RBF]
+        return [zn.Categorical]
+    return [zn.RBF, zn.Matern]
 
 
 CASES = {
-    f"{name}, {family.__name__ if family else 'default'}, {feedback}": (kind, family, feedback)
+    f"{name}, {family.__name__}, {feedback}": (kind, family, feedback)
     for name, kind in KINDS.items()
     for family in families(kind)
     for feedback in kinds.allowed(kind)[-2:]
@@ -55,59 +37,19 @@ CASES = {
 
 
 @pytest.mark.parametrize(("kind", "family", "feedback"), CASES.values(), ids=CASES)
-def test_gradients_agree_with_finite_differences(kind: Kind, family: Any, feedback: Feedback) -> None:
-    data, footprints, _ = rewards(kind, feedback, 16, seed=0)
-    frame = frame_of(kind.space, feedback)
-    rng = np.random.default_rng(1)
-    for mean in (None, 0.0):
-        posterior = Posterior(data, footprints, frame, Unknowns(family, True, mean), None)
-        point = rng.uniform(-1.5, 1.0, len(posterior.names))
-        step, units = 1e-5, np.eye(len(point))
-        with one_thread():  # as a fit does
-            slopes = [
-                (posterior(point + step * u)[0] - posterior(point - step * u)[0]) / (2 * step) for u in units
-            ]
-            gradient = posterior(point)[1]
-        slack = 1e-6 * float(np.abs(gradient).max())
-        assert gradient == pytest.approx(slopes, rel=1e-6, abs=slack)
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_the_likelihood_is_that_of_the_dense_covariance(kind: Kind) -> None:
-    """With log-odds of correlations and lengthscales in widths, up to a constant."""
-    symbolic = [kind.symbolic] * kind.space.d if kind.X is not None else kinds.symbols(kind.space)
-    family = zn.Categorical if all(symbolic) else zn.RBF
-    data, footprints, seen = rewards(kind, zn.Mean(), 12, seed=2)
-    blocks = [kinds.block(kind, region, zn.Mean()) for region in seen]
-    posterior = Posterior(data, footprints, frame_of(kind.space, zn.Mean()), Unknowns(family, True, 0.0), None)
-    if kind.X is None:
-        sides = np.array([axis.high - axis.low for axis in kind.space.axes if hasattr(axis, "low")])
-    else:
-        sides = np.ptp(kind.X, axis=0)
-
-    def dense(parameters: Array) -> float:
-        axes, which = parameters[1 : 1 + len(symbolic)], np.array(symbolic)
-        matching = oracle_regions.categorical(math.exp(parameters[0]), 1 / (1 + np.exp(-axes[which])))
-        k = matching
-        if not all(symbolic):
-            near = oracle.rbf(1.0, np.exp(axes[~which]) * sides)
-            k = oracle_regions.mixed(near, matching, symbolic)
-        own = np.where(data.count > 0, math.exp(2 * parameters[-1]) / np.maximum(data.count, 1), 0.0)
-        own += np.where(data.count > 0, 0.0, data.variance / posterior.scale**2)
-        Q = oracle_regions.covariance(k, blocks, blocks) + np.diag(own)
-        y = data.mean / posterior.scale
-        value = 0.5 * y @ np.linalg.solve(Q, y) + 0.5 * np.linalg.slogdet(Q)[1]
-        value += data.extra * parameters[-1] + data.scatter / posterior.scale**2 / (
-            2 * math.exp(2 * parameters[-1])
-        )
-        off = parameters - posterior.center
-        return float(value + 0.5 * off @ posterior.precision @ off)
-
-    size = len(posterior.names)
-    points = [np.full(size, -0.4), np.linspace(-1, 0.5, size), np.linspace(0.3, -0.8, size)]
-    constant = dense(points[0]) - posterior(points[0])[0]
-    for point in points[1:]:
-        assert dense(point) - posterior(point)[0] == pytest.approx(constant, abs=1e-8)
+def test_models_are_weighed_by_the_covariance_that_they_have_as_kernels(
+    kind: Kind, family: Any, feedback: Feedback
+) -> None:
+    """Which the oracle's double sums are held against elsewhere (`test_covariances.py`)."""
+    regions = [*kinds.cells(kind.space, most=14, deepest=4), *kinds.off_tree(kind, 4, seed=1)]
+    frame, footprints = frame_of(kind.space, feedback), feedback.footprints(regions)
+    symbols, slots = np.array(frame.symbols), np.arange(len(regions))
+    axes = np.where(symbols, np.linspace(0.2, 0.8, len(symbols)), 0.3 * frame.sides)
+    kernel = kernel_from(family, 1.0, axes, frame.symbols)
+    covariance = frame.covariance(kernel)
+    covariance.enter(0, footprints)
+    found = frame.correlate(slots, footprints)(family, axes)
+    np.testing.assert_allclose(found, covariance.between(slots, slots), rtol=0, atol=1e-12)
 
 
 def test_correlations_are_recovered_from_pools() -> None:
@@ -126,8 +68,14 @@ def test_correlations_are_recovered_from_pools() -> None:
         ledger = Ledger()
         for slot, pool in enumerate(pools):
             ledger = ledger.plus(slot, measure(pool), None)
-        frame = frame_of(space, zn.Mean())
-        model = fit(ledger.data(), zn.Mean().footprints(pools), frame, Unknowns(None, True, None), None, 200)
+        frame, footprints = frame_of(space, zn.Mean()), zn.Mean().footprints(pools)
+        frame.covariance(zn.Categorical(1.0, 0.5)).enter(0, footprints)
+        data, unknowns = ledger.data(), Unknowns(zn.Categorical, True, None)
+        correlate, fit = frame.correlate(data.slots, footprints), None
+        for _ in range(6):  # each starts where the last one ended, as in a study
+            fit = weigh(data, frame, unknowns, correlate, None, fit, 200, 8)
+        assert fit is not None
+        model = fit.model
         assert isinstance(model.kernel, zn.Categorical)
         assert model.noise == pytest.approx(0.1, rel=0.5)
         correlations = model.kernel.correlations(4)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.interval_means import mean_under
-from zonal.averages.profiles import WIDE, Averaged
+from zonal.averages.profiles import WIDE, Profile
 from zonal.blas import SHARED_FROM, one_thread
 from zonal.errors import InvalidInput
 
@@ -39,12 +39,12 @@ class Measure(ABC):
     cost = 1000  # of one mean, in kernel values
 
     @abstractmethod
-    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between what is seen of two intervals.
 
         Parameters
         ----------
-        profile : Averaged
+        profile : Profile
             The function, of distances in lengthscales.
         geometry : array, shape (3, n)
             Distance of the centres, and the two widths.
@@ -52,7 +52,7 @@ class Measure(ABC):
             One over the lengthscale.
         """
 
-    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+    def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
         """Return the mean of a function of the distance between what is seen of one interval and some points.
 
         Parameters
@@ -134,7 +134,7 @@ class Nodes(Measure):
         apart = self.fixed[ours] - self.fixed[theirs] if self.fixed.any() else None
         return geometry, apart, self.weights[ours] * self.weights[theirs]
 
-    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between what is seen of two intervals."""
         if _are_points(geometry) and not self.fixed.any():
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
@@ -145,7 +145,7 @@ class Nodes(Measure):
             total += self._sum(profile, geometry, scale, slice(start, start + step))
         return total
 
-    def _sum(self, profile: Averaged, geometry: Floats, scale: float, some: slice) -> Floats:
+    def _sum(self, profile: Profile, geometry: Floats, scale: float, some: slice) -> Floats:
         """Add up the function over some of the pairs of points."""
         pairs, apart, weights = self._pairs
         weights = weights[some]
@@ -176,13 +176,13 @@ class Nodes(Measure):
 class Uniform(Measure):
     """All of the interval alike."""
 
-    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between two intervals."""
         if _are_points(geometry):
             return profile.value(scale * geometry[0])
         return profile.mean(*(scale * geometry))
 
-    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+    def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
         """Return the mean of a function of the distance between an interval and some points."""
         return profile.mean(scale * gap, np.zeros(len(gap)), np.full(len(gap), scale * width))
 
@@ -225,14 +225,14 @@ class Normal(Measure):
         """Return the standard deviation for an interval of a width."""
         return self._fixed + self._relative * width
 
-    def mean(self, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance: the difference of two normal places is normal too."""
         gap, wide_a, wide_b = scale * geometry
         fixed = scale * self._fixed
         spread = np.hypot(fixed + self._relative * wide_a, fixed + self._relative * wide_b)
         return profile.blurred(gap, np.asarray(spread))
 
-    def at(self, profile: Averaged, gap: Floats, width: float, scale: float) -> Floats:
+    def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
         """Return the mean of a function of the distance between a normal place and some points."""
         return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
 
@@ -259,7 +259,7 @@ class Normal(Measure):
 
 
 def means(
-    measures: Sequence[Measure], views: NDArray[np.int64], profile: Averaged, geometry: Floats, scale: float
+    measures: Sequence[Measure], views: NDArray[np.int64], profile: Profile, geometry: Floats, scale: float
 ) -> Floats:
     """Return means of a function of the distance between what is seen of two intervals, each in its own way.
 
@@ -286,7 +286,7 @@ def _are_points(geometry: Floats) -> bool:
     return geometry.shape[1] > MANY and not geometry[1:].any()
 
 
-def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, scale: float) -> Floats:
+def _between(one: Measure, other: Measure, profile: Profile, geometry: Floats, scale: float) -> Floats:
     """Return the mean between two measures."""
     if one is other:
         return one.mean(profile, geometry, scale)
@@ -306,7 +306,7 @@ def _between(one: Measure, other: Measure, profile: Averaged, geometry: Floats, 
     return mean
 
 
-def _softened(profile: Averaged, gap: Floats, wide: Floats, spread: Floats) -> Floats:
+def _softened(profile: Profile, gap: Floats, wide: Floats, spread: Floats) -> Floats:
     """Return the mean of a function of the distance between an interval and a normal place, in lengthscales."""
     from scipy.special import ndtr
 

@@ -1,8 +1,7 @@
-"""Profiles: stationary kernels of one axis at lengthscale one, with what averaging and learning need of them.
+"""Profiles: stationary kernels of one axis at lengthscale one, with what averaging needs of them.
 
-A profile is a function of the distance, and a new one need not write more: its averages are integrated and its
-derivatives taken numerically, to about 1e-12. Who knows the integrals in closed form writes those too (`Closed`),
-which is faster.
+A profile is a function of the distance, and a new one need not write more: its averages are integrated
+numerically, to about 1e-12. Who knows the integrals in closed form writes those too (`Closed`), which is faster.
 """
 
 from __future__ import annotations
@@ -20,16 +19,17 @@ Floats = NDArray[np.float64]
 POINT = 1e-12  # lengthscales: whatever is narrower is a point
 WIDE = 9.0  # standard deviations, beyond which a normal density is nothing
 _BREAKS = np.linspace(-WIDE, WIDE, 13)
-_STEP = 0.01  # of the logarithm of the distance, for derivatives
-_STENCIL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # central differences of eighth order
 
 
-class Averaged(ABC):
-    """An even function of the distance, in lengthscales, that can be averaged."""
+class Profile(ABC):
+    """A stationary kernel of one axis at lengthscale one: an even function of the distance.
+
+    What is computed for a profile is kept for as long as the same one, or an equal one, is asked for.
+    """
 
     @abstractmethod
     def value(self, r: Floats) -> Floats:
-        """Return the function at distance `r`, of either sign."""
+        """Return the correlation at distance `r`, of either sign; 1 at distance 0."""
 
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         """Return the mean over two intervals, by the distance of their centres and their widths, shape (n,)."""
@@ -56,13 +56,6 @@ class Averaged(ABC):
         mean = mean_under(self.value, gap, np.multiply.outer(safe, _BREAKS), normal)
         return np.where(spread > POINT, mean, self.value(gap))
 
-
-class Profile(Averaged):
-    """A stationary kernel of one axis at lengthscale one; `value` is its correlation, 1 at distance 0.
-
-    What is computed for a profile is kept for as long as the same one, or an equal one, is asked for.
-    """
-
     @property
     def slope_variance(self) -> float | None:
         """Variance of the derivative of a draw, None if it has none: -value''(0)."""
@@ -80,36 +73,9 @@ class Profile(Averaged):
         """Variance of the third derivative of a draw, None if it has none or if it is not known."""
         return None
 
-    def stretch(self, r: Floats) -> Floats:
-        """Return -r times the derivative of `value`: how it grows with the logarithm of the lengthscale."""
-        total = np.zeros(np.shape(r))
-        for k, weight in enumerate(_STENCIL, 1):
-            total += weight * (self.value(r * math.exp(-k * _STEP)) - self.value(r * math.exp(k * _STEP)))
-        return total / _STEP
-
-    def elasticity(self, r: Floats) -> Floats:
-        """Return `stretch` over `value`."""
-        value = self.value(r)
-        return np.divide(self.stretch(r), value, out=np.zeros(np.shape(r)), where=value != 0)
-
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a product with exp(-exponent): its other factor (None for 1), and the exponent."""
         return self.value(r), np.zeros(np.shape(r))
-
-    def by_lengthscale(self) -> Averaged:
-        """Return the derivative by the logarithm of the lengthscale, to be averaged."""
-        return Stretch(self)
-
-
-class Stretch(Averaged):
-    """The derivative of a profile by the logarithm of its lengthscale."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._of = profile
-
-    def value(self, r: Floats) -> Floats:
-        """Return the derivative at distance `r`, of either sign."""
-        return self._of.stretch(r)
 
 
 class Closed(Profile):
@@ -134,35 +100,6 @@ class Closed(Profile):
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         """Return the mean over two intervals."""
         return mean_over_intervals(self, gap, wide_a, wide_b)
-
-    def by_lengthscale(self) -> Averaged:
-        """Return the derivative by the logarithm of the lengthscale, to be averaged."""
-        return ClosedStretch(self)
-
-
-class ClosedStretch(Stretch):
-    """The same, integrated in closed form.
-
-    By parts, the integral of ``stretch`` is ``K1 - r value`` and the integral of that ``2 K2 - r K1``.
-    """
-
-    _of: Closed
-
-    def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        """Return the mean over two intervals."""
-        return mean_over_intervals(self, gap, wide_a, wide_b)
-
-    def first(self, r: Floats) -> Floats:
-        """Return the integral of `value` from 0 to `r`."""
-        return self._of.first(r) - r * self._of.value(r)
-
-    def second(self, r: Floats) -> Floats:
-        """Return the integral of `first` from 0 to `r`."""
-        return 2 * self._of.second(r) - r * self._of.first(r)
-
-    def tail(self, r: Floats) -> Floats:
-        """Return `second` less its linear part."""
-        return 2 * self._of.tail(r) + r * self._of.decay(r)
 
 
 class RBFProfile(Closed):
@@ -222,15 +159,6 @@ class RBFProfile(Closed):
         square *= 0.5
         return None, square
 
-    def stretch(self, r: Floats) -> Floats:
-        """Return -r times the derivative of `value`."""
-        square = np.multiply(r, r)
-        return square * np.exp(-0.5 * square)
-
-    def elasticity(self, r: Floats) -> Floats:
-        """Return `stretch` over `value`."""
-        return r * r
-
 
 class Matern12Profile(Closed):
     """Matern 1/2 at lengthscale one: exp(-r)."""
@@ -263,15 +191,6 @@ class Matern12Profile(Closed):
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
         return None, np.abs(r)
-
-    def stretch(self, r: Floats) -> Floats:
-        """Return -r times the derivative of `value`."""
-        r = np.abs(r)
-        return r * np.exp(-r)
-
-    def elasticity(self, r: Floats) -> Floats:
-        """Return `stretch` over `value`."""
-        return np.abs(r)
 
 
 class Matern32Profile(Closed):
@@ -314,16 +233,6 @@ class Matern32Profile(Closed):
         s = np.abs(r)
         s *= self._ROOT
         return 1 + s, s
-
-    def stretch(self, r: Floats) -> Floats:
-        """Return -r times the derivative of `value`."""
-        s = self._ROOT * np.abs(r)
-        return s * s * np.exp(-s)
-
-    def elasticity(self, r: Floats) -> Floats:
-        """Return `stretch` over `value`."""
-        s = self._ROOT * np.abs(r)
-        return s * s / (1 + s)
 
 
 class Matern52Profile(Closed):
@@ -375,13 +284,3 @@ class Matern52Profile(Closed):
         polynomial *= s
         polynomial += 1
         return polynomial, s
-
-    def stretch(self, r: Floats) -> Floats:
-        """Return -r times the derivative of `value`."""
-        s = self._ROOT * np.abs(r)
-        return s * s * (1 + s) * np.exp(-s) / 3
-
-    def elasticity(self, r: Floats) -> Floats:
-        """Return `stretch` over `value`."""
-        s = self._ROOT * np.abs(r)
-        return s * s * (1 + s) / (3 + s * (3 + s))

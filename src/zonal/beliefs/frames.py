@@ -1,7 +1,6 @@
-"""What learning must know of a space: how the averages covary, and how that changes with the kernel's parameters.
+"""What learning must know of a space: which kernels suit it, and how averages covary under each of them.
 
-Two frames, as there are two kinds of regions. The parameters are logarithms of the variance and of the
-lengthscales, in widths of the axis, and log-odds of the correlations of symbols.
+Two frames, as there are two kinds of regions.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.covariance import ProductCovariance, Tables
-from zonal.averages.feedback import AnyFootprints, Feedback, Footprints, Subsets
+from zonal.averages.feedback import AnyFootprints, Feedback, Subsets
 from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel, Sum
-from zonal.averages.layout import ProductLayout, frequencies
-from zonal.averages.measures import means
+from zonal.averages.layout import ProductLayout
 from zonal.averages.motifs import LENGTHS, Motif, lengths_of_pieces
-from zonal.averages.profiles import Profile
 from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
 from zonal.errors import InvalidInput
@@ -30,7 +27,6 @@ from zonal.theory.steepness import Smoothness
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Family = Callable[..., Kernel]  # variance, parameters an axis -> kernel: a class, or one of the Matern kernels
-Contract = Callable[[Floats], Floats]  # a symmetric matrix W -> sum of W times each derivative of the covariance
 
 # Smoothness, when nothing is said of it, with its prior weight: what is measured is smooth more often than jagged.
 SMOOTHNESS: tuple[tuple[Family, float], ...] = (
@@ -47,13 +43,6 @@ TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for
 
 
 WITHIN = 48  # members of a cell that show how much f varies in it
-
-
-class Lines(Protocol):
-    """The prior covariance of some averages, by the kernel's parameters."""
-
-    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
-        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
 
 
 class Frame(Protocol):
@@ -81,9 +70,6 @@ class Frame(Protocol):
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
 
-    def lines(self, footprints: AnyFootprints, family: Family) -> Lines:
-        """Return the covariance of averages as a function of the kernel's parameters."""
-
     def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of entered footprints."""
 
@@ -103,23 +89,6 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     continuous = family(variance, _few(scales))
     assert isinstance(continuous, ProductKernel)
     return continuous if categorical is None else Mixed(continuous, categorical)
-
-
-def axis_parameters(kernel: Kernel, symbols: Sequence[bool]) -> Floats:
-    """Return the lengthscale or correlation of each axis of a learned kernel."""
-    number = sum(symbols)
-    if isinstance(kernel, Sum):  # motifs, and what depends on places
-        kernel = next(term for term in kernel.terms if isinstance(term, Categorical))
-    continuous = kernel.continuous if isinstance(kernel, Mixed) else kernel
-    categorical = kernel.categorical if isinstance(kernel, Mixed) else kernel
-    values = np.zeros(len(symbols))
-    if number < len(symbols):
-        assert isinstance(continuous, ProductKernel)
-        values[~np.array(symbols)] = continuous.lengthscales(len(symbols) - number)
-    if number:
-        assert isinstance(categorical, Categorical)
-        values[np.array(symbols)] = categorical.correlations(number)
-    return values
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float]) -> Sum:
@@ -203,21 +172,6 @@ class ProductFrame:
         pairs = self._tables.pairs(slots)
         return lambda family, axes: pairs(kernel_from(family, 1.0, axes, self.symbols))
 
-    def lines(self, footprints: AnyFootprints, family: Family) -> ProductLines:
-        """Return the covariance of averages as a function of the kernel's parameters."""
-        assert isinstance(footprints, Footprints)
-        parts: list[Pairs | Overlaps] = []
-        for j, axis in enumerate(self._axes):
-            centers, widths, side = footprints.centers[:, j], footprints.widths[:, j], float(self.sides[j])
-            if isinstance(axis, Category):
-                parts.append(Overlaps(axis, centers))
-            else:
-                one = family(1.0, 1.0)
-                assert isinstance(one, ProductKernel)
-                seen = footprints.feedbacks or (self._feedback,) * len(footprints)
-                parts.append(Pairs(centers, widths, side, one.profile, axis, seen))
-        return ProductLines(parts)
-
 
 def frame_of(space: Space, feedback: Feedback) -> Frame:
     """Return a space as beliefs see it."""
@@ -225,96 +179,6 @@ def frame_of(space: Space, feedback: Feedback) -> Frame:
         assert isinstance(space, MemberSpace)
         return SubsetFrame(space)
     return ProductFrame(space.axes, space.sides(), feedback, has_motifs(space))
-
-
-class Pairs:
-    """Averages along one continuous axis between all pairs of lines, each distinct case computed once."""
-
-    def __init__(
-        self,
-        centers: Floats,
-        widths: Floats,
-        side: float,
-        profile: Profile,
-        axis: Interval,
-        feedbacks: Sequence[Feedback],
-    ) -> None:
-        distinct = list(dict.fromkeys(feedbacks))
-        self._measures = [feedback.along(axis) for feedback in distinct]
-        seen = np.array([distinct.index(feedback) for feedback in feedbacks])
-        shape = len(seen), len(seen)
-        ours, theirs = np.broadcast_to(seen[:, None], shape), np.broadcast_to(seen, shape)
-        gap = centers[:, None] - centers
-        wide, narrow = np.broadcast_to(widths[:, None], shape), np.broadcast_to(widths, shape)
-        # A pair and its mirror image are one case: the wider one first, or where they are seen differently, the
-        # one seen by the first feedback; only there the distance has a sign.
-        swap = np.where(ours == theirs, wide < narrow, ours > theirs)
-        gap = np.where(ours == theirs, np.abs(gap), np.where(swap, -gap, gap))
-        wide, narrow = np.where(swap, narrow, wide), np.where(swap, wide, narrow)
-        size = float(widths.max()) or 1.0
-        cases = np.round(np.stack([gap.ravel(), wide.ravel(), narrow.ravel()], axis=1) / size, 12)
-        # One number a case sorts faster than rows of three do.
-        key = cases @ np.array([1.0, math.pi * 7, math.e * 49])
-        if len(distinct) > 1:
-            key += (
-                math.sqrt(2) * 343 * (np.minimum(ours, theirs) * len(distinct) + np.maximum(ours, theirs)).ravel()
-            )
-        _, first, where = np.unique(key, return_index=True, return_inverse=True)
-        self._where = where.reshape(shape)
-        self._case = np.stack([part.ravel()[first] for part in (gap, wide, narrow)])
-        self._views = np.stack([own(ours, theirs).ravel()[first] for own in (np.minimum, np.maximum)])
-        self._side = side
-        self._value, self._slope = profile, profile.by_lengthscale()
-
-    def __call__(self, parameter: float) -> tuple[Floats, Floats]:
-        """Return all averages and their derivatives by the logarithm of the lengthscale."""
-        scale = math.exp(-parameter) / self._side
-        value, slope = (
-            means(self._measures, self._views, own, self._case, scale) for own in (self._value, self._slope)
-        )
-        return value[self._where], slope[self._where]
-
-
-class Overlaps:
-    """Averages along one axis of symbols between all pairs of lines."""
-
-    def __init__(self, axis: Category, pools: Floats) -> None:
-        inside = frequencies(axis, pools)
-        self._differ = 1 - inside @ inside.T  # how often two symbols differ
-
-    def __call__(self, parameter: float) -> tuple[Floats, Floats]:
-        """Return all averages and their derivatives by the log-odds of the correlation."""
-        rho = 1 / (1 + math.exp(-parameter))
-        value = (rho - 1) * self._differ
-        value += 1
-        return value, rho * (1 - rho) * self._differ
-
-
-class ProductLines:
-    """Products over axes."""
-
-    def __init__(self, parts: Sequence[Pairs | Overlaps]) -> None:
-        self._parts = parts
-
-    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
-        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
-        values, slopes = zip(
-            *(part(float(at)) for part, at in zip(self._parts, parameters[1:], strict=False)), strict=True
-        )
-        product = math.exp(parameters[0]) * values[0]
-        for value in values[1:]:
-            product *= value
-
-        def contract(weight: Floats) -> Floats:
-            weighted = weight * product
-            gradient = [np.sum(weighted)]
-            for value, slope in zip(values, slopes, strict=True):
-                gradient.append(
-                    np.vdot(weighted, np.divide(slope, value, out=np.zeros_like(slope), where=value != 0))
-                )
-            return np.array(gradient)
-
-        return product, contract
 
 
 class SubsetFrame:
@@ -372,15 +236,6 @@ class SubsetFrame:
 
     def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of entered footprints."""
-        lines = self.lines(footprints, self.family(None))
-
-        def correlations(family: Family, axes: Floats) -> Floats:
-            return lines.correlations(kernel_from(family, 1.0, axes / self.sides, self.symbols))
-
-        return correlations
-
-    def lines(self, footprints: AnyFootprints, family: Family) -> SubsetLines:
-        """Return the covariance of averages as a function of the kernel's parameters."""
         assert isinstance(footprints, Subsets)
         rows = [self._stand_for(*row) for row in zip(footprints.members, footprints.shares, strict=True)]
         members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
@@ -389,62 +244,14 @@ class SubsetFrame:
         for row, ((own, shares), end) in enumerate(zip(rows, ends, strict=True)):
             averaging[row, columns.ravel()[end - len(own) : end]] = shares
         features = self._space.features[members] / self.sides
-        one = family(1.0, 1.0)
-        return SubsetLines(averaging, features, one.profile if isinstance(one, ProductKernel) else None)
+        gram = np.empty((len(features), len(features)))
+        step = max(1, BLOCK // len(features))
 
+        def correlations(family: Family, axes: Floats) -> Floats:
+            kernel = kernel_from(family, 1.0, axes / self.sides, self.symbols)
+            for low in range(0, len(features), step):
+                gram[low : low + step] = kernel(features[low : low + step], features)
+            covariance = averaging @ gram @ averaging.T
+            return np.asarray((covariance + covariance.T) / 2)
 
-class SubsetLines:
-    """Averages over explicit members: ``A K A'``, with K by features."""
-
-    def __init__(self, averaging: Floats, features: Floats, profile: Profile | None) -> None:
-        self._averaging = averaging
-        self._features = features
-        self._profile = profile
-        size = len(features)
-        self._kernel = np.empty((size, size))
-        self._relative = np.empty((features.shape[1], size, size))  # derivatives of log K, by parameter
-
-    def __call__(self, parameters: Floats) -> tuple[Floats, Contract]:
-        """Return the covariance, and what contracts a matrix with its derivatives, one a parameter."""
-        step = max(1, BLOCK // len(self._features))
-        for low in range(0, len(self._features), step):
-            self._compute(parameters, slice(low, low + step))
-        averaging, kernel, relative = self._averaging, self._kernel, self._relative
-        covariance = averaging @ kernel @ averaging.T
-
-        def contract(weight: Floats) -> Floats:
-            spread = averaging.T @ weight @ averaging
-            spread *= kernel
-            return np.array([np.sum(spread), *(np.vdot(spread, own) for own in relative)])
-
-        return (covariance + covariance.T) / 2, contract
-
-    def correlations(self, kernel: Kernel) -> Floats:
-        """Return the covariance under any kernel on features in widths."""
-        step = max(1, BLOCK // len(self._features))
-        for low in range(0, len(self._features), step):
-            part = slice(low, low + step)
-            self._kernel[part] = kernel(self._features[part], self._features)
-        covariance = self._averaging @ self._kernel @ self._averaging.T
-        return np.asarray((covariance + covariance.T) / 2)
-
-    def _compute(self, parameters: Floats, part: slice) -> None:
-        """Fill in some rows of the kernel and of its derivatives."""
-        kernel = self._kernel[part]
-        kernel[:] = math.exp(parameters[0])
-        for j, at in enumerate(parameters[1 : 1 + self._features.shape[1]].tolist()):
-            column = self._features[:, j]
-            gap = column[part, None] - column
-            if self._profile is None:
-                rho = 1 / (1 + math.exp(-at))
-                differ = gap != 0
-                kernel *= np.where(differ, rho, 1.0)
-                self._relative[j, part] = (1 - rho) * differ
-                continue
-            gap *= math.exp(-at)
-            polynomial, power = self._profile.factor(gap)
-            np.negative(power, out=power)
-            kernel *= np.exp(power, out=power)
-            if polynomial is not None:
-                kernel *= polynomial
-            self._relative[j, part] = self._profile.elasticity(gap)
+        return correlations

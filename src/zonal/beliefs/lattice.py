@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.kernels import Kernel
-from zonal.beliefs.fit import (
+from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
+from zonal.beliefs.ledger import Data
+from zonal.beliefs.model import (
     BOUNDS,
     CORRELATION_PRIOR,
     LENGTHSCALE_PRIOR,
@@ -32,8 +34,6 @@ from zonal.beliefs.fit import (
     Unknowns,
     standard_units,
 )
-from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
-from zonal.beliefs.ledger import Data
 from zonal.blas import one_thread
 
 Floats = NDArray[np.float64]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import AnyFootprints
-from zonal.beliefs.fit import Model, Unknowns, first_guess
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.model import Model, Unknowns, first_guess
 
 Floats = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import AnyFootprints
-from zonal.beliefs.fit import Model
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Data
+from zonal.beliefs.model import Model
 from zonal.errors import NumericalWarning
 
 Floats = NDArray[np.float64]

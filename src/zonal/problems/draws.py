@@ -19,8 +19,8 @@ from scipy.linalg import lapack, toeplitz
 
 from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, Term, custom
 from zonal.averages.motifs import Motif, lengths_of_pieces
-from zonal.beliefs.fit import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.beliefs.frames import OF_SEQUENCES, Family, has_motifs, kernel_from
+from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table

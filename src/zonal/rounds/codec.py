@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from zonal.averages.feedback import Average, Beam, Center, Mean
 from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, Sum
 from zonal.averages.motifs import Motif
-from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit, Weighted
+from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.policies import Setting, Shape
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid

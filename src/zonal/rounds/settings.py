@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from zonal.averages.feedback import Feedback, Mean
 from zonal.averages.kernels import Categorical, Kernel, ProductKernel, custom
 from zonal.averages.motifs import Motif
-from zonal.beliefs.fit import Model, Spec, Unknowns
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.learner import Learner
+from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
     finite_number,

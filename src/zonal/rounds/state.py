@@ -18,11 +18,11 @@ import numpy as np
 
 from zonal.averages.feedback import footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
-from zonal.beliefs.fit import Model
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.learner import Knowledge
 from zonal.beliefs.ledger import Data, Ledger, Line
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
+from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput
 from zonal.policies import scattered
 from zonal.rounds.events import (

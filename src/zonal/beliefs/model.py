@@ -1,0 +1,133 @@
+"""A model: kernel, noise and prior mean, what of them is to be learned, and what is believed of them beforehand.
+
+Rewards are standardised while learning; all that goes out is in the user's units.
+
+This room knows rewards and kernels; it must not know regions, trees or policies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.kernels import Kernel
+from zonal.beliefs.frames import Family, Frame, kernel_from
+from zonal.beliefs.ledger import Data
+from zonal.tables.listings import card
+
+Floats = NDArray[np.float64]
+
+# Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
+# lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis one and a half above.
+VARIANCE_PRIOR = (1.0, 1.5)
+LENGTHSCALE_PRIOR = (0.15, 1.3)
+NOISE_PRIOR = (0.2, 1.5)
+MEAN_PRIOR = 3.0  # std
+# Log-odds of the correlations of symbols: all axes share a part of this std, about 0, and each has one of its own.
+CORRELATION_PRIOR = (1.5, 0.7)
+BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 10.0), "correlation": (1e-3, 1e3)}
+EPSILON = float(np.finfo(float).eps)
+SMALLEST = 1e-150  # scale of rewards: a variance is its square
+Spec = Kernel | Family | None
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What is to be learned; whatever is given is kept.
+
+    Attributes
+    ----------
+    kernel : Kernel, kernel class or None
+        A kernel is kept; a class (or None, which means Matern 5/2) has its parameters learned.
+    noise : bool
+        Whether the noise is learned.
+    mean : float or None
+        The prior mean, None if it is learned.
+    """
+
+    kernel: Spec
+    noise: bool
+    mean: float | None
+
+    @property
+    def given(self) -> Kernel | None:
+        """The kernel, if it is given."""
+        return self.kernel if isinstance(self.kernel, Kernel) else None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is to be learned."""
+        return self.given is None or self.noise or self.mean is None
+
+    @property
+    def wanted(self) -> Family | None:
+        """The class of the kernel to learn, if one is wanted."""
+        return None if isinstance(self.kernel, Kernel) else self.kernel
+
+    def family(self, frame: Frame) -> Family:
+        """Return the class of the kernel to learn."""
+        return frame.family(self.wanted)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A kernel, a noise and a prior mean, and how well they are known.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    noise : float or None
+        Standard deviation of one measurement; None where the user's own noise applies.
+    mean : float
+        Prior mean.
+    spread : dict of str to float
+        Standard deviation of the logarithm of each learned parameter: "variance",
+        "lengthscale 0", "noise", which is about the relative error; for "correlation 0" of its log-odds.
+    measurements : int
+        How many measurements it was learned from; 0 for a first guess.
+    """
+
+    kernel: Kernel
+    noise: float | None
+    mean: float
+    spread: dict[str, float]
+    measurements: int
+
+    def _repr_html_(self) -> str:
+        """Return what was learned, for a notebook."""
+        known = {f"relative error of {name}": spread for name, spread in self.spread.items()}
+        facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **known}
+        return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
+
+
+def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
+    """Return shift (the prior mean, if it is given) and scale that standardise rewards."""
+    return _units(data.mean, np.maximum(data.count, 1.0), data.scatter, mean)
+
+
+def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:
+    first = float(values[0])  # counted from it, values that are all the same differ by nothing, not by rounding
+    shift = mean if mean is not None else first + float(np.average(values - first, weights=weights))
+    off = values - shift
+    top = max(float(np.max(np.abs(off))), math.sqrt(scatter))
+    if top <= 4 * EPSILON * abs(shift):  # nothing but rounding varies
+        return shift, max(abs(shift), SMALLEST) if shift else 1.0
+    # In units of the largest, so that no square underflows.
+    squares = float(np.average((off / top) ** 2, weights=weights)) + scatter / top / top / float(weights.sum())
+    return shift, max(top * math.sqrt(squares), SMALLEST)
+
+
+def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
+    """Return a model to go by until there is enough to learn from."""
+    centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
+    kernel = unknowns.given
+    if kernel is None:
+        usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
+        kernel = kernel_from(unknowns.family(frame), scale**2, usual, frame.symbols)
+    else:
+        scale = math.sqrt(kernel.point_variance)
+    noise = NOISE_PRIOR[0] * scale if unknowns.noise else None
+    return Model(kernel, noise, centre if unknowns.mean is None else unknowns.mean, {}, 0)
