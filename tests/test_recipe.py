@@ -83,6 +83,9 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
     assert arguments(parse_recipe(letters))["kernel"] is zn.Motif
     assert arguments(parse_recipe(letters + "variance = 2.0\n"))["kernel"] == zn.Motif(2.0)
     assert arguments(parse_recipe(letters + "variance = 2.0\ncorrelation = 0.1\n"))["kernel"] == zn.Motif(2.0, 0.1)
+    assert arguments(parse_recipe(letters + "variance = 2.0\nlengths = [2]\n"))["kernel"] == zn.Motif(
+        2.0, lengths=[2]
+    )
 
 
 @pytest.mark.parametrize(

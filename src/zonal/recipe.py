@@ -46,7 +46,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "points": ("table", "coords", "weight", "smallest"),
     "hierarchy": ("table", "levels", "coords", "weight", "smallest"),
     "measurement": ("name", "unit", "feedback", "noise"),
-    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "mean"),
+    "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "symbols", "frequencies")
 TOP = ("budget", "direction", "max_looks", "seed", "arity", *SPACES, "measurement", "model", "policy")

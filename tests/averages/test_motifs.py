@@ -1,6 +1,7 @@
 """Kernels of pieces: what follows from them, checked by going through all sequences."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import zonal as zn
 from zonal.averages.covariance import ProductCovariance
 from zonal.averages.kernels import Kernel, Sum
 from zonal.averages.motifs import lengths_of_pieces
-from zonal.beliefs.frames import frame_of
+from zonal.beliefs.frames import families_of, frame_of
 from zonal.problems import from_table
 
 RHO = 0.3
@@ -74,12 +75,29 @@ def test_f_varies_within_a_prefix_as_much_as_among_its_sequences(name: str) -> N
 
 @pytest.mark.parametrize(
     ("alphabet", "length", "lengths"),
-    [("AB", 2, [2]), ("AB", 9, [2, 3, 4]), ("ACGT", 3, [2, 3]), ("ACDEFGHIKLMNPQRSTVWY", 9, [2])],
+    [("AB", 3, [2, 3]), ("AB", 9, [2, 3, 4]), ("ACGT", 3, [2, 3]), ("ACDEFGHIKLMNPQRSTVWY", 9, [2])],
 )
 def test_pieces_are_as_long_as_there_are_not_too_many_of_them(
     alphabet: str, length: int, lengths: list[int]
 ) -> None:
-    assert lengths_of_pieces(zn.Sequences(alphabet, length).axes, zn.Motif) == lengths
+    space = zn.Sequences(alphabet, length)
+    _, family = families_of(space)
+    motif = next(term for term in family(1.0, 0.5).terms if isinstance(term, zn.Motif))
+    assert lengths_of_pieces(space.axes, motif) == lengths
+
+
+def test_more_pieces_than_a_computer_can_hold_are_refused() -> None:
+    acids = zn.Sequences("ACDEFGHIKLMNPQRSTVWY", 6)
+    with pytest.raises(zn.InvalidInput, match=r"20 symbols have too many such pieces.*Pass fewer lengths"):
+        zn.Study(acids, budget=5, kernel=zn.Motif(1.0), noise=0.1)
+    study = zn.Study(acids, budget=5, kernel=zn.Motif(1.0, lengths=[2]), noise=0.1)
+    assert study.ask().region.space is acids
+
+
+@pytest.mark.parametrize("lengths", [(), 3, (2, 2), (0,), (2.5,), "23", None], ids=repr)
+def test_lengths_of_pieces_are_different_whole_numbers(lengths: Any) -> None:
+    with pytest.raises(zn.InvalidInput, match="length"):
+        zn.Motif(1.0, lengths=lengths)
 
 
 def test_an_alphabet_with_too_many_pieces_is_learned_by_places() -> None:

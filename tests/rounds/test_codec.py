@@ -124,7 +124,7 @@ def fits(draw: st.DrawFn) -> Fit:
                 zn.RBF(1 / 3, (0.1, 0.7)),
                 zn.Matern(0.1, 0.2, nu=1.5),
                 zn.RBF(1, 1) * zn.Categorical(2, 0.3),
-                zn.Motif(1 / 3) + zn.Categorical(2, 0.3),
+                zn.Motif(1 / 3, lengths=[2, 3]) + zn.Categorical(2, 0.3),
             ]
         )
     )

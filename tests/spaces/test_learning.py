@@ -13,7 +13,7 @@ import zonal as zn
 from kinds import KINDS, Kind
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Custom, Mixed, Sum
-from zonal.beliefs.frames import frame_of, has_motifs, kernel_from, with_motifs
+from zonal.beliefs.frames import families_of, frame_of, kernel_from
 from zonal.beliefs.lattice import weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Unknowns
@@ -22,14 +22,14 @@ from zonal.problems import from_table
 
 def families(kind: Kind) -> list[Any]:
     if kind.X is None and isinstance(kind.space, zn.Sequences):
-        return [zn.Categorical, with_motifs] if has_motifs(kind.space) else [zn.Categorical]
+        return list(families_of(kind.space))
     if kind.symbolic or (kind.X is None and all(kinds.symbols(kind.space))):
         return [zn.Categorical]
     return [zn.RBF, zn.Matern]
 
 
 CASES = {
-    f"{name}, {family.__name__}, {feedback}": (kind, family, feedback)
+    f"{name}, {getattr(family, '__name__', 'motifs')}, {feedback}": (kind, family, feedback)
     for name, kind in KINDS.items()
     for family in families(kind)
     for feedback in kinds.allowed(kind)[-2:]

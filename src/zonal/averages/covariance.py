@@ -13,6 +13,7 @@ completions of a prefix cost no more than the prefix. Motifs are no product; `mo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -248,7 +249,7 @@ class Tables:
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
         self._kept: dict[tuple[int, Profile, float], Along1D] = {}
-        self._pieces: dict[float, Pieces] = {}
+        self._pieces: dict[Motif, Pieces] = {}
 
     def __call__(self, j: int, factor: Along | Match) -> Any:
         """Return the averages of a factor along an axis."""
@@ -269,9 +270,10 @@ class Tables:
         if not isinstance(term, Motif):
             factors = term.along(self.layout.symbols)
             return Products(self.layout, [self(j, factor) for j, factor in enumerate(factors)])
-        if term.correlation not in self._pieces:
-            self._pieces[term.correlation] = Pieces(self.layout, term)
-        return self._pieces[term.correlation]
+        alike = replace(term, variance=1.0)
+        if alike not in self._pieces:
+            self._pieces[alike] = Pieces(self.layout, term)
+        return self._pieces[alike]
 
     def pairs(self, slots: Ints) -> Callable[[Kernel], Floats]:
         """Return what turns a kernel into covariances between all pairs of some footprints."""

@@ -22,14 +22,15 @@ from zonal.averages.feedback import Footprints
 from zonal.averages.kernels import Along, Kernel, Match
 from zonal.averages.layout import Pools, ProductLayout
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
 from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
-MOST_PIECES = 1024  # different ones of a length; of the shortest length there may be more
+MOST_PIECES = 1024  # different ones of a length that are learned
+TOO_MANY = 10_000  # of all lengths together
 MOST_KEPT = 8  # products of features that are kept: each model asks for the same ones
 TOGETHER = 512  # pools whose features are computed at a time
 
@@ -38,8 +39,8 @@ TOGETHER = 512  # pools whose features are computed at a time
 class Motif(Kernel):
     """A kernel on sequences: what counts is which short pieces a sequence holds, not where.
 
-    For `Sequences`. Pieces have 2, 3 and 4 symbols (fewer where the alphabet has more than 1,024 of them). To let
-    places matter too, add a kernel that knows them: ``Motif(0.8) + Categorical(0.2, 0.5)``.
+    For `Sequences`. To let places matter too, add a kernel that knows them, as in
+    ``Motif(0.8) + Categorical(0.2, 0.5)``.
 
     Parameters
     ----------
@@ -47,10 +48,14 @@ class Motif(Kernel):
         Prior variance of f at a sequence none of whose pieces are alike, in squared value units.
     correlation : float
         Of two different symbols at the same place of a piece, from 0 to 1.
+    lengths : sequence of int
+        Of the pieces, in symbols; sequences have none that are longer than themselves. A large alphabet has very
+        many long ones: amino acids go with ``(2,)``.
     """
 
     variance: float
     correlation: float = 0.25
+    lengths: Sequence[int] = LENGTHS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
@@ -58,6 +63,12 @@ class Motif(Kernel):
         if not 0 <= correlation <= 1:
             raise InvalidInput("correlation must lie between 0 and 1", correlation, "Pass for example 0.25.")
         object.__setattr__(self, "correlation", correlation)
+        if not isinstance(self.lengths, Sequence) or not self.lengths:
+            raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
+        lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
+        if len(set(lengths)) < len(lengths):
+            raise InvalidInput("a length of pieces is there twice", lengths, "Name each once.")
+        object.__setattr__(self, "lengths", lengths)
 
     @property
     def terms(self) -> tuple[Motif, ...]:
@@ -71,10 +82,10 @@ class Motif(Kernel):
     def variation(self, symbols: Sequence[bool]) -> Floats:
         """Return the prior variance of a change of f with one symbol, by position, on average over sequences."""
         length = len(symbols)
-        if not all(symbols) or length < min(LENGTHS):
+        lengths = [long for long in self.lengths if long <= length]
+        if not all(symbols) or not lengths:
             self.along(symbols)
         total = np.zeros(length)
-        lengths = [long for long in LENGTHS if long <= length]
         for long in lengths:
             places = length - long + 1
             holding = np.convolve(np.ones(places), np.ones(long))  # pieces that hold each position
@@ -96,7 +107,7 @@ class Pieces:
     layout : ProductLayout
         Of sequences.
     kernel : Motif
-        Whose correlation counts.
+        Its variance does not count.
     """
 
     def __init__(self, layout: ProductLayout, kernel: Motif) -> None:
@@ -206,15 +217,23 @@ class Pieces:
         return np.concatenate(blocks, axis=1)
 
 
-def lengths_of_pieces(axes: Sequence[Interval | Category], kernel: Motif | type[Motif]) -> list[int]:
+def lengths_of_pieces(axes: Sequence[Interval | Category], kernel: Motif) -> list[int]:
     """Return how long the pieces are that sequences of these axes are compared by, or complain of the kernel."""
+    lengths = [long for long in kernel.lengths if long <= len(axes)]
     symbols = {axis.symbols if isinstance(axis, Category) else None for axis in axes}
-    if len(axes) < min(LENGTHS) or None in symbols or len(symbols) > 1:
+    if not lengths or None in symbols or len(symbols) > 1:
         raise InvalidInput(
-            "a kernel of pieces is for sequences", kernel, "Use it with zn.Sequences of length 2 or more."
+            "a kernel of pieces is for sequences", kernel, "Use it with zn.Sequences as long as a piece or longer."
         )
     size = len(next(iter(symbols)) or ())
-    return [k for k in LENGTHS if k <= len(axes) and (k == min(LENGTHS) or size**k <= MOST_PIECES)]
+    if sum(size**long for long in lengths) > TOO_MANY:
+        raise InvalidInput(f"{size} symbols have too many such pieces", kernel, "Pass fewer lengths, as (2,).")
+    return lengths
+
+
+def usual_lengths(size: int) -> list[int]:
+    """Return the lengths of pieces that are learned of an alphabet: those of which there are not too many."""
+    return [long for long in LENGTHS if size**long <= MOST_PIECES]
 
 
 def _key(some: Ints | slice) -> Any:

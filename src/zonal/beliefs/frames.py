@@ -17,7 +17,7 @@ from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import AnyFootprints, Feedback, Subsets
 from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel, Sum
 from zonal.averages.layout import ProductLayout
-from zonal.averages.motifs import LENGTHS, Motif, lengths_of_pieces
+from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
 from zonal.errors import InvalidInput
@@ -36,7 +36,7 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=0.5), 0.05),
 )
 
-MOTIFS, MOST_SYMBOLS = 0.8, 32  # motifs' share of the variance, the rest depends on places; the largest alphabet
+MOTIFS = 0.8  # their share of the variance; the rest depends on places
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
@@ -91,18 +91,16 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     return continuous if categorical is None else Mixed(continuous, categorical)
 
 
-def with_motifs(variance: float, correlation: float | Sequence[float]) -> Sum:
+def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int] = LENGTHS) -> Sum:
     """Return a kernel of sequences: motifs wherever they are, and a part that depends on places."""
-    return Motif(MOTIFS * variance) + Categorical((1 - MOTIFS) * variance, correlation)
+    return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
 
 
-# Of sequences, when nothing is said of them: places matter, or motifs do. Which of the two shows in the data.
-OF_SEQUENCES: tuple[Family, ...] = (Categorical, with_motifs)
-
-
-def has_motifs(space: Space) -> bool:
-    """Tell whether motifs are learned on a space: sequences whose alphabet has not too many pieces."""
-    return isinstance(space, Sequences) and space.length > min(LENGTHS) and space.arity <= MOST_SYMBOLS
+def families_of(space: Space) -> tuple[Family, ...]:
+    """Return what is learned where there are only symbols: places matter; of sequences perhaps motifs do."""
+    if not isinstance(space, Sequences) or space.length <= min(LENGTHS) or not usual_lengths(space.arity):
+        return (Categorical,)
+    return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
 
 def _families(family: Family, wanted: Family | None) -> list[tuple[Family, float]]:
@@ -119,10 +117,14 @@ class ProductFrame:
     """A space of axes."""
 
     def __init__(
-        self, axes: Sequence[Interval | Category], sides: Floats, feedback: Feedback, motifs: bool = False
+        self,
+        axes: Sequence[Interval | Category],
+        sides: Floats,
+        feedback: Feedback,
+        of_symbols: tuple[Family, ...] = (Categorical,),
     ) -> None:
         self._axes = axes
-        self._motifs = motifs
+        self._of_symbols = of_symbols
         self._feedback = feedback
         self._tables = Tables(ProductLayout(axes, feedback))
         self.sides = sides
@@ -151,8 +153,9 @@ class ProductFrame:
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn for continuous axes, or for symbols where there are no others."""
         if wanted is Motif:
-            lengths_of_pieces(self._axes, wanted)
-            return with_motifs
+            if len(self._of_symbols) == 1:
+                raise InvalidInput("motifs are learned of sequences", wanted, "Pass another kernel, or nothing.")
+            return self._of_symbols[-1]
         if all(self.symbols) and wanted is not None and wanted is not Categorical:
             raise InvalidInput("symbols have no distance", wanted, "Pass zn.Categorical, or nothing.")
         if wanted is Categorical and not all(self.symbols):
@@ -163,8 +166,8 @@ class ProductFrame:
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
-        if wanted is None and self._motifs:
-            return [(family, -math.log(len(OF_SEQUENCES))) for family in OF_SEQUENCES]
+        if wanted is None and all(self.symbols):
+            return [(family, -math.log(len(self._of_symbols))) for family in self._of_symbols]
         return _families(self.family(wanted), wanted)
 
     def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
@@ -178,7 +181,7 @@ def frame_of(space: Space, feedback: Feedback) -> Frame:
     if space.axes is None:
         assert isinstance(space, MemberSpace)
         return SubsetFrame(space)
-    return ProductFrame(space.axes, space.sides(), feedback, has_motifs(space))
+    return ProductFrame(space.axes, space.sides(), feedback, families_of(space))
 
 
 class SubsetFrame:
@@ -225,7 +228,7 @@ class SubsetFrame:
                 "a hierarchy without features has no distances", wanted, "Pass features, or leave the kernel out."
             )
         if wanted is Motif:
-            raise InvalidInput("a kernel of pieces is for sequences", wanted, "Pass zn.Matern, or nothing.")
+            raise InvalidInput("motifs are learned of sequences", wanted, "Pass another kernel, or nothing.")
         if wanted is Categorical and not self._space.symbolic:
             raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
         return wanted or (Categorical if self._space.symbolic else Matern)

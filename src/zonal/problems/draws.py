@@ -19,7 +19,7 @@ from scipy.linalg import lapack, toeplitz
 
 from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, Term, custom
 from zonal.averages.motifs import Motif, lengths_of_pieces
-from zonal.beliefs.frames import OF_SEQUENCES, Family, has_motifs, kernel_from
+from zonal.beliefs.frames import families_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
@@ -186,9 +186,8 @@ def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     median, spread = LENGTHSCALE_PRIOR
     scales = np.clip(median * np.exp(spread * own), *BOUNDS["lengthscale"]) * space.sides()
     odds = CORRELATION_PRIOR[0] * shared + CORRELATION_PRIOR[1] * own
-    family: Family = Categorical if symbols.all() else Matern
-    if has_motifs(space):
-        family = OF_SEQUENCES[int(rng.integers(len(OF_SEQUENCES)))]
+    families = families_of(space) if symbols.all() else (Matern,)
+    family = families[int(rng.integers(len(families)))] if len(families) > 1 else families[0]
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
 
 
