@@ -327,6 +327,18 @@ def test_a_right_noise_or_kernel_alone_raises_no_warning() -> None:
                 study.optimize(measure)
 
 
+@pytest.mark.parametrize("noise", [0.02, 0.004, 0.001, 0.0])
+@pytest.mark.parametrize("bounds", [[(0, 1)], [(0, 1), (0, 1)]], ids=["line", "plane"])
+def test_a_small_noise_that_is_right_raises_no_warning(bounds: list[tuple[int, int]], noise: float) -> None:
+    """The lattice of models knows no noise below a fiftieth of f, and that must not speak against smaller ones."""
+    rng = np.random.default_rng(0)
+    study = zn.Study(bounds, budget=50, noise=noise, feedback=zn.Center())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", zn.NumericalWarning)  # of exact values of a smooth function there are many
+        warnings.simplefilter("error", zn.ModelWarning)
+        study.optimize(lambda region: float(np.sin(5 * region.center).sum() + noise * rng.standard_normal()))
+
+
 def test_exact_measurements_stay_exact_across_a_refit() -> None:
     study = zn.Study([(0, 1)], budget=200)
     study.observe([(0.2, 0.3)], 0.5, sem=0)

@@ -4,15 +4,11 @@ The page prints an entry only where the numbers show a loss, and says so where a
 """
 
 WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
-    "dna": (
-        "The best pools differ by less than the noise, and a product kernel knows nothing of motifs that are "
-        "shifted or read backwards, so the default stays long with the first good family it meets; TPE resamples "
-        "the letters of all good pools and meets others. A kernel of shifted motifs is still to be tried."
-    ),
+    "dna": "The best pools differ by less than the noise, and motifs read backwards are strangers to the default.",
     "noise": (
         "The default is told nothing of how the noise falls with the size and learns one noise for all sizes, "
         "which is wrong here; who passes `noise=` gets the gain."
     ),
     "f1": "Three hills of nearly the same height: the guard's rounds are lost here, and few runs were played.",
-    "f2": "One narrow spike, easily missed by the first sweep; only four runs were played by that contestant.",
+    "f2": "One narrow spike, easily missed by the first sweep.",
 }

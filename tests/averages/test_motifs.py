@@ -63,14 +63,16 @@ def test_a_change_of_one_symbol_changes_f_by_what_the_kernel_says_on_average() -
         assert slope**2 == pytest.approx(float(squares.mean()) + 2 * 0.5 * 0.8, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["****", "A***", "CB**", "BBB*", "BBBA"])
-def test_f_varies_within_a_prefix_as_much_as_among_its_sequences(name: str) -> None:
-    K = ALIKE(EVERY, EVERY)
-    prefix = ["ABC".index(letter) for letter in name if letter != "*"]
-    inside = (EVERY[:, : len(prefix)] == prefix).all(axis=1)
-    block = K[np.ix_(inside, inside)]
-    within = frame_of(SPACE, zn.Mean()).within(zn.Motif(2.0, RHO), SPACE.region(name))
-    assert within == pytest.approx(float(np.diag(block).mean() - block.mean()), rel=1e-9, abs=1e-9)
+@pytest.mark.parametrize("name", ["****", "A***", "CB**", "BBB*", "BBBA", "*B*B", "A**A", "[AB]*C[BC]"])
+@pytest.mark.parametrize("frequent", [None, [0.5, 0.3, 0.2]], ids=["equal", "unequal"])
+def test_f_varies_within_a_pool_as_much_as_among_its_sequences(name: str, frequent: list[float] | None) -> None:
+    space = zn.Sequences("ABC", 4, frequencies=frequent)
+    K, region = ALIKE(EVERY, EVERY), space.region(name)
+    shares = np.ones(1)
+    for axis, pool in zip(space.axes, region.offset, strict=True):
+        shares = np.multiply.outer(shares, axis.frequencies(int(pool))).ravel()
+    within = frame_of(space, zn.Mean()).within(zn.Motif(2.0, RHO), region)
+    assert within == pytest.approx(float(shares @ np.diag(K) - shares @ K @ shares), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -412,6 +412,8 @@ KERNELS: dict[str, tuple[Any, Any, object, str]] = {
     "motifs on mixed axes": (MIXED, MOTIF, MOTIF, "a kernel of pieces is for sequences"),
     "motifs on points": (POINTS, MOTIF, MOTIF, "a kernel of pieces is for sequences, not for points"),
     "motifs on points, to learn": (POINTS, zn.Motif, zn.Motif, "motifs are learned of sequences"),
+    "motifs without features, to learn": (AREAS, zn.Motif, zn.Motif, "motifs are learned of sequences of 3"),
+    "motifs of short sequences, to learn": (zn.Sequences("ACGT", 2), zn.Motif, zn.Motif, "sequences of 3 symbols"),
     "motifs without features": (AREAS, MOTIF, MOTIF, "a kernel of pieces is for sequences, not for points"),
     "motifs of one letter": (zn.Sequences("ACGT", 1), MOTIF, MOTIF, "a kernel of pieces is for sequences"),
     "too few correlations": (DNA, TWO, (0.1, 0.2), "one correlation, or one for each of 4 axes"),

@@ -46,10 +46,10 @@ def test_models_are_weighed_by_the_covariance_that_they_have_as_kernels(
     symbols, slots = np.array(frame.symbols), np.arange(len(regions))
     axes = np.where(symbols, np.linspace(0.2, 0.8, len(symbols)), 0.3 * frame.sides)
     kernel = kernel_from(family, 1.0, axes, frame.symbols)
-    covariance = frame.covariance(kernel)
-    covariance.enter(0, footprints)
+    frame.covariance(kernel).enter(0, footprints)
     found = frame.correlate(slots, footprints)(family, axes)
-    np.testing.assert_allclose(found, covariance.between(slots, slots), rtol=0, atol=1e-12)
+    expected = frame_of(kind.space, feedback).covariance(kernel).among(footprints)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_correlations_are_recovered_from_pools() -> None:

@@ -81,7 +81,7 @@ class Kernel:
 
     @property
     def point_variance(self) -> float:
-        """The prior variance of f at a point, k(x, x)."""
+        """The prior variance of f at a point, k(x, x); of motifs that from one sequence to another."""
         return sum(term.variance for term in self.terms)
 
     def __add__(self, other: Kernel) -> Sum:
@@ -161,7 +161,7 @@ class Sum(Kernel):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes of which this kernel is the sum."""
+        """The terms of which this kernel is the sum."""
         return self.parts
 
 

@@ -33,19 +33,22 @@ MOST_PIECES = 1024  # different ones of a length that are learned
 TOO_MANY = 10_000  # of all lengths together
 MOST_KEPT = 8  # products of features that are kept: each model asks for the same ones
 TOGETHER = 512  # pools whose features are computed at a time
+MANY = 8192  # pools whose features are not kept unless they are entered
 
 
 @dataclass(frozen=True)
 class Motif(Kernel):
     """A kernel on sequences: what counts is which short pieces a sequence holds, not where.
 
-    For `Sequences`. To let places matter too, add a kernel that knows them, as in
-    ``Motif(0.8) + Categorical(0.2, 0.5)``.
+    For `Sequences` (and products of axes that have the same symbols, in their order). To let places matter too,
+    add a kernel that knows them, as in ``Motif(0.8) + Categorical(0.2, 0.5)``. Sequences that hold the same piece
+    more than once vary more than others.
 
     Parameters
     ----------
     variance : float
-        Prior variance of f at a sequence none of whose pieces are alike, in squared value units.
+        Prior variance of f from one sequence to another, nearly, in squared value units; the level that all
+        sequences share has one of its own on top.
     correlation : float
         Of two different symbols at the same place of a piece, from 0 to 1.
     lengths : sequence of int
@@ -63,7 +66,7 @@ class Motif(Kernel):
         if not 0 <= correlation <= 1:
             raise InvalidInput("correlation must lie between 0 and 1", correlation, "Pass for example 0.25.")
         object.__setattr__(self, "correlation", correlation)
-        if not isinstance(self.lengths, Sequence) or not self.lengths:
+        if isinstance(self.lengths, str) or not np.iterable(self.lengths) or len(self.lengths) == 0:
             raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
         if len(set(lengths)) < len(lengths):
@@ -122,6 +125,7 @@ class Pieces:
         width = sum(size**long for long in self._lengths)
         self._kept = np.zeros((len(layout.axes), 0), dtype=np.intp), np.zeros((0, width))
         self._products: dict[Any, Floats] = {}
+        self._last: tuple[Footprints | None, Floats] = None, np.zeros((0, width))
 
     def own(self, some: Ints | slice) -> Floats:
         """Return the variance of each entered pool's average, by number."""
@@ -165,19 +169,42 @@ class Pieces:
     def within(self, footprints: Footprints) -> Floats:
         """Return the variance of f at a sequence about the average of its pool: what its pieces leave open.
 
-        Exact where the open positions come last and all symbols are as frequent, as in a tree of prefixes.
+        Pieces that have no position in common are independent; of the others the products are averaged exactly.
         """
-        norms = np.stack([np.sum((own @ self._root) ** 2, axis=1) for own in self._frequencies(footprints)])
+        mixed = self._frequencies(footprints)
+        rows = [own @ self._root for own in mixed]
         total = np.zeros(len(footprints))
         for long in self._lengths:
-            places = len(norms) - long + 1
-            known = sum(np.prod(norms[p : p + long], axis=0) for p in range(places))
-            total += 1 - known / places
+            places = len(rows) - long + 1
+            for p in range(places):
+                for shift in range(min(long, places - p)):
+                    apart = [np.sum(rows[j] * rows[j + shift], axis=1) for j in range(p, p + long)]
+                    left = self._together(mixed, p, shift, long) - np.prod(apart, axis=0)
+                    total += (1 if shift == 0 else 2) * left / places
         return total / len(self._lengths)
 
+    def _together(self, mixed: Sequence[Floats], p: int, shift: int, long: int) -> Floats:
+        """Return how alike two pieces of one sequence are on average: those at p and p + shift.
+
+        Position j is compared with j + shift, that one with j + 2 shift: chains, each a product of matrices.
+        """
+        if shift == 0:
+            return np.ones(len(mixed[0]))
+        alike, product = self._root @ self._root, np.ones(len(mixed[0]))
+        for first in range(p, p + min(shift, long)):
+            chain = mixed[first]
+            for j in range(first + shift, p + long + shift, shift):
+                chain = (chain @ alike) * mixed[j]
+            product = product * np.sum(chain, axis=1)
+        return product
+
     def features(self, footprints: Footprints) -> Floats:
-        """Return pools that need not be entered as vectors."""
-        return self._vectors(self._frequencies(footprints))
+        """Return pools that need not be entered as vectors; every model asks for the same ones."""
+        last, features = self._last
+        if last is not footprints:
+            features = self._vectors(self._frequencies(footprints))
+            self._last = (footprints, features) if len(footprints) <= MANY else self._last
+        return features
 
     def _frequencies(self, footprints: Footprints) -> list[Floats]:
         parts = zip(self._layout.parts, footprints.centers.T, strict=True)

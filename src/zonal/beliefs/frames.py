@@ -37,6 +37,7 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
 )
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on places
+NO_MOTIFS = "motifs are learned of sequences of 3 symbols or more, with 32 different ones at most"
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
 TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
@@ -91,7 +92,7 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     return continuous if categorical is None else Mixed(continuous, categorical)
 
 
-def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int] = LENGTHS) -> Sum:
+def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
     """Return a kernel of sequences: motifs wherever they are, and a part that depends on places."""
     return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
 
@@ -154,7 +155,7 @@ class ProductFrame:
         """Return the class of kernels to learn for continuous axes, or for symbols where there are no others."""
         if wanted is Motif:
             if len(self._of_symbols) == 1:
-                raise InvalidInput("motifs are learned of sequences", wanted, "Pass another kernel, or nothing.")
+                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
             return self._of_symbols[-1]
         if all(self.symbols) and wanted is not None and wanted is not Categorical:
             raise InvalidInput("symbols have no distance", wanted, "Pass zn.Categorical, or nothing.")
@@ -223,12 +224,12 @@ class SubsetFrame:
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""
+        if wanted is Motif:
+            raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
         if self._space.symbolic and wanted is not None and wanted is not Categorical:
             raise InvalidInput(
                 "a hierarchy without features has no distances", wanted, "Pass features, or leave the kernel out."
             )
-        if wanted is Motif:
-            raise InvalidInput("motifs are learned of sequences", wanted, "Pass another kernel, or nothing.")
         if wanted is Categorical and not self._space.symbolic:
             raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
         return wanted or (Categorical if self._space.symbolic else Matern)

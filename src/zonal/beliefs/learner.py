@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
-from zonal.beliefs.lattice import Fit, Weighted, weigh
+from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
-from zonal.beliefs.model import Model, Unknowns, first_guess
+from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +25,8 @@ ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
 BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
+MANY, SURE = 32, 0.9  # models that a given one is held against, and the share of them that must speak against it
+SMALL = 0.08  # of the rewards' spread: noise that the lattice hardly tells from none
 FIRST_CHECK = 12  # measurements
 LEAST = 10  # residuals, or repeats, to judge by
 
@@ -153,18 +155,23 @@ class Learner:
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
         correlate = self._frame.correlate(data.slots, footprints)
-        free = weigh(data, self._frame, unknowns, correlate, None, None, known.ledger.total, 1).model
+        free = weigh(data, self._frame, unknowns, correlate, None, None, known.ledger.total, MANY)
         held = known.model.noise if given_kernel else noise
-        assert free.noise is not None
+        found = free.model.noise
         assert held is not None
-        ratio = free.noise / max(held, 1e-300)
-        if abs(math.log(ratio)) < math.log(BADLY_OFF) + free.spread["noise"]:
-            return ""
-        if not given_kernel:
-            return f"the measurements scatter as if noise were {free.noise:.3g}, not {noise:.3g}; pass noise=None."
-        if ratio < 1:
+        assert found is not None
+        weights, noises, scales = np.array(
+            [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in free.members]
+        ).T
+        # The lowest noises of the lattice stand for all below them, unless they are large beside the rewards.
+        low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
+        larger = weights @ ((noises > BADLY_OFF * held) & ~low)
+        smaller = weights @ (noises * BADLY_OFF < held)
+        if not given_kernel and max(larger, smaller) > SURE:
+            return f"the measurements scatter as if noise were {found:.3g}, not {noise:.3g}; pass noise=None."
+        if given_kernel and smaller > SURE:
             return (
-                f"the given kernel leaves {1 / ratio:.1f} times as much unexplained as one learned from the "
+                f"the given kernel leaves {held / found:.1f} times as much unexplained as one learned from the "
                 "measurements; pass kernel=None."
             )
         return ""

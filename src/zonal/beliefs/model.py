@@ -41,7 +41,7 @@ class Unknowns:
     Attributes
     ----------
     kernel : Kernel, kernel class or None
-        A kernel is kept; a class (or None, which means Matern 5/2) has its parameters learned.
+        A kernel is kept; of a class the parameters are learned, of None the class too.
     noise : bool
         Whether the noise is learned.
     mean : float or None

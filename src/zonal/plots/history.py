@@ -98,7 +98,7 @@ def plot_model(study: Study, ax: Axes | None = None) -> Axes:
     Axes
         A line for each continuous axis: the correlation of f at two places against their distance, averaged over
         all models by weight, with the models themselves as thin lines. A bar for each axis of symbols: the
-        correlation of two different ones.
+        correlation of two different ones (of motifs that of two sequences which differ there, about their level).
     """
     space, models = study.space, study.models
     if not models or isinstance(models[0].model.kernel, Custom):

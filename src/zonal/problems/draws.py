@@ -195,8 +195,8 @@ def _roots(space: Any, kernel: Kernel) -> list[Roots]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
         if isinstance(space, MemberSpace):
-            distant = not isinstance(kernel, Custom) and not all(isinstance(t, Categorical) for t in kernel.terms)
-            if space.symbolic and distant:
+            own = () if isinstance(kernel, Custom) else kernel.terms
+            if space.symbolic and not all(isinstance(term, Categorical | Motif) for term in own):
                 raise InvalidInput(
                     "a hierarchy without features has no distances",
                     kernel,
