@@ -326,38 +326,35 @@ class ProductCovariance:
 
     def variances(self, start: int, stop: int) -> Floats:
         """Return the variances of the footprints of some numbers."""
-        return self._sum(lambda term: term.own(slice(start, stop)))
+        return _total([(variance, term.own(slice(start, stop))) for variance, term in self._terms])
 
     def row(self, one: int, size: int) -> Floats:
         """Return the covariance of one footprint with the first `size` of them."""
-        return self._sum(lambda term: term.row(one, size))
+        return _total([(variance, term.row(one, size)) for variance, term in self._terms])
 
     def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
         """Return the covariance matrix of entered footprints, by number."""
-        return self._sum(lambda term: term.between(some, others))
+        return _total([(variance, term.between(some, others)) for variance, term in self._terms])
 
     def outside(self, some: Ints, footprints: Footprints) -> tuple[Floats, Floats]:
         """Return covariances of entered footprints with others that are not, and their variances."""
-        cross = self._sum(lambda term: term.cross(some, footprints))
-        return cross.T, self._sum(lambda term: term.alone(footprints))
+        cross = _total([(variance, term.cross(some, footprints)) for variance, term in self._terms])
+        return cross.T, _total([(variance, term.alone(footprints)) for variance, term in self._terms])
 
     def among(self, footprints: Footprints) -> Floats:
         """Return the covariance matrix of footprints that are not entered."""
-        return self._sum(lambda term: term.among(footprints))
+        return _total([(variance, term.among(footprints)) for variance, term in self._terms])
 
     def within(self, footprints: Footprints) -> Floats:
         """Return the prior variance of f at a point about the average over each footprint around it."""
-        return self._sum(lambda term: term.within(footprints))
-
-    def _sum(self, part: Callable[[Products | Pieces], Floats]) -> Floats:
-        return _total([(variance, part(term)) for variance, term in self._terms])
+        return _total([(variance, term.within(footprints)) for variance, term in self._terms])
 
 
 def _total(terms: Sequence[tuple[float, Floats]]) -> Floats:
     """Return the sum of terms, each times its variance; they are written into."""
-    for variance, term in terms:
+    variance, total = terms[0]
+    total *= variance
+    for variance, term in terms[1:]:
         term *= variance
-    total = terms[0][1]
-    for _, term in terms[1:]:
         total += term
     return total

@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +23,8 @@ NEGLIGIBLE = 37.0  # natural logarithms: later breakpoints add less than roundin
 
 def log_f(z: Floats) -> Floats:
     """Return log f(-z) for z >= 0, ``f(-z) = phi(z) (1 - z R(z))`` with R the Mills ratio."""
+    from scipy.special import erfcx  # a twelfth of what it takes to import Zonal
+
     near = np.minimum(z, FAR)
     rest = 1 - near * (math.sqrt(math.pi / 2) * erfcx(near / math.sqrt(2)))
     with np.errstate(divide="ignore", over="ignore"):
