@@ -111,7 +111,7 @@ def dense_regions() -> float:
 
 
 def dense_points() -> float:
-    """Time the paper's equation as written, on one BLAS thread as ours: averaging matrices over cached kernel values."""
+    """Time the paper's equation as written on one BLAS thread: averaging matrices over cached kernel values."""
     measure = zn.simulate(F1, zn.Average(10), NOISE, rng=0)
     space = zn.Box([(0, 1)])
     study = zn.Study(space, budget=80, kernel=KERNEL, noise=NOISE, feedback=zn.Average(10), policy=zn.GPOO(DELTA))
