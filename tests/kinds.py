@@ -312,7 +312,7 @@ def allowed(kind: Kind) -> list[Feedback]:
 
 def as_kernel(kind: Kind, kernel: Any) -> Kernel:
     """Return a kernel as a study would make it of what the user gave."""
-    from zonal.averages.kernels import custom
+    from zonal.averages.custom import custom
 
     return kernel if isinstance(kernel, Kernel) else custom(kernel, kind.space.features)
 

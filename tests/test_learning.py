@@ -337,6 +337,7 @@ def test_a_small_noise_that_is_right_raises_no_warning(bounds: list[tuple[int, i
         warnings.simplefilter("ignore", zn.NumericalWarning)  # of exact values of a smooth function there are many
         warnings.simplefilter("error", zn.ModelWarning)
         study.optimize(lambda region: float(np.sin(5 * region.center).sum() + noise * rng.standard_normal()))
+    assert study.told == 50  # and not one of them raised an alarm
 
 
 def test_exact_measurements_stay_exact_across_a_refit() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from zonal.averages.kernels import Kernel, ProductKernel
+from zonal.averages.kernels import Kernel
 from zonal.averages.profiles import Closed
 
 Array = NDArray[np.float64]
@@ -259,11 +259,3 @@ def test_an_unknown_smoothness_is_refused_by_name(nu: Any) -> None:
     with pytest.raises(zn.InvalidInput, match=r"nu must be 0\.5, 1\.5 or 2\.5") as caught:
         zn.Matern(1.0, 1.0, nu=nu)
     assert repr(nu) in str(caught.value)
-
-
-@pytest.mark.parametrize("d", [1, 3])
-def test_the_short_way_of_rbf_is_that_of_all_products_to_the_last_bit(d: int) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(40, d)), rng.normal(size=(70, d))
-    kernel = zn.RBF(1.3, (0.2, 0.5, 70.0)[:d])
-    np.testing.assert_array_equal(kernel(x, y), ProductKernel.on_points(kernel, x, y))

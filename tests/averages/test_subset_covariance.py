@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from numbered import Numbered
+from zonal.averages.custom import custom
 from zonal.averages.feedback import Subsets
-from zonal.averages.kernels import Kernel, custom
+from zonal.averages.kernels import Kernel
 from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives, SubsetCovariance
 
 Array = NDArray[np.float64]

@@ -202,6 +202,8 @@ def test_the_weights_of_the_members_add_up_to_one(unknowns: Unknowns) -> None:
             assert sum(own.weight for own in found.members) == pytest.approx(1)
             assert 1 <= len(found.members) <= most
             assert found.model.measurements == number
+            learned = ["variance", "lengthscale 0"] * (unknowns.given is None) + ["noise"] * unknowns.noise
+            assert list(found.model.spread) == learned
             for own in found.members:
                 assert (own.model.noise is None) == (not unknowns.noise)
                 assert unknowns.given is None or own.model.kernel == unknowns.given

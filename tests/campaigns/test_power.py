@@ -325,6 +325,7 @@ def test_the_picture_shows_means_bands_and_chance() -> None:
 def test_any_number_of_budgets_can_be_drawn_on_a_figure_of_its_own(budgets: int, tmp_path: Path) -> None:
     ax = made(np.random.default_rng(0).exponential(size=(5, budgets))).plot()
     ax.figure.savefig(tmp_path / "picture.png")  # type: ignore[union-attr]
+    assert {len(line.get_xdata()) for line in ax.lines if line.get_marker() == "o"} == {budgets}  # type: ignore[arg-type]
     plt.close(ax.figure)  # type: ignore[arg-type]
 
 

@@ -11,8 +11,9 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
+from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Custom, Mixed, Sum
+from zonal.averages.kernels import Mixed, Sum
 from zonal.beliefs.frames import families_of, frame_of, kernel_from
 from zonal.beliefs.lattice import weigh
 from zonal.beliefs.ledger import Ledger

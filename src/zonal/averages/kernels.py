@@ -13,9 +13,9 @@ that returns it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -222,9 +222,10 @@ class ProductKernel(OverAxes):
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
-        exponent, product = np.zeros((len(x), len(y))), None
+        exponent, gap, product = np.zeros((len(x), len(y))), np.empty((len(x), len(y))), None
         for j, scale in enumerate(self.lengthscales(x.shape[1]).tolist()):
-            polynomial, power = self.profile.factor((x[:, j] / scale)[:, None] - y[:, j] / scale)
+            np.subtract((x[:, j] / scale)[:, None], y[:, j] / scale, out=gap)
+            polynomial, power = self.profile.factor(gap)
             exponent -= power
             if polynomial is not None:
                 product = polynomial if product is None else np.multiply(product, polynomial, out=product)
@@ -253,18 +254,6 @@ class RBF(ProductKernel):
     def profile(self) -> Profile:
         """The kernel along one axis at lengthscale one."""
         return _RBF
-
-    def on_points(self, x: Floats, y: Floats) -> Floats:
-        """Return the matrix k(x, y) of two sets of points: the same to the last bit, with less memory to fill."""
-        squares, gap = np.zeros((len(x), len(y))), np.empty((len(x), len(y)))
-        for j, scale in enumerate(self.lengthscales(x.shape[1]).tolist()):
-            np.subtract((x[:, j] / scale)[:, None], y[:, j] / scale, out=gap)
-            gap *= gap
-            squares += gap
-        squares *= -0.5
-        np.exp(squares, out=squares)
-        squares *= self.variance
-        return squares
 
 
 _RBF = RBFProfile()
@@ -393,63 +382,3 @@ class Mixed(OverAxes):
         raise InvalidInput(
             "a kernel of mixed axes is for spaces of axes, not for points", self, "Use one kind of kernel."
         )
-
-
-@dataclass(frozen=True)
-class Custom(Kernel):
-    """Any positive semi-definite function on finitely many points. Made by `custom`."""
-
-    function: Callable[[Floats, Floats], Any]
-    variance: float
-
-    @property
-    def point_variance(self) -> float:
-        """The largest prior variance of f at one of the points it was tried on."""
-        return self.variance
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """Refuse: this kernel is no product over axes."""
-        raise InvalidInput(
-            "a kernel that is a function of points is for Points and Hierarchy",
-            self.function,
-            "Use RBF or Matern.",
-        )
-
-    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
-        return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
-
-    def slopes(self, symbols: Sequence[bool]) -> None:
-        """Return None: nothing is known of derivatives."""
-        return None
-
-
-def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
-    """Return a kernel from a function, tried out on some points.
-
-    Parameters
-    ----------
-    function : callable
-        Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
-    points : array, shape (n, d)
-        Where to try it.
-    """
-    name = getattr(function, "__name__", function)
-    fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."
-    try:
-        gram = np.asarray(function(points, points[: len(points) // 2 + 1]), dtype=float)
-        square = np.asarray(function(points, points), dtype=float)
-    except Exception as error:
-        raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
-    if gram.shape != (len(points), len(points) // 2 + 1) or square.shape != (len(points), len(points)):
-        raise InvalidInput(f"the kernel returns the wrong shape, {square.shape}", name, fix)
-    if not np.isfinite(square).all():
-        raise InvalidInput("the kernel returns values that are not finite", name, fix)
-    scale = float(np.max(np.diag(square)))
-    if not scale > 0 or not np.allclose(square, square.T, rtol=0, atol=1e-9 * scale):
-        raise InvalidInput("the kernel is not symmetric with a positive diagonal", name, fix)
-    lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
-    if lowest < -1e-8 * scale * len(points):
-        raise InvalidInput(f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
-    return Custom(function, scale)

@@ -80,14 +80,14 @@ class Motif(Kernel):
 
     def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
         """Refuse: pieces are no product over axes."""
-        raise InvalidInput("a kernel of pieces is for sequences", self, "Use it with zn.Sequences.")
+        raise _misplaced(self)
 
     def variation(self, symbols: Sequence[bool]) -> Floats:
         """Return the prior variance of a change of f with one symbol, by position, on average over sequences."""
         length = len(symbols)
         lengths = [long for long in self.lengths if long <= length]
         if not all(symbols) or not lengths:
-            self.along(symbols)
+            raise _misplaced(self)
         total = np.zeros(length)
         for long in lengths:
             places = length - long + 1
@@ -118,7 +118,9 @@ class Pieces:
         self._lengths = lengths_of_pieces(layout.axes, kernel)
         correlation = kernel.correlation
         # The root of (1 - rho) I + rho 1 1', which has two different eigenvalues.
-        size = len(layout.axes[0].symbols) if isinstance(layout.axes[0], Category) else 0
+        axis = layout.axes[0]
+        assert isinstance(axis, Category)
+        size = len(axis.symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
         # Of each number the pool it stood for, and its vector; replaced at once, for readers in other threads.
@@ -249,13 +251,16 @@ def lengths_of_pieces(axes: Sequence[Interval | Category], kernel: Motif) -> lis
     lengths = [long for long in kernel.lengths if long <= len(axes)]
     symbols = {axis.symbols if isinstance(axis, Category) else None for axis in axes}
     if not lengths or None in symbols or len(symbols) > 1:
-        raise InvalidInput(
-            "a kernel of pieces is for sequences", kernel, "Use it with zn.Sequences as long as a piece or longer."
-        )
+        raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
     if sum(size**long for long in lengths) > TOO_MANY:
         raise InvalidInput(f"{size} symbols have too many such pieces", kernel, "Pass fewer lengths, as (2,).")
     return lengths
+
+
+def _misplaced(kernel: Motif) -> InvalidInput:
+    fix = "Use it with zn.Sequences as long as a piece or longer."
+    return InvalidInput("a kernel of pieces is for sequences", kernel, fix)
 
 
 def usual_lengths(size: int) -> list[int]:

@@ -74,7 +74,10 @@ class Profile(ABC):
         return None
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
-        """Return `value` as a product with exp(-exponent): its other factor (None for 1), and the exponent."""
+        """Return `value` as a product with exp(-exponent): its other factor (None for 1), and the exponent.
+
+        The exponent may be written over `r`.
+        """
         return self.value(r), np.zeros(np.shape(r))
 
 
@@ -155,9 +158,9 @@ class RBFProfile(Closed):
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        square = np.multiply(r, r)
-        square *= 0.5
-        return None, square
+        r *= r
+        r *= 0.5
+        return None, r
 
 
 class Matern12Profile(Closed):
@@ -190,7 +193,7 @@ class Matern12Profile(Closed):
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        return None, np.abs(r)
+        return None, np.abs(r, out=r)
 
 
 class Matern32Profile(Closed):
@@ -230,7 +233,7 @@ class Matern32Profile(Closed):
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        s = np.abs(r)
+        s = np.abs(r, out=r)
         s *= self._ROOT
         return 1 + s, s
 
@@ -277,7 +280,7 @@ class Matern52Profile(Closed):
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        s = np.abs(r)
+        s = np.abs(r, out=r)
         s *= self._ROOT
         polynomial = s * (1 / 3)
         polynomial += 1

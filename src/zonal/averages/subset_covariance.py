@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.custom import Custom
 from zonal.averages.feedback import Subsets
-from zonal.averages.kernels import Custom, Kernel
+from zonal.averages.kernels import Kernel
 from zonal.spaces import MemberSpace
 from zonal.spaces.members import spread_evenly
 

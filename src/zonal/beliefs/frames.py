@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.covariance import ProductCovariance, Tables
+from zonal.averages.custom import Custom
 from zonal.averages.feedback import AnyFootprints, Feedback, Subsets
-from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, ProductKernel, Sum
+from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Sum
 from zonal.averages.layout import ProductLayout
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout

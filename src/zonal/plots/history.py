@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.kernels import Along, Custom, Kernel
+from zonal.averages.custom import Custom
+from zonal.averages.kernels import Along, Kernel
 from zonal.errors import InvalidInput
 from zonal.plots.style import (
     ESTIMATE,

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, toeplitz
 
-from zonal.averages.kernels import Along, Categorical, Custom, Kernel, Match, Matern, Term, custom
+from zonal.averages.custom import Custom, custom
+from zonal.averages.kernels import Along, Categorical, Kernel, Match, Matern, Term
 from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.frames import families_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR

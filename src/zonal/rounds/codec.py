@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.custom import Custom
 from zonal.averages.feedback import Average, Beam, Center, Mean
-from zonal.averages.kernels import RBF, Categorical, Custom, Kernel, Matern, Mixed, Sum
+from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, Sum
 from zonal.averages.motifs import Motif
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model

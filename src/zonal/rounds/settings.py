@@ -9,8 +9,9 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.averages.custom import custom
 from zonal.averages.feedback import Feedback, Mean
-from zonal.averages.kernels import Categorical, Kernel, ProductKernel, custom
+from zonal.averages.kernels import Categorical, Kernel, ProductKernel
 from zonal.averages.motifs import Motif
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.learner import Learner

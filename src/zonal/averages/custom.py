@@ -1,0 +1,75 @@
+"""Kernels that are any function of points: for finite sets of points, tried out before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal.averages.kernels import Kernel, Term
+from zonal.errors import InvalidInput
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """Any positive semi-definite function on finitely many points. Made by `custom`."""
+
+    function: Callable[[Floats, Floats], Any]
+    variance: float
+
+    @property
+    def point_variance(self) -> float:
+        """The largest prior variance of f at one of the points it was tried on."""
+        return self.variance
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Refuse: this kernel is no product over axes."""
+        raise InvalidInput(
+            "a kernel that is a function of points is for Points and Hierarchy",
+            self.function,
+            "Use RBF or Matern.",
+        )
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+        return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
+
+    def slopes(self, symbols: Sequence[bool]) -> None:
+        """Return None: nothing is known of derivatives."""
+        return None
+
+
+def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
+    """Return a kernel from a function, tried out on some points.
+
+    Parameters
+    ----------
+    function : callable
+        Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
+    points : array, shape (n, d)
+        Where to try it.
+    """
+    name = getattr(function, "__name__", function)
+    fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."
+    try:
+        gram = np.asarray(function(points, points[: len(points) // 2 + 1]), dtype=float)
+        square = np.asarray(function(points, points), dtype=float)
+    except Exception as error:
+        raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
+    if gram.shape != (len(points), len(points) // 2 + 1) or square.shape != (len(points), len(points)):
+        raise InvalidInput(f"the kernel returns the wrong shape, {square.shape}", name, fix)
+    if not np.isfinite(square).all():
+        raise InvalidInput("the kernel returns values that are not finite", name, fix)
+    scale = float(np.max(np.diag(square)))
+    if not scale > 0 or not np.allclose(square, square.T, rtol=0, atol=1e-9 * scale):
+        raise InvalidInput("the kernel is not symmetric with a positive diagonal", name, fix)
+    lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
+    if lowest < -1e-8 * scale * len(points):
+        raise InvalidInput(f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
+    return Custom(function, scale)
