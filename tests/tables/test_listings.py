@@ -3,6 +3,7 @@
 import csv
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -116,3 +117,23 @@ def test_a_library_that_is_missing_is_named_with_a_way_out(library: str, monkeyp
     method = {"pandas": TABLE.to_pandas, "polars": TABLE.to_polars, "pyarrow": TABLE.to_arrow}[library]
     with pytest.raises(zn.InvalidInput, match=f"pip install {library}"):
         method()
+
+
+def test_rows_are_gone_through_with_their_cells_by_name() -> None:
+    assert [row["well"] for row in TABLE] == TABLE["well"]
+    assert list(TABLE)[1] == {"well": "<b>", "depth [m]": Span(12.5, 12.5), "yield": None, "looks": None}
+    assert "yield" in TABLE
+    assert "cost" not in TABLE
+    study = zn.Study([(0, 1)], budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    assert list(study.table()) == []
+    study.optimize(lambda region: 0.5)
+    assert [row["rank"] for row in study.top(3)] == [1, 2, 3]
+    assert [row["region"] for row in study.top(3)] == study.top(3)["region"]
+
+
+@pytest.mark.parametrize("path", [None, 3, "nowhere/a.csv", "a\0.csv", "a" * 300, "."])
+def test_a_table_that_cannot_be_written_says_why(path: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(zn.ZonalError):
+        TABLE.to_csv(path)
+    assert list(tmp_path.iterdir()) == []

@@ -5,11 +5,9 @@ A sheet is taken whole or not at all: every row is read and held against the stu
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +17,7 @@ from zonal.rounds.trials import Trial, TrialRecord
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import Table, read_table
+from zonal.tables.cells import csv_text, unescaped
 
 T = TypeVar("T")
 
@@ -49,10 +48,10 @@ def questions(trials: Sequence[Trial], space: Any) -> str:
     """Return a sheet of questions, with empty columns for the answers."""
     header = ["trial", "region", "look", *regions.columns(space), "value", "sem", "note"]
     rows = [
-        [str(one.number), one.region.name, str(one.replicate), *regions.cells(one.region), "", "", ""]
+        [one.number, one.region.name, one.replicate, *regions.cells(one.region), None, None, None]
         for one in trials
     ]
-    return text([header, *rows])
+    return csv_text([header, *rows])
 
 
 def outcomes(study: Study) -> str:
@@ -61,29 +60,22 @@ def outcomes(study: Study) -> str:
     header = ["trial", "region", "look", *regions.columns(space), "state", "value", "sem", "note"]
     rows = [
         [
-            str(one.number),
+            one.number,
             one.region.name,
-            str(one.replicate),
+            one.replicate,
             *regions.cells(one.region),
             one.state,
-            _shown(one.value),
-            _shown(one.sem),
+            one.value,
+            one.sem,
             one.note,
         ]
         for one in study.trials
     ]
     rows += [
-        ["", one.region.name, "", *regions.cells(one.region), "observed", _shown(one.value), _shown(one.sem), ""]
+        [None, one.region.name, None, *regions.cells(one.region), "observed", one.value, one.sem, None]
         for one in study.observations
     ]
-    return text([header, *rows])
-
-
-def text(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as CSV."""
-    out = StringIO(newline="")
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return csv_text([header, *rows])
 
 
 def answers(path: Path, study: Study) -> tuple[list[Answer], int]:
@@ -93,14 +85,14 @@ def answers(path: Path, study: Study) -> tuple[list[Answer], int]:
     seen: set[int] = set()
 
     def read(row: dict[str, str]) -> Answer | None:
-        cell = row["value"].strip()
-        number = _trial(row["trial"], trials, row.get("region", "").strip())
+        cell = row["value"]
+        number = _trial(row["trial"], trials, row.get("region", ""))
         if number in seen:
             raise InvalidInput("a row above has this trial already", number, "Keep one of the two.")
         seen.add(number)
         if not cell:
             return None
-        answer = Answer(number, value_of(cell), sem_of(row.get("sem", "")), row.get("note", "").strip())
+        answer = Answer(number, value_of(cell), sem_of(row.get("sem", "")), row.get("note", ""))
         _check_untold(trials[number], answer)
         return answer
 
@@ -135,8 +127,8 @@ def _every_row(table: Table, needed: Sequence[str], read: Callable[[dict[str, st
             table.texts(column)  # complains, and knows which columns there are
     found, wrong = [], []
     for at in range(table.rows):
-        row = {name: str(column[at]) for name, column in table.columns.items()}
-        if not any(map(str.strip, row.values())):
+        row = {unescaped(name): unescaped(str(column[at]).strip()) for name, column in table.columns.items()}
+        if not any(row.values()):
             continue
         try:
             found.append(read(row))
@@ -157,9 +149,9 @@ class BadSheet(ZonalError, ValueError):
 
 
 def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
-    if not cell.strip().isdecimal():
+    number = regions.counted(cell)
+    if number is None:
         raise InvalidInput("a trial is a whole number", cell, "Copy it from the sheet that `zonal ask` wrote.")
-    number = int(cell)
     if number >= len(trials):
         raise InvalidInput(
             f"there is no such trial: the study has asked for {len(trials)}", number, "Check the study."
@@ -204,7 +196,3 @@ def _number(cell: str, what: str, fix: str) -> float:
         return float(cell)
     except ValueError:
         raise InvalidInput(f"{what} must be a number", cell, fix) from None
-
-
-def _shown(number: float | None) -> str:
-    return "" if number is None else repr(number)

@@ -6,7 +6,6 @@ for.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.errors import InvalidInput
+from zonal.tables.cells import csv_text
+from zonal.tables.files import file_path, write
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +40,7 @@ Cell = float | int | str | Span | None
 
 @dataclass(frozen=True, repr=False)
 class Listing:
-    """A table to look at, and to take away.
+    """A table to look at, and to take away: columns by name, and rows one by one with their cells by name.
 
     Attributes
     ----------
@@ -56,6 +57,9 @@ class Listing:
     well  depth [m]   yield
     A1      0..12.5  0.3100
     B7     12.5..30
+    >>> wells = Listing("Wells", {"well": ["A1", "B7"], "yield": [0.31, None]})
+    >>> wells["well"], [row["well"] for row in wells if row["yield"]]
+    (['A1', 'B7'], ['A1'])
     """
 
     title: str
@@ -67,9 +71,18 @@ class Listing:
 
     def __getitem__(self, name: str) -> Sequence[Cell]:
         """Return the cells of a column."""
-        if name not in self.columns:
+        if name not in self:
             raise InvalidInput("this table has no such column", name, f"It has {', '.join(self.columns)}.")
         return self.columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a column of this name."""
+        return isinstance(name, str) and name in self.columns
+
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        """Yield the rows, each with its cells by name."""
+        for cells in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, cells, strict=True))
 
     def __repr__(self) -> str:
         """Return the table, aligned."""
@@ -139,16 +152,17 @@ class Listing:
     def to_csv(self, path: str | Path) -> None:
         """Write the table to a CSV file, numbers in full; what is empty stays empty.
 
+        Before a text that a spreadsheet would take for a formula (``=``, ``+``, ``-`` or ``@`` first) goes an
+        apostrophe, and another before one that begins with an apostrophe.
+
         Parameters
         ----------
         path : str or Path
             Of the file; one that is there is replaced.
         """
         plain = self.to_dict()
-        with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(plain)
-            writer.writerows(zip(*plain.values(), strict=True))
+        content = csv_text([list(plain), *zip(*plain.values(), strict=True)], end="\r\n")
+        write(file_path(path), content.encode())
 
     @property
     def _hidden(self) -> int:
