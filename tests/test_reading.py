@@ -1,6 +1,7 @@
 """What can be read of a study."""
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,28 @@ def test_the_region_found_is_the_one_recommended() -> None:
     for _ in range(12):
         assert study.found == study.recommend().region
         play(study, 1)
+
+
+def test_bands_are_asked_for_while_nothing_can_change() -> None:
+    waiting: list[bool] = []
+
+    class Curious(zn.GPOO):
+        def bind(self, setting: Any) -> Any:
+            rules = super().bind(setting)
+            usual = rules.bands
+
+            def bands(tree: Any, t: int) -> Any:
+                other = threading.Thread(target=study.recommend, daemon=True)
+                other.start()
+                other.join(0.2)
+                waiting.append(other.is_alive())
+                return usual(tree, t)
+
+            object.__setattr__(rules, "bands", bands)
+            return rules
+
+    study = make_study(policy=Curious())
+    play(study, 3)
+    waiting.clear()
+    study.bands()
+    assert waiting == [True]

@@ -319,8 +319,8 @@ class Reading:
         The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
         paper).
         """
-        state = self._state
-        return Bands(*decisions.rules(state).bands(state.tree, state.told + 1))
+        with self._lock:
+            return Bands(*decisions.bands(self._state))
 
     def _smallest_note(self) -> str:
         """Return what the policy took for the smallest size, where the space names none."""

@@ -15,6 +15,8 @@ AXES: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green", "blue"], "solvent":
 SPACES: dict[str, Any] = {
     "box": zn.Box({"l": (-180, 180), "sin b": (-1, 1)}, arity=3, units={"l": "deg"}),
     "product": zn.Product(AXES, units={"x": "mm"}),
+    "dose": zn.Box({"c": (1e-6, 1e-2), "t": (0.123456, 1)}, units={"c": "M"}, scale={"c": "log"}),
+    "uneven": zn.Product({"c": (0.0123456, 0.7654321), "dye": ["red", "green"]}, arity=3, scale={"c": "log"}),
     "dna": zn.Sequences("ACGT", 3),
     "words": zn.Sequences(["do", "re", "mi"], 2),
     "points": zn.Points({"a": [1, 2, 3, 4], "b": [0, 0, 1, 5]}),
@@ -38,8 +40,9 @@ def test_a_region_survives_a_sheet(name: str) -> None:
     space = SPACES[name]
     for region in cells_of(space):
         row = dict(zip(regions.columns(space), regions.cells(region), strict=True))
-        back = space.region(regions.from_cells(space, {**row, "region": region.name}))
+        back = space.region(regions.from_cells(space, row | {"region": region.name}))
         assert back.name == region.name
+        assert back.key == region.key
         assert back.bounds == pytest.approx(region.bounds, rel=1e-15)
 
 
@@ -47,7 +50,7 @@ def test_a_region_survives_a_sheet(name: str) -> None:
 def test_a_region_is_read_from_what_is_printed(name: str) -> None:
     space = SPACES[name]
     for region in cells_of(space):
-        text = regions.cells(region)[0] if name == "points" else region.name
+        text = str(regions.cells(region)[0]) if name == "points" else region.name
         assert space.region(regions.from_text(space, text)).name == region.name
 
 
@@ -75,6 +78,10 @@ def test_json_says_where_a_region_is() -> None:
     [
         ("box", "latitude=0..1", "name of an axis"),
         ("box", "l=0", "is a span"),
+        ("dose", "c", r"Write c=1e-06\.\.0\.01\."),
+        ("dose", "c=-6..-2", r"within axis c \(1e-06 to 0.01\)"),
+        ("dose", "t=0.1..1", r"within axis t \(0.123456 to 1\)"),
+        ("uneven", "c=0.01..0.1", r"within axis c \(0.0123456 to 0.765432\)"),
         ("box", "l=a..b", "must be a number"),
         ("box", "l=0..999", "within axis l"),
         ("product", "dye=mauve", "no such symbol"),

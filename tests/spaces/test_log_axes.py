@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zonal as zn
 
@@ -104,3 +106,23 @@ def test_scales_that_cannot_be_are_refused(settings: dict[str, object], problem:
         zn.Box(**settings)  # type: ignore[arg-type]
     with pytest.raises(zn.InvalidInput, match=r"within axis c \(1e-06 to 0.01\)"):
         DOSE.region([(0.0, 1e-3)])
+
+
+@settings(deadline=None)
+@given(st.floats(-12, 6), st.floats(0.01, 12), st.integers(2, 5), st.data())
+def test_a_cell_is_found_again_by_its_bounds(low: float, decades: float, arity: int, data: st.DataObject) -> None:
+    space = zn.Box({"c": (10**low, 10 ** (low + decades))}, scale="log", arity=arity)
+    for depth in range(12):
+        cell = space.cell((depth, data.draw(st.integers(0, arity**depth - 1))))
+        found = space.region(cell.bounds)
+        assert found.key == cell.key
+        assert found.bounds.tolist() == cell.bounds.tolist()
+
+
+def test_a_policy_that_knows_cells_alone_knows_one_by_its_bounds() -> None:
+    space = zn.Box({"c": (0.3, 0.7)}, scale="log")
+    study = zn.Study(space, budget=120, noise=0.001, policy=zn.StoOO(delta=zn.GeometricDelta(5.0)))
+    study.optimize(lambda region: float(np.sin(40 * region.center[0])))
+    for depth, index in zip(study.tree.depth.tolist(), study.tree.index.tolist(), strict=True):
+        study.observe(space.cell((depth, index)).bounds, 0.5)
+    assert len(study.observations) == len(study.tree.depth) > 10

@@ -8,9 +8,11 @@ from typing import Any
 
 from zonal.errors import InvalidInput
 from zonal.spaces import Hierarchy, Interval, MemberRegion, MemberSpace, Region, Sequences
+from zonal.spaces.product_region import span as shown
 
 LOW, HIGH = "_low", "_high"
 ANY = "any"
+MOST_DIGITS = 18  # of what can be counted
 SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
@@ -46,7 +48,7 @@ def columns(space: Any) -> list[str]:
     return names
 
 
-def cells(region: Region) -> list[str]:
+def cells(region: Region) -> list[float | str]:
     """Return the cells of those columns."""
     space = region.space
     if not columns(space):
@@ -54,20 +56,20 @@ def cells(region: Region) -> list[str]:
     if isinstance(region, MemberRegion):
         return [" ".join(map(str, region.members.tolist()))]
     symbols: Any = region.symbols  # type: ignore[attr-defined]
-    found: list[str] = []
+    found: list[float | str] = []
     for axis, (low, high), pool in zip(space.axes, region.bounds.tolist(), symbols, strict=True):
-        found += [repr(low), repr(high)] if isinstance(axis, Interval) else ["|".join(pool)]
+        found += [low, high] if isinstance(axis, Interval) else ["|".join(pool)]
     return found
 
 
-def from_cells(space: Any, row: Mapping[str, str]) -> Any:
+def from_cells(space: Any, row: Mapping[str, float | str]) -> Any:
     """Return what `space.region` takes from the cells of a sheet: exact columns, or the region as text."""
-    exact = {name: row[name].strip() for name in columns(space) if row.get(name, "").strip()}
+    exact = {name: str(row[name]) for name in columns(space) if row.get(name, "") != ""}
     if not exact:
-        if not row.get("region", "").strip():
+        if not row.get("region"):
             wanted = ", ".join(columns(space) or ["region"])
             raise InvalidInput("a row must say which region was measured", "", f"Fill in {wanted}.")
-        return from_text(space, row["region"].strip())
+        return from_text(space, str(row["region"]))
     if isinstance(space, MemberSpace):
         return _rows(exact["rows"])
     parts: dict[str, Any] = {}
@@ -75,7 +77,8 @@ def from_cells(space: Any, row: Mapping[str, str]) -> Any:
         if not isinstance(axis, Interval):
             parts |= {axis.name: exact[axis.name].split("|")} if axis.name in exact else {}
         elif axis.name + LOW in exact or axis.name + HIGH in exact:
-            low, high = exact.get(axis.name + LOW, repr(axis.low)), exact.get(axis.name + HIGH, repr(axis.high))
+            first, last = axis.ends
+            low, high = exact.get(axis.name + LOW, repr(first)), exact.get(axis.name + HIGH, repr(last))
             parts[axis.name] = (_edge(low, axis.name), _edge(high, axis.name))
     return parts
 
@@ -99,15 +102,23 @@ def from_text(space: Any, text: str) -> Any:
         span = SPAN.fullmatch(what)
         if span is None:
             raise InvalidInput(f"a part of axis {axis.name} is a span", what, f"Write {_example(space)}.")
-        parts[axis.name] = (_edge(span["low"], axis.name), _edge(span["high"], axis.name))
+        edges = _edge(span["low"], axis.name), _edge(span["high"], axis.name)
+        parts[axis.name] = _unrounded(axis, edges, f"{span['low']}..{span['high']}")
     return parts
 
 
 def _example(space: Any) -> str:
     axis = space.axes[0]
     if isinstance(axis, Interval):
-        return f"{axis.name}={axis.low:g}..{axis.high:g}"
+        low, high = axis.ends
+        return f"{axis.name}={low:g}..{high:g}"
     return f"{axis.name}={axis.symbols[0]}|{axis.symbols[1]}"
+
+
+def _unrounded(axis: Interval, edges: tuple[float, float], text: str) -> tuple[float, float]:
+    """Return edges, in place of one beyond the axis its end if a region's name shows that end so, rounded."""
+    low, high = max(edges[0], axis.ends[0]), min(edges[1], axis.ends[1])
+    return (low, high) if low < high and shown(axis, axis.own(low), axis.own(high)) == text else edges
 
 
 def _edge(text: str, axis: str) -> float:
@@ -119,9 +130,16 @@ def _edge(text: str, axis: str) -> float:
 
 def _rows(text: str) -> list[int]:
     """Return numbers of rows, with blanks or commas between."""
-    words = text.replace(",", " ").split()
-    if not words or not all(word.isdecimal() for word in words):
+    rows = [counted(word) for word in text.replace(",", " ").split()]
+    if not rows or None in rows:
         raise InvalidInput(
             "a region of points is the numbers of its rows", text, "Write 0 3 17; the first row is 0."
         )
-    return [int(word) for word in words]
+    return [row for row in rows if row is not None]
+
+
+def counted(text: str) -> int | None:
+    """Return the number that a trial or a row is counted by, None if the text is none."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) <= MOST_DIGITS else 10**MOST_DIGITS  # which is too large as well

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.errors import InvalidInput
 from zonal.policies import Rows
+from zonal.rounds import replies
 from zonal.rounds.certainty import Outlook, Standing
 from zonal.rounds.certainty import exceeding as chances
 from zonal.rounds.certainty import outlook as expected
@@ -31,7 +32,7 @@ CLEAR = 2.0  # standard deviations
 
 def recommend(state: State) -> int:
     """Return the row to recommend."""
-    return rules(state).recommend(state.tree)
+    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
 
 
 def ranking(state: State, k: int) -> list[int]:

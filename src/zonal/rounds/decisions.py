@@ -18,7 +18,8 @@ from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
-from zonal.policies import Rules, Setting
+from zonal.policies import Floats, Rules, Setting
+from zonal.rounds import replies
 from zonal.rounds.events import Asked, Batch, Began, Ended, Extended, Observed, Refitted, Split, Told, checksum
 from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import Family, State
@@ -92,7 +93,7 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     if (
         draft.tree.at(row, "first_child") < 0
         and has_scale(draft)
-        and rules(draft).splits(draft.tree, row, draft.told)
+        and replies.truth(rules(draft).splits(draft.tree, row, draft.told), "splits")
     ):
         grown += _open(draft, [row], expanded=True)
     grown += _prepare(draft)
@@ -168,13 +169,18 @@ def rules(state: State) -> Rules:
     return rules
 
 
+def bands(state: State) -> tuple[Floats, Floats]:
+    """Return confidence and variation of every node, as the next trial is chosen by."""
+    return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)
+
+
 def _bind(problem: Problem, state: State) -> Rules:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
     reach = np.array([space.reach(depth, feedback.reach) for depth in range(h_max + 2)])
     spread = partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max)
     smooth = None if kernel is None else problem.frame.smoothness(kernel)
-    return problem.policy.bind(
+    bound = problem.policy.bind(
         Setting(
             counts=state.counts,
             base=space.base,
@@ -187,6 +193,9 @@ def _bind(problem: Problem, state: State) -> Rules:
             room=problem.frame.room,
         )
     )
+    if not hasattr(bound, "choose"):
+        raise InvalidInput("the policy's bind must return its rules", bound, "Mend the policy.")
+    return bound
 
 
 def opening_size(state: State) -> int:
@@ -234,7 +243,7 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
         row = _checked(seen, bound.choose(seen, t, look, rng))
         if not seen.at(row, "askable"):  # its looks are used up
             grown += _open(draft, [row], expanded=True)
-        elif bound.refines(seen, row, t):
+        elif replies.truth(bound.refines(seen, row, t), "refines"):
             grown += _open(draft, [row], expanded=True)
             if not draft.tree.splittable[row] and draft.tree.first_child[row] < 0:
                 return row, grown
@@ -244,14 +253,14 @@ def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
     return _checked(seen, bound.choose(seen, t, look, rng)), grown
 
 
-def _checked(tree: Tree, row: Any) -> int:
+def _checked(tree: Tree, answer: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
-    number = int(row)
-    if not (0 <= number < tree.size and (tree.at(number, "askable") or tree.at(number, "splittable"))):
+    row = replies.number(answer, "choose")
+    if not (0 <= row < tree.size and (tree.at(row, "askable") or tree.at(row, "splittable"))):
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )
-    return number
+    return row
 
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
@@ -262,8 +271,8 @@ def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
     before = draft.tree.size
     bound, look = rules(draft), partial(views, draft)
     while True:
-        rows = bound.grows(draft.seen(), t, look, draft.tree.size - before)
-        able = [row for row in dict.fromkeys(rows.tolist()) if draft.may_split(row)]
+        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.tree.size - before), "grows", draft.tree)
+        able = [row for row in rows if draft.may_split(row)]
         if not able:
             return grown
         try:
@@ -302,7 +311,7 @@ def _split_by_force(draft: State, t: int) -> list[Batch]:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
         )
-    return _open(draft, [rules(draft).urgent(tree, rows, t)], expanded=True)
+    return _open(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
 
 
 def _open(draft: State, rows: Iterable[int], expanded: bool) -> list[Batch]:

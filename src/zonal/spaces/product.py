@@ -22,6 +22,8 @@ from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewe
 
 T = TypeVar("T")
 
+EXACT = 52  # bits of a whole number in a float
+MOST_PARTS = 1000  # of a cell
 MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
 
 
@@ -361,7 +363,7 @@ class AxisSpace(Immutable):
             if not isinstance(axis, Interval):
                 continue
             given = tuple(edges[j].tolist())
-            edges[j] = low, high = [axis.own(edge) for edge in given]
+            edges[j] = low, high = [self._place(axis, edge) for edge in given]
             slack = ROUNDING * (axis.high - axis.low)
             if not (low <= high and axis.low - slack <= low and high <= axis.high + slack):
                 first, last = axis.ends
@@ -382,6 +384,20 @@ class AxisSpace(Immutable):
             tuple(sizes.tolist()),
             tuple((float(low), float(high)) for low, high in edges),
         )
+
+    def _place(self, axis: Interval, number: float) -> float:
+        """Return where one of the user's numbers is on an axis: at a cell's edge, if that is shown as this number.
+
+        Powers and logarithms round, and a cell that is written down must be found again.
+        """
+        place = axis.own(number)
+        if not axis.log or place in (-math.inf, axis.low, axis.high):
+            return place
+        whole = axis.high - axis.low
+        pieces = self.arity ** np.arange(int(EXACT / math.log2(self.arity)) + 1.0)
+        edges = axis.low + whole * (np.round((place - axis.low) / whole * pieces) / pieces)
+        shown_alike = axis.native(edges) == number
+        return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
 
     def _part(self, axis: int, part: int, pieces: int) -> tuple[float, float, tuple[float, float]]:
         """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
@@ -440,7 +456,7 @@ class Box(AxisSpace):
     ) -> None:
         named = listed_axes(bounds)
         object.__setattr__(self, "axes", intervals(named, smallest, units, scale))
-        object.__setattr__(self, "arity", whole_number(arity, "arity", 2))
+        object.__setattr__(self, "arity", whole_number(arity, "arity", 2, MOST_PARTS))
 
     @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:
@@ -516,4 +532,4 @@ class Product(AxisSpace):
         lines = {axis.name: axis for axis in intervals(numeric, smallest, units, scale)} if numeric else {}
         put = object.__setattr__
         put(self, "axes", tuple(symbols.get(str(name)) or lines[str(name)] for name in axes))
-        put(self, "arity", whole_number(arity, "arity", 2))
+        put(self, "arity", whole_number(arity, "arity", 2, MOST_PARTS))
