@@ -7,12 +7,43 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from zonal.averages.kernels import Kernel, Sum
 from zonal.problems import from_table
 
 PAIR = np.array(["maximize", "minimize"])
 BOX = zn.Box([(0, 1)])
 POINTS = zn.Points([[1.0], [2.0]])
+SEQUENCES = zn.Sequences("AC", 3)
 ANY: Any = None
+HUGE = 10**5000  # more digits than Python shows
+ZERO_D: Any = np.array(3)
+
+
+class Empty(Kernel):
+    """Called a kernel, and none."""
+
+    terms = ()
+
+
+class Texts(Kernel):
+    """Another."""
+
+    terms: Any = ("RBF",)
+
+
+def study(**settings: Any) -> zn.Study:
+    given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.2), "noise": 0.1}
+    return zn.Study(BOX, budget=3, **given | settings)
+
+
+def measure(region: zn.Region) -> float:
+    return 0.5
+
+
+def told(**what: Any) -> None:
+    asked = study()
+    asked.tell(asked.ask(), **{"value": 0.5} | what)
+
 
 REFUSED: dict[str, Callable[[], Any]] = {
     "a lengthscale too long to be squared": lambda: zn.RBF(1.0, 1e200),
@@ -35,6 +66,62 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "an old generator": lambda: zn.Study(BOX, budget=3, rng=np.random.RandomState(0)),  # type: ignore[arg-type]
     "an old generator of noise": lambda: zn.simulate(np.sin, zn.Mean(), rng=np.random.RandomState(0)),  # type: ignore[arg-type]
     "true or false as seed": lambda: zn.Study(BOX, budget=3, rng=True),
+    "a number as value_name": lambda: study(value_name=3),
+    "nothing as value_unit": lambda: study(value_unit=None),
+    "bytes as value_unit": lambda: study(value_unit=b"K"),
+    "half of a letter in value_name": lambda: study(value_name="\ud800"),
+    "a number as a note": lambda: told(note=3),
+    "half of a letter in a note": lambda: told(note="a\udcff"),
+    "a number as a key": lambda: study().ask(key=3),  # type: ignore[call-overload]
+    "a number as who measures": lambda: study().ask(by=3),  # type: ignore[call-overload]
+    "a list as a scale": lambda: zn.Box([(1, 2)], scale=[[1, 2]]),  # type: ignore[list-item]
+    "an array as a picture": lambda: study().plot(np.array([1, 2])),  # type: ignore[arg-type]
+    "a list as a column": lambda: study().top(1)[["mean"]],  # type: ignore[index]
+    "sequences longer than memory": lambda: zn.Sequences("AC", 10**9),
+    "sequences longer than an index": lambda: zn.Sequences("AC", 10**400),
+    "sequences longer than can be shown": lambda: zn.Sequences("AC", HUGE),
+    "sequences whose covariances vanish": lambda: zn.Sequences("ACGT", 2000),
+    "a smallest pool beyond counting": lambda: zn.Sequences("AC", 3, smallest=HUGE),
+    "a position beyond counting": lambda: zn.Sequences("AC", 3, order=[0, 1, HUGE]),
+    "more points than memory": lambda: zn.Average(10**9),
+    "more points than can be shown": lambda: zn.Average(HUGE),
+    "an arity beyond memory": lambda: zn.Box([(0, 1)], arity=10**9),
+    "a budget beyond counting": lambda: zn.Study(BOX, budget=HUGE),
+    "a budget beyond files": lambda: zn.Study(BOX, budget=2**63),
+    "more trials than can be shown": lambda: study().ask(HUGE),
+    "a trial beyond counting": lambda: study().tell(HUGE, 0.5),
+    "a value that cannot be shown": lambda: told(value=HUGE),
+    "a part that cannot be shown": lambda: study().optimize(measure, n=HUGE),
+    "an extension beyond counting": lambda: study().extend(HUGE),
+    "a bound that cannot be shown": lambda: zn.Box([(0, HUGE)]),
+    "a row that cannot be shown": lambda: zn.Study(POINTS, budget=3).observe([HUGE], 0.5),
+    "a node that cannot be shown": lambda: BOX.cell((3, HUGE)),
+    "a seed that no file takes": lambda: study(rng=HUGE),
+    "a timeout beyond the clock": lambda: study().optimize(measure, timeout=1e308),
+    "a timeout of a thousand years": lambda: study().optimize(measure, workers=2, timeout=3e10),
+    "a timeout without end": lambda: study().optimize(measure, timeout=float("inf")),
+    "a timeout that is no number": lambda: study().optimize(measure, timeout=float("nan")),
+    "a timeout below zero": lambda: study().optimize(measure, timeout=-1.0),
+    "a timeout that cannot be shown": lambda: study().optimize(measure, timeout=HUGE),
+    "a callback that is none": lambda: study().optimize(measure, callback=3),  # type: ignore[arg-type]
+    "an array without axes as hierarchy": lambda: zn.Hierarchy(ZERO_D),
+    "one within a hierarchy": lambda: zn.Hierarchy({"a": ZERO_D}),
+    "one as a hierarchy's table": lambda: zn.Hierarchy.from_table(ZERO_D),
+    "one as a column of that": lambda: zn.Hierarchy.from_table({"a": ZERO_D}),
+    "a number as a hierarchy's table": lambda: zn.Hierarchy.from_table(3),  # type: ignore[arg-type]
+    "a parent that is a list": lambda: zn.Hierarchy.from_parents({"a": ["b"]}),  # type: ignore[dict-item]
+    "an array without axes as names": lambda: zn.Hierarchy({"a": ["b"]}, [[1.0]], feature_names=ZERO_D),
+    "one among points": lambda: zn.Points([np.array("a")]),
+    "one as order": lambda: zn.Sequences("AC", 1, order=ZERO_D),
+    "one as symbols": lambda: zn.Product({"x": (0, 1), "dye": ["a", "b"]}).region({"dye": ZERO_D}),
+    "a kernel of nothing": lambda: study(kernel=Empty()),
+    "a sum of nothing": lambda: study(kernel=Sum(())),
+    "a sum of nothing on points": lambda: zn.Study(POINTS, budget=3, kernel=Sum(())),
+    "a kernel of texts": lambda: study(kernel=Texts()),
+    "a kernel of texts on sequences": lambda: zn.Study(SEQUENCES, budget=3, kernel=Texts()),
+    "an object as kernel": lambda: study(kernel=object()),
+    "draws from a kernel of nothing": lambda: zn.power(POINTS, 4, noise=0.1, kernel=Sum(())),
+    "draws from a kernel of texts": lambda: zn.power(BOX, 4, noise=0.1, kernel=Texts()),
     "an arity beyond counting": lambda: zn.Study(zn.Box([(0, 1)], arity=2**70), budget=3, kernel=zn.RBF(1, 1)),
 }
 
@@ -43,3 +130,35 @@ REFUSED: dict[str, Callable[[], Any]] = {
 def test_it_is_refused_with_a_reason(attempt: Callable[[], Any]) -> None:
     with pytest.raises(zn.InvalidInput, match="; got "):
         attempt()
+
+
+def test_a_message_shows_the_ends_of_what_is_long_and_says_what_cannot_be_shown() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    long = str(zn.InvalidInput("it is long", "a" * 5000 + "z", "Pass less."))
+    assert len(long) < 500
+    assert long.endswith("z'. Pass less.")
+    assert "got a Silent that cannot be shown (RuntimeError)" in str(zn.InvalidInput("it is odd", Silent(), ""))
+
+
+@pytest.mark.parametrize("rng", [[1, 2], np.random.SeedSequence(3), np.random.PCG64(3), 2**128, np.int64(3)])
+def test_whatever_numpy_takes_as_a_seed_is_one(rng: Any) -> None:
+    assert study(rng=rng).settings.seed >= 0
+
+
+def test_what_is_given_again_on_opening_passes_the_checks_of_the_beginning(tmp_path: Any) -> None:
+    class OwnKernel(zn.RBF):
+        pass
+
+    class OwnFeedback(zn.Mean):
+        pass
+
+    own = {"kernel": OwnKernel(1.0, 0.2), "feedback": OwnFeedback()}
+    zn.Study.create(tmp_path / "own.db", BOX, budget=3, noise=0.1, **own)  # type: ignore[arg-type]
+    assert zn.Study.open(tmp_path / "own.db", **own).ask().number == 0
+    for name in own:
+        for wrong in (object(), 3, "text", [], Sum(())):
+            with pytest.raises(zn.InvalidInput, match=f"{name} must be"):
+                zn.Study.open(tmp_path / "own.db", **own | {name: wrong})

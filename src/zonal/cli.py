@@ -14,7 +14,7 @@ import click
 
 from zonal import __version__
 from zonal.commands import CAMPAIGN
-from zonal.commands.frame import CODES, debug_option, plain_errors, plain_warnings
+from zonal.commands.frame import CODES, FilePath, debug_option, plain_errors, plain_warnings
 from zonal.errors import CannotWrite
 from zonal.tables.files import check_writable
 
@@ -48,7 +48,7 @@ def main() -> None:
     "--out",
     default="zonal-demo.png",
     show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FilePath(dir_okay=False),
     help="Where to write the picture (PNG, PDF or SVG, by its ending).",
 )
 def demo(budget: int, rng: int, out: Path) -> None:
@@ -151,7 +151,7 @@ def _of_runs(picture: str) -> Callable[[Command], Command]:
                 "--out",
                 default=picture,
                 show_default=True,
-                type=click.Path(dir_okay=False, path_type=Path),
+                type=FilePath(dir_okay=False),
                 help="Where to write the picture (PNG, PDF or SVG, by its ending).",
             ),
             click.option(
@@ -175,7 +175,7 @@ def _of_runs(picture: str) -> Callable[[Command], Command]:
 
 
 @main.command()
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=FilePath())
 @click.option("--value", required=True, help="Column of the values whose average counts.")
 @_of_columns
 @click.option("--budget", required=True, type=click.IntRange(min=1), help="Measurements of one campaign.")
@@ -201,7 +201,7 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
 
 
 @main.command()
-@click.argument("table", required=False, type=click.Path(path_type=Path))
+@click.argument("table", required=False, type=FilePath())
 @click.option(
     "--axis", "axes", multiple=True, metavar="NAME=LOW..HIGH[:UNIT]", help="A continuous axis; repeat it."
 )
@@ -318,7 +318,7 @@ def _add(name: str, about: str) -> None:
         "--out",
         default="zonal-paper",
         show_default=True,
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FilePath(file_okay=False),
         help="Folder of pictures, tables and finished runs.",
     )
     def command(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+import threading
 import warnings
 from collections.abc import Hashable, Sequence
 from types import FrameType
@@ -17,6 +18,10 @@ from typing import Any
 import numpy as np
 
 LARGEST_STD = 1e150
+LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
+LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
+LONGEST_SEED = 4096  # bits: more digits no file would take
+LONGEST_SHOWN = 400  # letters of a value in a message
 
 
 class ZonalError(Exception):
@@ -37,11 +42,21 @@ class InvalidInput(ZonalError, ValueError):
     """
 
     def __init__(self, problem: str, value: object, fix: str) -> None:
-        super().__init__(f"{problem}; got {value!r}. {fix}")
+        super().__init__(f"{problem}; got {_shown(value)}. {fix}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel between processes as the finished message: the value itself may not be able to."""
         return _revive, (type(self), str(self))
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message has it: whatever it is, the message comes out, and can be read."""
+    try:
+        shown = repr(value)
+    except Exception as error:  # a number of thousands of digits, or an object of the user's
+        return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+    half = LONGEST_SHOWN // 2
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:half]}...{shown[-half:]}"
 
 
 def _revive(kind: type[InvalidInput], message: str) -> InvalidInput:
@@ -125,6 +140,15 @@ def positive_number(value: Any, name: str) -> float:
     return number
 
 
+def duration(value: Any, name: str) -> float:
+    """Return `value` as seconds that can be waited, or complain."""
+    number = positive_number(value, name)
+    if number > LONGEST_WAIT:
+        fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait without end."
+        raise InvalidInput(f"{name} is longer than can be waited", value, fix)
+    return number
+
+
 def standard_deviation(value: Any, name: str) -> float:
     """Return `value` as a standard deviation (zero means exact), or complain."""
     fix = "Pass a standard deviation of 0 or more."
@@ -145,8 +169,8 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
-    """Return `value` as an int of at least `least`, or complain."""
+def whole_number(value: Any, name: str, least: int, most: int = LARGEST_WHOLE) -> int:
+    """Return `value` as an int from `least` to `most`, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
         if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
@@ -156,7 +180,20 @@ def whole_number(value: Any, name: str, least: int) -> int:
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
     if number < least:
         raise InvalidInput(f"{name} must be at least {least}", value, fix)
+    if number > most:
+        raise InvalidInput(f"{name} is too large", value, f"Pass {most} at most.")
     return number
+
+
+def text(value: Any, name: str) -> str:
+    """Return `value` if it is text that can be written to a file, or complain."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text", value, "Pass text in quotation marks.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name} has a letter that no file can hold", value, "Leave it out.") from None
+    return value
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
@@ -171,6 +208,8 @@ def random_generator(rng: Any) -> np.random.Generator:
     try:
         if isinstance(rng, bool | np.random.RandomState):  # which some versions of numpy would take
             raise TypeError
+        if isinstance(rng, int) and rng.bit_length() > LONGEST_SEED:
+            raise ValueError
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         fix = "Pass a whole number of 0 or more, or np.random.default_rng(seed)."

@@ -36,6 +36,7 @@ from zonal.errors import (
     finite_number,
     positive_number,
     standard_deviation,
+    text,
     warn_user,
     whole_number,
 )
@@ -333,6 +334,7 @@ class Study(Reading):
             Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
         """
         number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+        key, by = text(key, "key"), me() if by is None else text(by, "by")
         with self._writing():
             state = self._state
             batch = [asked for asked in state.asked if asked.key == key] if key else []
@@ -341,7 +343,7 @@ class Study(Reading):
             if not batch:
                 self._check_budget(number)
                 for _ in range(number):
-                    event, state = decisions.ask(state, me() if by is None else by, key)
+                    event, state = decisions.ask(state, by, key)
                     batch.append(event)
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
@@ -375,6 +377,7 @@ class Study(Reading):
             state = self._state
             asked = self._asked(trial)
             value, sem = self._checked(value, sem)
+            note = text(note, "note")
             event: Told | Observed
             if asked.number in state.pending:
                 event, after = decisions.tell(state, asked.number, value, sem, note)
@@ -446,7 +449,7 @@ class Study(Reading):
             state = self._state
             found = next(filter(wanted, state.pending.values()), None)
             if found is not None:
-                self._commit(state.apply(Taken(found.number, by)))
+                self._commit(state.apply(Taken(found.number, text(by, "by"))))
         return None if found is None else trial_of(state, found)
 
     def observe(
@@ -559,6 +562,8 @@ class Study(Reading):
         Result
             With ``success=False`` after Ctrl-C or a stop by the callback.
         """
+        if callback is not None and not callable(callback):
+            raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
         enough = None if tolerance is None else _Enough(self, positive_number(tolerance, "tolerance"))
         told = None if callback is None else lambda _, trial: callback(self, trial)
         with run_of_mine() as run:

@@ -225,3 +225,11 @@ def test_two_runs_share_a_study() -> None:
         _, said = run.communicate(timeout=2 * WAIT)
         assert run.returncode == 0, said
     assert [one.state for one in trials()] == ["told"] * 12
+
+
+@pytest.mark.parametrize("seconds", ["1e308", "inf", "nan", "-1", "0", "long"])
+def test_a_timeout_that_cannot_be_waited_is_refused(seconds: str, tmp_path: Path) -> None:
+    zn.Study.create(tmp_path / "t.db", [(0, 1)], budget=2, noise=0.1)
+    said = zonal("run", tmp_path / "t.db", "--timeout", seconds, "--", "true", code=2).stderr
+    assert "Invalid value for '--timeout'" in said
+    assert zn.Study.open(tmp_path / "t.db").trials == []

@@ -269,23 +269,62 @@ def test_a_new_trial_is_asked_for_as_soon_as_any_one_returns() -> None:
     assert study.trials[0].node == (4, 0)
 
 
-@pytest.mark.parametrize("executor", ["threads", object()])
+class Parallel:
+    """As joblib's: called with all there is to do."""
+
+    def __call__(self, iterable: Any) -> list[Any]:
+        return [function(*arguments) for function, arguments in iterable]
+
+
+class AtOnce:
+    """Returns a value where a future belongs."""
+
+    def submit(self, function: Any, /, *arguments: Any) -> Any:
+        return 0.5
+
+
+NO_EXECUTORS: dict[str, Any] = {
+    "text": "threads",
+    "an object": object(),
+    "a call for all at once": Parallel(),
+    "its class": Parallel,
+    "the measurement": wave,
+    "a builtin": map,
+    "a function that starts nothing": lambda: None,
+    "a function that wants to know more": lambda workers: ThreadPoolExecutor(workers),
+}
+
+
+@pytest.mark.parametrize("executor", NO_EXECUTORS.values(), ids=NO_EXECUTORS)
 def test_what_is_no_executor_is_refused(executor: Any) -> None:
+    study = make_study()
     with pytest.raises(zn.InvalidInput, match="executor must be"):
-        make_study().optimize(wave, executor)
+        study.optimize(wave, executor)
+    assert study.trials == []
     if executor == 30:
         with pytest.raises(zn.InvalidInput, match=r"Did you mean workers=30\?"):
             make_study().optimize(wave, 30)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"on_error": "ignore"}, {"max_failures": -1}, {"timeout": 0}, {"timeout": "1"}, {"workers": 0}]
+    "wrong",
+    [
+        *({"on_error": "ignore"}, {"max_failures": -1}, {"timeout": 0}, {"timeout": "1"}, {"workers": 0}),
+        *({"timeout": 1e308}, {"timeout": math.inf}, {"timeout": math.nan}, {"timeout": -1}, {"callback": 3}),
+    ],
 )
 def test_nonsense_settings_are_refused_before_anything_is_asked(wrong: dict[str, Any]) -> None:
     study = make_study()
     with pytest.raises(zn.InvalidInput, match=next(iter(wrong))):
         study.optimize(wave, **wrong)
     assert study.trials == []
+
+
+def test_an_executor_without_futures_is_refused_and_leaves_no_trial_under_way() -> None:
+    study = make_study()
+    with pytest.raises(zn.InvalidInput, match="submit must return a future; got "):
+        study.optimize(wave, AtOnce(), workers=2)
+    assert states(study) == ["withdrawn"]
 
 
 def test_an_executor_that_does_not_tell_its_size_needs_a_number() -> None:

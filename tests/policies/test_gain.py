@@ -146,3 +146,11 @@ def test_the_best_pair_is_a_lower_bound(lines: tuple[list[float], list[float]]) 
     means, slopes = np.array(lines[0]), np.array([lines[1]])
     (bound,), (exact,) = log_pairs(means, slopes), log_gains(means[None], slopes)
     assert bound <= exact + 1e-9 or bound < -600  # which is nothing
+
+
+@pytest.mark.parametrize("slope", [1e-310, 5e-324, 1e-300, 1e-160])
+def test_lines_that_are_all_but_parallel_gain_nothing_and_warn_of_nothing(slope: float) -> None:
+    far = log_gain(np.array([1.0, 0.0]), np.array([0.0, slope]))
+    assert far < -1e300 or far == -np.inf
+    tied = log_gain(np.array([1.0, 1.0]), np.array([0.0, slope]))
+    assert tied == pytest.approx(math.log(slope) - 0.5 * math.log(2 * math.pi))

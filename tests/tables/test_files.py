@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from zonal.cli import main
 from zonal.commands.frame import CLOSED_PIPE
-from zonal.errors import CannotWrite
+from zonal.errors import CannotWrite, InvalidInput
 from zonal.tables import files
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -57,6 +57,30 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     files.write(link, b"new")
     assert target.read_bytes() == b"new"
     assert link.is_symlink()
+
+
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    files.write(path, b"new")
+    assert os.read(end, 10) == b"new"
+    os.close(end)
+    assert path.is_fifo()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"a.csv", ["a"], "a\0b", "\ud800", "a" * 300, "b/" * 5000])
+def test_what_can_be_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(InvalidInput, match="path"):
+        files.file_path(path)
+
+
+def test_a_path_leaves_room_for_what_is_made_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 250)
+    assert files.file_path(path) == path
+    with pytest.raises(InvalidInput, match="a path is too long"):
+        files.file_path(path, beside=".draft")
 
 
 def test_a_check_leaves_everything_as_it_was(tmp_path: Path) -> None:

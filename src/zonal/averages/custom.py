@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,13 @@ class Custom(Kernel):
     def slopes(self, symbols: Sequence[bool]) -> None:
         """Return None: nothing is known of derivatives."""
         return None
+
+
+def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
+    """Tell whether something is a kernel that can be computed with, and not only called one."""
+    if not isinstance(kernel, Kernel) or isinstance(kernel, Custom):
+        return isinstance(kernel, Kernel)
+    return bool(kernel.terms) and all(isinstance(term, Term) for term in kernel.terms)
 
 
 def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:

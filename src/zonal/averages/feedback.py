@@ -161,6 +161,9 @@ class Center(Feedback):
         self._refuse_symbols(space.axes or ())
 
 
+MOST_POINTS_AN_AXIS = 1000  # more are no better than all of them, which `Mean` sees
+
+
 @dataclass(frozen=True)
 class Average(Feedback):
     """A measurement sees the average over a grid of representative points (equation 1 of the paper).
@@ -175,7 +178,7 @@ class Average(Feedback):
     s: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1))
+        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS_AN_AXIS))
 
     def along(self, axis: Interval) -> Measure:
         """Return what is seen of an interval: the centres of equal parts."""

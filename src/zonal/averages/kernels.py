@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,7 @@ class Match:
         return 2 * (1 - self.correlation)
 
 
+@runtime_checkable
 class Term(Protocol):
     """A product over axes, the variance first; or one of `motifs.Motif`, which has no factors."""
 

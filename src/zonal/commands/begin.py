@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import Command, say, study_argument
+from zonal.commands.frame import Command, FilePath, say, study_argument
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template
 from zonal.study import Study
@@ -33,8 +33,8 @@ Examples:
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
-@click.argument("path", metavar="[STUDY]", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--recipe", type=click.Path(dir_okay=False, path_type=Path), help="A TOML file that says it all.")
+@click.argument("path", metavar="[STUDY]", required=False, type=FilePath(dir_okay=False))
+@click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file that says it all.")
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with remarks, and end.")
 @click.option(
     "--axis",
@@ -44,9 +44,7 @@ Examples:
     help="An axis; repeat it. dye=red,green has symbols.",
 )
 @click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8.")
-@click.option(
-    "--points", type=click.Path(dir_okay=False, path_type=Path), help="A table, one row a place or area."
-)
+@click.option("--points", type=FilePath(dir_okay=False), help="A table, one row a place or area.")
 @click.option("--coords", callback=_names, help="Its columns of coordinates or features, with commas between.")
 @click.option("--levels", callback=_names, help="Its columns of nested areas, the coarsest first.")
 @click.option("--weight", help="Its column of weights, such as persons.")

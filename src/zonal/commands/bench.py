@@ -12,6 +12,7 @@ from zonal.commands import regions, sheets
 from zonal.commands.frame import (
     NOTHING_LEFT,
     Command,
+    FilePath,
     Refusal,
     echo_json,
     json_option,
@@ -27,7 +28,7 @@ from zonal.study import Study
 T = TypeVar("T")
 
 BENCH = "bench"  # no process: what people are at does not end with the command that asked
-SHEET = click.Path(dir_okay=False, path_type=Path)
+SHEET = FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 

@@ -10,7 +10,7 @@ import click
 
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json
-from zonal.commands.frame import DIFFERENT, Command, Refusal, new_file_argument, say, study_argument
+from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.recheck import first_difference
@@ -31,7 +31,7 @@ HEAD = "zonal events"
     type=click.Choice(["csv", "json", "events"]),
     help="Trials as a sheet; trials and answers for programs; or everything, which `zonal import` reads back.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of printing.")
+@click.option("--out", type=FilePath(dir_okay=False), help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
     text = {"csv": sheets.outcomes, "json": _document, "events": _events}[kind](study)
@@ -75,7 +75,7 @@ def _events(study: Study) -> str:
 
 @click.command("import", cls=Command)
 @new_file_argument
-@click.argument("lines", metavar="EVENTS", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("lines", metavar="EVENTS", type=FilePath(dir_okay=False))
 def import_(path: Path, lines: Path) -> None:
     """Make a new STUDY of EVENTS, a file that `zonal export --format events` wrote."""
     study = _replayed(lines)

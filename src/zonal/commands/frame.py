@@ -16,6 +16,7 @@ import click
 
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, ZonalError
 from zonal.study import Study
+from zonal.tables.files import file_path
 
 # 1 is a refusal, 2 (click's own) a command that is typed wrongly.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
@@ -109,7 +110,7 @@ def study_argument(command: Callable[..., None]) -> Callable[..., None]:
 
 def new_file_argument(command: Callable[..., None]) -> Callable[..., None]:
     """Add the file of a study to be made."""
-    return click.argument("path", metavar="STUDY", type=click.Path(dir_okay=False, path_type=Path))(command)
+    return click.argument("path", metavar="STUDY", type=FilePath(dir_okay=False))(command)
 
 
 def json_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -127,11 +128,19 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-class _OpenStudy(click.Path):
-    """A path that is opened as a study."""
+class FilePath(click.Path):
+    """A path such as the system can have."""
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or complain."""
+        return super().convert(file_path(value), param, ctx)
+
+
+class _OpenStudy(FilePath):
+    """A path that is opened as a study."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Open the study, or say why not."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json, trial_table
-from zonal.commands.frame import Command, echo_json, json_option, say, study_argument
+from zonal.commands.frame import Command, FilePath, echo_json, json_option, say, study_argument
 from zonal.commands.texts import count, number, table, with_unit
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.rounds.certainty import Outlook
@@ -167,7 +167,7 @@ def _tree(study: Study, rows: list[int], whole: bool) -> str:
 @click.command(cls=Command)
 @study_argument
 @click.argument("where", nargs=-1, metavar="[REGION]...")
-@click.option("--csv", "sheet", type=click.Path(dir_okay=False, path_type=Path), help="A sheet of regions.")
+@click.option("--csv", "sheet", type=FilePath(dir_okay=False), help="A sheet of regions.")
 @json_option
 def predict(study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool) -> None:
     """What any REGIONs' averages are, as far as is known; see `zonal observe` for how to write one."""
@@ -197,7 +197,7 @@ PICTURES = (".png", ".pdf", ".svg")
     "--out",
     default="zonal-study.png",
     show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FilePath(dir_okay=False),
     help="Where to write the picture (PNG, PDF or SVG, by its ending).",
 )
 @click.option(

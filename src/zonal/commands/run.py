@@ -16,7 +16,7 @@ from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
 from zonal.commands.programs import CannotStart, Failed, Program, Value
 from zonal.driving.leftovers import Hand
-from zonal.errors import Exhausted, StudyFileError, TrialError, ZonalError
+from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError, duration
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
 from zonal.study import Study
@@ -24,11 +24,18 @@ from zonal.study import Study
 ENDED = 128 + signal.SIGTERM
 
 
+def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    try:
+        return None if value is None else duration(value, "--timeout")
+    except InvalidInput as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @study_argument
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Programs at once.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a measurement may take.")
+@click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
 @click.option(
     "--retries", default=0, show_default=True, type=click.IntRange(min=0), help="Further attempts after a failure."
 )

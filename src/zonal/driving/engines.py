@@ -7,6 +7,7 @@ studies.
 
 from __future__ import annotations
 
+import inspect
 import math
 import threading
 import uuid
@@ -179,6 +180,8 @@ class Elsewhere:
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
+        if not hasattr(job.future, "add_done_callback"):
+            raise InvalidInput("an executor's submit must return a future", job.future, "Pass another executor.")
         job.future.add_done_callback(self._news.put)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
@@ -224,19 +227,32 @@ def engine_for(measure: Measure, where: Anywhere, workers: int | None, timeout: 
     if hasattr(where, "get_executor"):  # a Dask client; pure calls of equal arguments would be made only once
         return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False)
     if callable(where):
-        return Elsewhere(measure, where, workers, own=True)
+        return Elsewhere(measure, _starting(where), workers, own=True)
     executor: Executor = where
     return Elsewhere(measure, lambda: executor, workers, own=False)
 
 
+def _starting(function: Callable[..., Executor]) -> Callable[[], Executor]:
+    """Return a function that starts an executor, or complain that it needs more than to be called."""
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):  # it needs arguments, or does not tell
+        raise _no_executor(function) from None
+    return function
+
+
 def _checked(executor: Any) -> Executor:
     if not callable(getattr(executor, "submit", None)):
-        raise InvalidInput(
-            "executor must be a concurrent.futures executor, a Dask client, or a function that starts one",
-            executor,
-            f"Did you mean workers={executor}?" if isinstance(executor, int) else "Pass for example workers=4.",
-        )
+        raise _no_executor(executor)
     return executor  # type: ignore[no-any-return]
+
+
+def _no_executor(executor: Any) -> InvalidInput:
+    return InvalidInput(
+        "executor must be a concurrent.futures executor, a Dask client, or a function that starts one",
+        executor,
+        f"Did you mean workers={executor}?" if isinstance(executor, int) else "Pass for example workers=4.",
+    )
 
 
 def _workers(executor: Any) -> int:

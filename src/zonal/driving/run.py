@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, Protocol
 
 from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
-from zonal.errors import Exhausted, InvalidInput, check_choice, positive_number, whole_number
+from zonal.errors import Exhausted, InvalidInput, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
@@ -106,7 +106,7 @@ def drive(
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
-    seconds = math.inf if timeout is None else positive_number(timeout, "timeout")
+    seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = engine_for(measure, executor, workers, timeout)
     with _Bar(study if progress else None) as bar, _CtrlC() as ctrl_c:
         rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, seconds)

@@ -59,7 +59,7 @@ def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None) -> Axes
     ax : Axes, optional
         Where to draw; on new axes otherwise.
     """
-    if kind not in (None, *get_args(Kind)):
+    if kind is not None and not (isinstance(kind, str) and kind in get_args(Kind)):
         raise InvalidInput(
             "there is no such picture", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out."
         )

@@ -64,7 +64,8 @@ def _one_side(means: Floats, slopes: Floats) -> Floats:
         gap = mean[:, None] - means
         steeper = rise > 1e-14 * np.abs(steepest)[:, None]
         np.copyto(rise, 1.0, where=~steeper)
-        cross = gap / rise
+        with np.errstate(over="ignore"):  # lines all but parallel cross at infinity
+            cross = gap / rise
         np.copyto(cross, np.inf, where=~steeper)
         near = cross.min(axis=1)
         # Of lines that cross at the same place the steepest goes on.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, toeplitz
 
-from zonal.averages.custom import Custom, custom
+from zonal.averages.custom import Custom, custom, is_kernel
 from zonal.averages.kernels import Along, Categorical, Kernel, Match, Matern, Term
 from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.frames import families_of, kernel_from
@@ -124,7 +124,7 @@ def model_of(
         raise InvalidInput("a kernel says itself how much f varies", signal, "Leave signal out, or the kernel.")
     if isinstance(space, MemberSpace) and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
-    if not isinstance(kernel, Kernel):
+    if not is_kernel(kernel):
         raise InvalidInput(
             "kernel must be a kernel or None",
             kernel,

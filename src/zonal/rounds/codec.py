@@ -33,7 +33,7 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
-from zonal.rounds.settings import Problem, Settings
+from zonal.rounds.settings import Problem, Settings, checked
 from zonal.spaces import (
     Box,
     Category,
@@ -209,7 +209,13 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
         settings = replace(settings, kernel=None, policy=blind)
-    return Opened(settings, missing)
+    return Opened(_checked_again(settings) if given else settings, missing)
+
+
+def _checked_again(settings: Settings) -> Settings:
+    """Return settings of which the user gave a part again, which has to pass what it passed at first."""
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return checked(values.pop("space"), rng=values.pop("seed"), **values)
 
 
 class Events:

@@ -25,6 +25,7 @@ from zonal.errors import StudyFileError, ZonalError
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
+from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
 FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
@@ -82,14 +83,15 @@ class Journal:
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
         """Make a file of settings and events; it is there whole or not at all, and never in another's place."""
-        target = Path(path).absolute()
+        ending = f".{uuid.uuid4().hex[:12]}.new"
+        target = file_path(path, beside=f".{ending}-journal").absolute()
         if target.exists():
             raise StudyFileError(TAKEN.format(target.name))
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
         text, now, versions = settings_to_json(settings), _now(), _versions()
         journal = cls(target, Opened(settings, {}), _digest(b"", now, versions, text))
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.new")
+        draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
                 with closing(_connect(draft, "rwc")) as connection:
@@ -109,7 +111,7 @@ class Journal:
     @classmethod
     def open(cls, path: str | os.PathLike[str], given: Mapping[str, Any]) -> tuple[Journal, list[Event]]:
         """Read a file; `given` is what of the settings is the user's own."""
-        target = Path(path).absolute()
+        target = file_path(path).absolute()
         _check_kind(target)
         with _trouble(target), closing(_connect(target)) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):

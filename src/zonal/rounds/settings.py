@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.averages.custom import custom
+from zonal.averages.custom import custom, is_kernel
 from zonal.averages.feedback import Feedback, Mean
 from zonal.averages.kernels import Categorical, Kernel, ProductKernel
 from zonal.averages.motifs import Motif
@@ -21,6 +21,7 @@ from zonal.errors import (
     finite_number,
     random_generator,
     standard_deviation,
+    text,
     whole_number,
 )
 from zonal.policies import INDEX_LIMIT, Policy
@@ -103,8 +104,8 @@ def checked(
     direction: Any,
     max_looks: Any,
     forbidden: Any,
-    value_name: str,
-    value_unit: str,
+    value_name: Any,
+    value_unit: Any,
 ) -> Settings:
     """Return what a user gave as settings, or complain."""
     own: Any = as_space(space)
@@ -113,7 +114,7 @@ def checked(
         raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and own.axes is None and not isinstance(kernel, type | Kernel)
-    if not (kernel is None or family or function or isinstance(kernel, Kernel)):
+    if not (kernel is None or family or function or is_kernel(kernel)):
         raise InvalidInput(
             "kernel must be a kernel, a kernel class or None",
             kernel,
@@ -136,8 +137,8 @@ def checked(
         direction="maximize" if direction == "maximize" else "minimize",
         max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
         forbidden=forbidden_rule(own, forbidden),
-        value_name=value_name,
-        value_unit=value_unit,
+        value_name=text(value_name, "value_name"),
+        value_unit=text(value_unit, "value_unit"),
     )
 
 
@@ -153,9 +154,7 @@ def checked_feedback(feedback: Any, space: Any) -> Feedback:
 def _seed(rng: Any) -> int:
     """Return the seed of a study: the number given, or one drawn from what was given."""
     generator = random_generator(rng)
-    if rng is None or isinstance(rng, np.random.Generator):
-        return int(generator.integers(1 << 62))
-    return int(rng)
+    return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
 class Problem:
@@ -206,7 +205,7 @@ class Problem:
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
-        h_max = self.policy.depth(self.space, self.settings.budget)
+        h_max = whole_number(self.policy.depth(self.space, self.settings.budget), "the policy's depth", -1)
         if max(self.counts(h_max)) >= INDEX_LIMIT:
             raise InvalidInput(
                 f"a tree of arity {self.space.base} has too many nodes at this depth to number them",

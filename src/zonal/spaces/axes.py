@@ -85,10 +85,10 @@ class Category:
 
     def pool(self, symbols: Any) -> int:
         """Return one symbol, or several, as a number."""
-        listed = [symbols] if isinstance(symbols, str) or not isinstance(symbols, Iterable) else list(symbols)
+        listed = [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols)
         pool = 0
         for symbol in listed:
-            if symbol not in self.symbols:
+            if not isinstance(symbol, str) or symbol not in self.symbols:
                 raise InvalidInput(
                     f"axis {self.name} has no such symbol", symbol, f"Choose from {', '.join(self.symbols)}."
                 )
@@ -142,9 +142,9 @@ def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: A
 
 def _is_log(name: str, scale: Any) -> bool:
     """Tell whether an axis is logarithmic."""
-    if scale not in ("linear", "log"):
+    if not isinstance(scale, str) or scale not in ("linear", "log"):
         raise InvalidInput(f"the scale of axis {name} must be 'linear' or 'log'", scale, "Choose one of the two.")
-    return bool(scale == "log")
+    return scale == "log"
 
 
 def _decades(name: str, ends: tuple[float, float]) -> tuple[float, float]:

@@ -92,8 +92,9 @@ class Hierarchy(MemberSpace):
         frame = as_frame(levels)
         named: Any = levels if frame is None else frame.columns
         if not isinstance(named, Mapping):
-            named = {f"level {j + 1}": column for j, column in enumerate(named)}
-        if not named:
+            listed = enumerate(named, start=1) if np.iterable(named) else ()
+            named = {f"level {j}": column for j, column in listed}
+        if not named or not all(map(np.iterable, named.values())):
             raise InvalidInput("a table needs a column a level", levels, "Pass at least one.")
         columns = {str(name): texts_of(column, str(name)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
@@ -161,7 +162,7 @@ class Hierarchy(MemberSpace):
             table, names = taken.table[self.rows], list(taken.names)
         self.features = table
         if feature_names is not None:
-            names = [str(name) for name in feature_names]
+            names = [str(name) for name in feature_names] if np.iterable(feature_names) else []
             if len(names) != self.d:
                 raise InvalidInput(f"feature_names must be {self.d} names", feature_names, "Pass as many.")
         self.names = tuple(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ def _complain_of_rows(features: Any, what: str) -> None:
         raise InvalidInput(f"{what} must be an array of shape (n, d)", features, fix)
     width: int | None = None
     for number, row in enumerate(features):
-        numbers = [row] if not isinstance(row, Iterable) or isinstance(row, str) else list(row)
+        numbers = [row] if not np.iterable(row) or isinstance(row, str) else list(row)
         width = len(numbers) if width is None else width
         if len(numbers) != width:
             raise InvalidInput(f"row {number} of {what} has {len(numbers)} numbers, not {width}", row, fix)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def paths_of(tree: Any) -> list[tuple[str, ...]]:
 
     def walk(subtree: Any, above: tuple[str, ...]) -> None:
         where = JOINT.join(above) or WHOLE
-        if isinstance(subtree, (str, bytes)) or not isinstance(subtree, (Mapping, Iterable)):
+        if isinstance(subtree, (str, bytes)) or not (isinstance(subtree, Mapping) or np.iterable(subtree)):
             raise InvalidInput(
                 f"below {where} there must be a mapping, a list of names or None",
                 subtree,
@@ -135,14 +135,14 @@ def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
             above = parents[chain[-1]]
             if above is None:
                 break
-            if above in chain:
-                raise InvalidInput(f"parent links go round in a circle from {above!r}", chain, "Break the circle.")
-            if above not in parents:
+            if not isinstance(above, Hashable) or above not in parents:
                 raise InvalidInput(
                     f"the parent of {chain[-1]!r} is not among the names",
                     above,
                     "Add it, its parent being None.",
                 )
+            if above in chain:
+                raise InvalidInput(f"parent links go round in a circle from {above!r}", chain, "Break the circle.")
             chain.append(above)
         for name in reversed(chain):
             above = parents[name]

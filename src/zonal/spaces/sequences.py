@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 
+LONGEST = 1000  # positions: of more, the covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
@@ -70,7 +71,7 @@ class Sequences(AxisSpace):
     ) -> None:
         if not isinstance(alphabet, (str, Sequence)):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
-        length = whole_number(length, "length", 1)
+        length = whole_number(length, "length", 1, LONGEST)
         symbols = list(alphabet)
         rows = _frequencies(frequencies, length, symbols)
         put = object.__setattr__
@@ -81,7 +82,7 @@ class Sequences(AxisSpace):
                 "a symbol with a bracket or a blank cannot be read back", unreadable[0], "Rename it."
             )
         put(self, "arity", len(symbols))
-        if order is not None and not isinstance(order, Iterable):
+        if order is not None and not np.iterable(order):
             raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
         listed = range(length) if order is None else order
         steps = [whole_number(j, "a position in order", 0) for j in listed]

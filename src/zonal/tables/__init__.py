@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
+from zonal.tables.files import file_path
 
 if TYPE_CHECKING:
     import pyarrow
@@ -147,7 +148,7 @@ def read_table(path: str | Path) -> Table:
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInput("a table is read from a file", path, "Pass the path of one.")
-    file = Path(path)
+    file = file_path(path)
     ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), None)
     if ending is None:
         raise InvalidInput("the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")

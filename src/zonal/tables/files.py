@@ -1,22 +1,48 @@
-"""Files on disk, whole or not at all."""
+"""Files on disk: paths that can be, and files written whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zonal.errors import CannotWrite
+from zonal.errors import CannotWrite, InvalidInput
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def file_path(path: Any, beside: str = "") -> Path:
+    """Return what a user passed as a path, or complain that the system can have no file of that name.
+
+    Parameters
+    ----------
+    path : str or path
+    beside : str
+        The longest ending of a file that will be made next to it.
+    """
+    try:
+        found = Path(path)
+        os.lstat(f"{found}{beside}")
+    except TypeError:
+        raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
+    except ValueError:
+        raise InvalidInput("a path has a letter that no path can have", str(path), "Leave it out.") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
+    return found  # whether there is such a file is not the question
 
 
 def write(path: Path, content: bytes) -> None:
     """Write a file beside `path` first, which then takes its place: whatever happens, no half of it stays."""
     beside = _beside(path)
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device, whose place no file may take
+            path.write_bytes(content)
+            return
         try:
             beside.write_bytes(content)
             os.replace(beside, path.resolve())

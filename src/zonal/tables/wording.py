@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from zonal.errors import InvalidInput
+from zonal.tables.files import file_path
 
 Key = tuple[str, ...]  # of a table within a table
 
@@ -95,7 +96,7 @@ class Recipe:
 
 def read_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a TOML file, or complain with the line."""
-    file = Path(path)
+    file = file_path(path)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
