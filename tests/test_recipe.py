@@ -112,6 +112,8 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
         (BOX + "[policy]\nname = 'gpoo'\nthetta = 1", 6, ["'thetta'", "Did you mean 'theta'?"]),
         (BOX + "[policy]\nname = 'gpoo'\ntheta = 2", 6, ["got 2", "between 0 and 1"]),
         (BOX + "[policy]\nname = 'gpoo'\nh_max = 1000000", 6, ["1000000", "at most"]),
+        ("arity = 1000000\n" + BOX, 1, ["1000000", "at most"]),
+        (BOX + "[measurement]\nfeedback = { average = 1000000 }", 4, ["1000000", "at most"]),
         (BOX + "[policy]\nname = 'stooo'", 4, ["delta"]),
         ("budget = 9\n[sequences]\nalphabet = 'ACGT'\nlength = 1000000", 4, ["1000000", "at most"]),
         ("budget = 9\n[sequences]\nalphabet = 'AA'\nlength = 3", 2, ["'A'", "once"]),

@@ -19,6 +19,7 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
+from zonal.spaces.product import MOST_PARTS
 from zonal.tables import read_table
 from zonal.tables.wording import Recipe
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
@@ -81,6 +82,7 @@ def _space(recipe: Recipe) -> Any:
     kind = named[0]
     if "arity" in recipe.words:
         with recipe.blamed("arity"):
+            whole_number(recipe.words["arity"], "arity", 2, MOST_PARTS)
             if kind not in ("axes", "points"):
                 raise InvalidInput(f"[{kind}] has no arity", recipe.words["arity"], "Leave it out.")
     with recipe.blamed(kind):
