@@ -402,7 +402,7 @@ class Study(Reading):
         retry : bool
             Whether the region may be asked for again. With False it never is; its children are, if it may be
             split. A region given up three times in a row counts as impossible to measure all the same, and so
-            does one within such a region, given up once.
+            does one within such a region, given up once. `allow` takes either back.
         """
         with self._writing():
             number = self._under_way(trial)
@@ -410,7 +410,7 @@ class Study(Reading):
             self._commit(after)
             region = after.regions[after.asked[number].row]
         if event.barred and retry:
-            times = after.failures[after.asked[number].row]
+            times = len(after.failures[after.asked[number].row])
             if times > 1:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again", region.name, times
@@ -429,6 +429,46 @@ class Study(Reading):
         with self._writing():
             _, after = decisions.end(self._state, self._under_way(trial), given_up=False, retry=True)
             self._commit(after)
+
+    def allow(self, region: RegionLike) -> int:
+        """Take back all give-ups of a region and of the regions within it: they may be asked for again.
+
+        Splits that were made meanwhile stay, and so does whatever is ``forbidden``.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            Of this study or around it; the whole space takes back all give-ups.
+
+        Returns
+        -------
+        int
+            How many give-ups were taken back, one at least.
+        """
+        with self._writing():
+            wanted = self._region(region)
+            found = decisions.allow(self._state, wanted)
+            if found is None:
+                fix = "study.table() says what was given up."
+                if self._state.problem.is_forbidden(wanted):
+                    fix = "It is forbidden, and stays so."
+                raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
+            event, after = found
+            self._commit(after)
+        return len(event.numbers)
+
+    def forgive(self, trials: Iterable[Trial]) -> None:
+        """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
+
+        Parameters
+        ----------
+        trials : iterable of Trial
+            Trials that were given up; others are left as they are.
+        """
+        with self._writing():
+            found = decisions.forgive(self._state, [self._asked(trial).number for trial in trials])
+            if found is not None:
+                self._commit(found[1])
 
     def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
         """Return a pending trial, taken from whoever was at it; None if none is wanted.
@@ -529,8 +569,8 @@ class Study(Reading):
         Parameters
         ----------
         measure : callable
-            Region to value, or to (value, standard error). If it raises, its trial is given up and the error is
-            passed on; the study can go on afterwards.
+            Region to value, or to (value, standard error). If it raises, its trial is given up, which is not held
+            against its region, and the error is passed on; the study can go on afterwards.
         executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
             Where to measure several regions at once. A function that returns an executor is called again if a
             worker process dies.
@@ -548,7 +588,8 @@ class Study(Reading):
         on_error : {"raise", "give_up"}
             Whether a measurement that fails ends the search, or only its trial.
         max_failures : int, optional
-            With ``on_error="give_up"``: one failure more is raised; by default as many as measurements remain.
+            With ``on_error="give_up"``: one failure more is raised, and the failures since the last success are
+            held against no region; by default as many as measurements remain.
         timeout : float, optional
             Seconds after which a measurement has failed.
         take_over : bool
