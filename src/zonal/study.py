@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from zonal.plots import Kind
 
 log = logging.getLogger("zonal")
+_studies: WeakSet[Study] = WeakSet()
 
 
 class Study(Reading):
@@ -153,11 +155,16 @@ class Study(Reading):
             value_name=value_name,
             value_unit=value_unit,
         )
-        self._lock = threading.RLock()
+        self._renew_lock()
         self._state = decisions.begin(settings)
 
     _journal: Journal | None = None
     _writer: Writer | None = None  # while the file's lock is held
+
+    def _renew_lock(self) -> None:
+        """Take a lock that nobody holds; processes forked from this one will take another."""
+        self._lock = threading.RLock()
+        _studies.add(self)
 
     @classmethod
     def create(
@@ -286,7 +293,7 @@ class Study(Reading):
             Build the posterior once, at the end: much faster, and the same to within rounding.
         """
         study = cls.__new__(cls)
-        study._lock = threading.RLock()
+        study._renew_lock()
         history = iter(events)
         began = next(history, None)
         if not isinstance(began, Began):
@@ -307,7 +314,7 @@ class Study(Reading):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take in what a copy or a pickle brought."""
         self.__dict__.update(state)
-        self._lock = threading.RLock()
+        self._renew_lock()
 
     def __copy__(self) -> Self:
         """Return a study of its own: two that share memory would get in each other's way."""
@@ -750,6 +757,16 @@ class Study(Reading):
         if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return number, None if sem is None else standard_deviation(sem, "sem")
+
+
+def _renew_locks() -> None:
+    """Free the studies of a forked process: whatever thread held their locks was left behind."""
+    for study in list(_studies):
+        study._renew_lock()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class _Enough:
