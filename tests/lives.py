@@ -38,6 +38,9 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
     study.give_up(study.ask())
     study.withdraw(study.ask())
     study.give_up(study.ask(), retry=False)
+    lost = study.ask()
+    study.give_up(lost, retry=False)
+    study.allow(lost.region)
     if not empirical:
         study.observe(study.space.cell((1, 0)), 0.3)
         study.observe(study.space.cell((1, 0)), 0.2, sem=0.5)

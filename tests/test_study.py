@@ -634,24 +634,6 @@ def test_if_everything_fails_the_search_ends(retry: bool, space: zn.Box) -> None
     assert study.recommend().node == (0, 0)
 
 
-def test_optimising_again_and_again_gets_past_a_region_that_fails() -> None:
-    def measure(region: zn.Region) -> float:
-        if region.node in ((0, 0), (1, 1)):
-            raise OSError("cloudy")
-        return wave(region)
-
-    study = make_study(budget=20)
-    errors = 0
-    result = None
-    while result is None:
-        try:
-            result = study.optimize(measure)
-        except OSError:
-            errors += 1
-    assert errors == 4
-    assert result.nfev == 20
-
-
 # Directions, shifts and scales.
 
 

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from zonal.plots import Kind
 
 log = logging.getLogger("zonal")
+_studies: WeakSet[Study] = WeakSet()
 
 
 class Study(Reading):
@@ -154,11 +156,16 @@ class Study(Reading):
             value_name=value_name,
             value_unit=value_unit,
         )
-        self._lock = threading.RLock()
+        self._renew_lock()
         self._state = decisions.begin(settings)
 
     _journal: Journal | None = None
     _writer: Writer | None = None  # while the file's lock is held
+
+    def _renew_lock(self) -> None:
+        """Take a lock that nobody holds; processes forked from this one will take another."""
+        self._lock = threading.RLock()
+        _studies.add(self)
 
     @classmethod
     def create(
@@ -287,7 +294,7 @@ class Study(Reading):
             Build the posterior once, at the end: much faster, and the same to within rounding.
         """
         study = cls.__new__(cls)
-        study._lock = threading.RLock()
+        study._renew_lock()
         history = iter(events)
         began = next(history, None)
         if not isinstance(began, Began):
@@ -308,7 +315,7 @@ class Study(Reading):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take in what a copy or a pickle brought."""
         self.__dict__.update(state)
-        self._lock = threading.RLock()
+        self._renew_lock()
 
     def __copy__(self) -> Self:
         """Return a study of its own: two that share memory would get in each other's way."""
@@ -405,7 +412,7 @@ class Study(Reading):
         retry : bool
             Whether the region may be asked for again. With False it never is; its children are, if it may be
             split. A region given up three times in a row counts as impossible to measure all the same, and so
-            does one within such a region, given up once.
+            does one within such a region, given up once. `allow` takes either back.
         """
         with self._writing():
             number = self._under_way(trial)
@@ -413,7 +420,7 @@ class Study(Reading):
             self._commit(after)
             region = after.regions[after.asked[number].row]
         if event.barred and retry:
-            times = after.failures[after.asked[number].row]
+            times = len(after.failures[after.asked[number].row])
             if times > 1:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again", region.name, times
@@ -432,6 +439,46 @@ class Study(Reading):
         with self._writing():
             _, after = decisions.end(self._state, self._under_way(trial), given_up=False, retry=True)
             self._commit(after)
+
+    def allow(self, region: RegionLike) -> int:
+        """Take back all give-ups of a region and of the regions within it: they may be asked for again.
+
+        Splits that were made meanwhile stay, and so does whatever is ``forbidden``.
+
+        Parameters
+        ----------
+        region : Region, or what ``space.region`` takes
+            Of this study or around it; the whole space takes back all give-ups.
+
+        Returns
+        -------
+        int
+            How many give-ups were taken back, one at least.
+        """
+        with self._writing():
+            wanted = self._region(region)
+            found = decisions.allow(self._state, wanted)
+            if found is None:
+                fix = "study.table() says what was given up."
+                if self._state.problem.is_forbidden(wanted):
+                    fix = "It is forbidden, and stays so."
+                raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
+            event, after = found
+            self._commit(after)
+        return len(event.numbers)
+
+    def forgive(self, trials: Iterable[Trial]) -> None:
+        """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
+
+        Parameters
+        ----------
+        trials : iterable of Trial
+            Trials that were given up; others are left as they are.
+        """
+        with self._writing():
+            found = decisions.forgive(self._state, [self._asked(trial).number for trial in trials])
+            if found is not None:
+                self._commit(found[1])
 
     def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
         """Return a pending trial, taken from whoever was at it; None if none is wanted.
@@ -532,8 +579,8 @@ class Study(Reading):
         Parameters
         ----------
         measure : callable
-            Region to value, or to (value, standard error). If it raises, its trial is given up and the error is
-            passed on; the study can go on afterwards.
+            Region to value, or to (value, standard error). If it raises, its trial is given up, which is not held
+            against its region, and the error is passed on; the study can go on afterwards.
         executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
             Where to measure several regions at once. A function that returns an executor is called again if a
             worker process dies.
@@ -551,7 +598,8 @@ class Study(Reading):
         on_error : {"raise", "give_up"}
             Whether a measurement that fails ends the search, or only its trial.
         max_failures : int, optional
-            With ``on_error="give_up"``: one failure more is raised; by default as many as measurements remain.
+            With ``on_error="give_up"``: one failure more is raised, and the failures since the last success are
+            held against no region; by default as many as measurements remain.
         timeout : float, optional
             Seconds after which a measurement has failed.
         take_over : bool
@@ -714,6 +762,16 @@ class Study(Reading):
         if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return number, None if sem is None else standard_deviation(sem, "sem")
+
+
+def _renew_locks() -> None:
+    """Free the studies of a forked process: whatever thread held their locks was left behind."""
+    for study in list(_studies):
+        study._renew_lock()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class _Enough:

@@ -147,6 +147,43 @@ def test_single_trials_are_told_and_given_up_by_number(dna: Path) -> None:
     assert study.remaining == 8
 
 
+def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
+    zonal("ask", dna, "-n", 4)
+    zonal("give-up", dna, 0, 1, 2, "--never")
+    names = [one.region.name for one in zn.Study.open(dna).trials]
+    before = dna.read_bytes()
+    assert "lies within this region; got" in zonal("allow", dna, names[3], code=1).stderr
+    assert "REGION" in zonal("allow", dna, code=2).stderr
+    assert dna.read_bytes() == before
+    assert "1 give-up taken back. 0 of 10 told, 1 under way, 9 left." in zonal("allow", dna, names[1]).stderr
+    assert sorted(zn.Study.open(dna)._state.barred.values()) == [0, 2]
+    assert "2 give-ups taken back" in zonal("allow", dna, "NNN").stderr
+    zonal("verify", dna)
+    zonal("export", dna, "--format", "events", "--out", "dna.events")
+    zonal("import", "again.db", "dna.events")
+    assert zn.Study.open("again.db").events == zn.Study.open(dna).events
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--axis", "x=0..1", "--axis", "dye=red,green", "--smallest", "0.2"],
+        ["--axis", "l=-180..180:deg", "--axis", "sin b=-1..1", "--smallest", "0.2"],
+    ],
+)
+def test_what_is_printed_of_a_region_is_enough_to_allow_it(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zonal("new", "s.db", *words, "--budget", 20, "--noise", 0.1)
+    zonal("ask", "s.db", "-n", 8)
+    zonal("give-up", "s.db", *range(8), "--never")
+    for trial in zn.Study.open("s.db").trials:
+        if trial.number in zn.Study.open("s.db")._state.barred.values():
+            zonal("allow", "s.db", trial.region.name)
+    assert not zn.Study.open("s.db")._state.barred
+
+
 def test_earlier_measurements_cost_no_budget(dna: Path) -> None:
     zonal("observe", dna, "ATN", "-0.5", "--sem", "0.1")
     Path("e.csv").write_text("region,value,sem\nNNA,0.25,\nCGT,0.5,0.01\n")

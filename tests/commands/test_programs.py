@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import zonal as zn
 from shell import ENVIRONMENT, PROGRAM, zonal
+from zonal.commands.programs import Failed, Program
 
 HEADER = f"""#!{sys.executable}
 import json, os, sys, time
@@ -82,6 +86,11 @@ print(sys.argv[1], 0.25)
         ("sys.exit('the lamp broke')", "it ended with exit code 1; its stderr:\n  the lamp broke"),
         ("print('hm', file=sys.stderr)", "it said nothing; its stderr:\n  hm"),
         ("print('about 0.3')", "it said 'about 0.3'. Its last line must be a value"),
+        ("print('0,5')", "it said '0,5'. Its last line must be a value, or a value and a standard error, with"),
+        ("print('1,5 0,25')", "decimal points and not commas (LC_ALL=C often helps); its stderr is empty"),
+        ("print('0,5 apples')", "or a value and a standard error; its stderr is empty"),
+        ("print('9' * 100_000)", "it said '...9999"),  # too long to be kept whole, and so no value
+        ("sys.stdout.write('0.5' + ' ' * 100_000)", "it said '...'"),
         ("print('nan')", "it said 'nan'"),
         ("print('0.5 -1')", "it said '0.5 -1'"),
         ("print('1 2 3')", "it said '1 2 3'"),
@@ -94,9 +103,18 @@ def test_a_failing_program_gives_its_trial_up_and_does_not_stop_the_others(body:
     result = zonal(
         "run", "s.db", "--workers", 3, "--timeout", 1 if "sleep" in body else 60, "--", program(failing)
     )
-    assert f"trial 1 ({trials()[1].region.name}) was given up: {says}" in result.stderr
+    assert f"trial 1 ({trials()[1].region.name}) was given up: " in result.stderr
+    assert says in result.stderr
     assert [one.state for one in trials()].count("told") == 6
     assert trials()[1].state == "given up"
+
+
+def test_a_line_is_read_in_a_time_that_grows_with_its_length_alone() -> None:
+    trial = zn.Study.open("s.db").ask()
+    began = time.monotonic()
+    with pytest.raises(Failed, match="it said '9999"):
+        Program([sys.executable, "-c", "print('9' * 60_000 + 'x')"], None, 0).measure(trial, None)
+    assert time.monotonic() - began < 3
 
 
 def test_a_program_is_tried_again_as_often_as_is_said() -> None:
@@ -116,10 +134,46 @@ def test_a_program_that_keeps_failing_is_stopped() -> None:
     assert "failed 2 times in a row; 0 of 6 told, 0 under way, 6 left." in said
 
 
+def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
+    for _ in range(4):
+        zonal("run", "s.db", "--max-failures", 10, "--", "false", code=6)
+    study = zn.Study.open("s.db")
+    assert not study._state.barred
+    assert not study._state.failures
+    assert [one.state for one in trials()] == ["given up"] * 40
+    zonal("run", "s.db", "--", program("print(low)\n"))
+    assert zn.Study.open("s.db").told == 6
+    zonal("verify", "s.db")
+
+
+def test_only_the_last_failures_in_a_row_are_taken_back() -> None:
+    body = "sys.exit(1) if low < 0.5 or trial > 3 else print(low)\n"
+    zonal("run", "s.db", "--max-failures", 4, "--", program(body), code=6)
+    assert [one.state for one in trials()] == ["given up"] * 3 + ["told"] + ["given up"] * 4
+    state = zn.Study.open("s.db")._state
+    assert list(state.failures.values()) == [(0, 1, 2)]
+    assert list(state.barred.values()) == [2]
+
+
+def test_a_run_that_measured_nothing_says_so_by_its_exit_code() -> None:
+    coarse = ["--axis", "x=0..1", "--smallest", "0.5", "--noise", "0.1", "--budget", 6]
+    zonal("new", "few.db", *coarse)
+    said = zonal("run", "few.db", "--max-failures", 100, "--", "false", code=6).stderr
+    assert "given up as impossible to measure" in said
+    assert "nothing was measured; 0 of 6 told" in said
+    assert not zn.Study.open("few.db")._state.barred
+    for trial in zn.Study.open("few.db").ask(3, by="bench"):
+        zonal("give-up", "few.db", trial.number, "--never")  # by people, who know
+    zonal("run", "few.db", "--", "false", code=6)
+    zonal("allow", "few.db", "x=0..1")
+    zonal("run", "few.db", "-n", 1, "--", program("print(low)\n"))
+
+
 def test_what_is_under_way_is_waited_for_when_others_keep_failing() -> None:
     body = "sys.exit(1) if trial else time.sleep(1)\nprint(low)\n"
     said = zonal("run", "s.db", "--workers", 2, "--max-failures", 2, "--", program(body), code=6).stderr
     assert "1 of 6 told" in zonal("show", "s.db").stdout
+    assert not zn.Study.open("s.db")._state.failures
     assert "failed 2 times in a row" in said
 
 
@@ -151,21 +205,6 @@ def test_a_program_that_cannot_be_run_costs_no_trial(content: str | None) -> Non
     assert all(one.state == "withdrawn" for one in trials())
 
 
-def test_what_a_program_leaves_running_is_stopped_with_it(folder: Path) -> None:
-    body = """
-import subprocess
-child = subprocess.Popen(["sleep", "1000"])
-open("child", "w").write(str(child.pid))
-time.sleep(1000)
-"""
-    zonal("run", "s.db", "-n", 1, "--timeout", 1, "--", program(body))
-    child = int((folder / "child").read_text())
-    until = time.monotonic() + WAIT
-    while _runs(child) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not _runs(child)
-
-
 def _runs(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
@@ -173,9 +212,103 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def start(*words: str) -> subprocess.Popen[str]:
+def members(group: int) -> list[int]:
+    """Return who still runs in a process group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, own = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(own) == group and state != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
+def shell(body: str) -> str:
+    """Write a shell script that measures, and notes its process group."""
+    Path("measure.sh").write_text(f"#!/bin/sh\necho $$ > pid.new\nmv pid.new measuring\n{body}\n")
+    Path("measure.sh").chmod(0o755)
+    return "./measure.sh"
+
+
+HOLDER = "setsid sh -c 'echo $$ > holder; exec sleep 300' &"  # has left the group, and holds standard output
+
+
+@pytest.fixture
+def holder(folder: Path) -> Iterator[Path]:
+    path = folder / "holder"
+    yield path
+    if path.exists():
+        with suppress(ProcessLookupError):
+            os.kill(int(path.read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "says"),
+    [
+        ("sleep 300 & echo 0.5", 0, "1 of 6 told"),
+        ("sleep 300 & exit 3", 6, "it ended with exit code 3"),
+        ("sleep 300 & sleep 300", 6, "it took longer than 0.5 s"),
+        (
+            "(trap '' TERM; sleep 300; sleep 300) & trap '' TERM; while :; do sleep 300; done",
+            6,
+            "longer than 0.5 s",
+        ),
+        ("kill -STOP $$", 6, "it took longer than 0.5 s"),
+        (f"{HOLDER} sleep 0.3; echo 0.5", 0, "1 of 6 told"),
+        (f"{HOLDER} sleep 300", 6, "it took longer than 0.5 s"),
+        ("yes", 6, "it took longer than 0.5 s"),
+        ("yes >&2", 6, "it took longer than 0.5 s"),
+        ("setsid timeout 20 yes & sleep 300", 6, "it took longer than 0.5 s"),
+    ],
+)
+def test_what_a_program_started_ends_with_it_and_nobody_waits_for_what_it_detached(
+    body: str, code: int, says: str, holder: Path
+) -> None:
+    began = time.monotonic()
+    said = zonal("run", "s.db", "-n", 1, "--timeout", 0.5, "--", shell(body), code=code).stderr
+    took = time.monotonic() - began
+    assert says in said
+    assert took < 0.5 + 3
+    assert members(int(Path("measuring").read_text())) == []
+    assert _runs(int(holder.read_text())) if HOLDER in body else not holder.exists()
+
+
+def test_of_a_program_that_does_not_stop_talking_only_the_end_is_kept() -> None:
+    trial = zn.Study.open("s.db").ask()
+    flood = Program(["sh", "-c", "yes | head -c 200000000; yes x | head -c 50000000 >&2; echo 0.25"], None, 0)
+    tracemalloc.start()
+    try:
+        assert flood.measure(trial, None) == (0.25, None)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_program_may_make_its_output_one_that_does_not_wait() -> None:
+    body = """
+import fcntl
+fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(1, b"0.5\\n" * 10_000)
+except BlockingIOError:
+    pass
+"""
+    zonal("run", "s.db", "-n", 3, "--", program(body))
+    assert [one.state for one in trials()] == ["told"] * 3
+
+
+def test_what_a_program_says_does_not_move_the_terminal() -> None:
+    body = r"sys.stderr.write('\x1b[2J\x1b]0;mine\x07\x9b1A\u202ecafé\t20 %\r30 %\n'); sys.exit(1)"
+    said = zonal("run", "s.db", "-n", 1, "--", program(body), code=6).stderr
+    assert "its stderr:\n  \\x1b[2J\\x1b]0;mine\\x07\\x9b1A\\u202ecafé\t20 %\n  30 %" in said
+    assert not any(letter in said for letter in "\x1b\x07\x9b\u202e\r")
+
+
+def start(*words: str, before: Sequence[str] = ()) -> subprocess.Popen[str]:
     """Start a run and wait until its program measures."""
-    run = subprocess.Popen([*PROGRAM, "run", "s.db", *words], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    line = [*before, *PROGRAM, "run", "s.db", *words]
+    run = subprocess.Popen(line, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + WAIT
     while not Path("measuring").exists() and time.monotonic() < until:
         time.sleep(0.05)
@@ -185,15 +318,50 @@ def start(*words: str) -> subprocess.Popen[str]:
 SLOW = "open('pid', 'w').write(str(os.getpid()))\nos.rename('pid', 'measuring')\ntime.sleep(1000)\n"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_leaves_nothing_running_and_nothing_under_way(number: int, code: int) -> None:
-    run = start("--", program(SLOW))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_an_interrupted_run_leaves_nothing_running_and_nothing_under_way(number: int, holder: Path) -> None:
+    run = start("--", shell(f"{HOLDER} sleep 300 & sleep 300"))
+    began = time.monotonic()
     run.send_signal(number)
     _, said = run.communicate(timeout=WAIT)
-    assert run.returncode == code
+    assert time.monotonic() - began < 3
+    assert run.returncode == 128 + number
     assert "Traceback" not in said
-    assert not _runs(int(Path("measuring").read_text()))
+    assert members(int(Path("measuring").read_text())) == []
     assert [one.state for one in trials()] == ["withdrawn"]
+
+
+def test_programs_that_will_not_end_are_killed_all_at_once_and_a_second_signal_disturbs_nothing() -> None:
+    body = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(f"pid-{trial}", "w").write(str(os.getpid()))
+open("measuring", "w")
+time.sleep(1000)
+"""
+    run = start("--workers", "3", "--", program(body))
+    until = time.monotonic() + WAIT
+    while len(pids := [int(path.read_text() or 0) for path in Path().glob("pid-*")]) < 3 or not all(pids):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    began = time.monotonic()
+    for _ in range(3):
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    _, said = run.communicate(timeout=WAIT)
+    assert time.monotonic() - began < 3
+    assert run.returncode == 130, said
+    assert not any(map(_runs, pids))
+    assert [one.state for one in trials()] == ["withdrawn"] * 3
+
+
+def test_a_run_goes_on_if_it_was_told_to_ignore_that_its_terminal_is_closed() -> None:
+    measure = program("open('measuring', 'w')\ntime.sleep(0.2)\nprint(low)\n")
+    run = start("-n", "2", "--", measure, before=["nohup"])
+    run.send_signal(signal.SIGHUP)
+    run.communicate(timeout=WAIT)
+    assert run.returncode == 0
+    assert [one.state for one in trials()] == ["told"] * 2
 
 
 def test_a_killed_run_is_taken_up_where_it_was() -> None:

@@ -21,7 +21,19 @@ from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Ended,
+    Event,
+    Extended,
+    Observed,
+    Refitted,
+    Split,
+    Taken,
+    Told,
+)
 from zonal.rounds.settings import Settings
 
 numbers = st.floats(allow_nan=False, width=64)
@@ -163,6 +175,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
             st.builds(Taken, whole, texts),
             st.builds(Told, whole, numbers, sem, texts, fit, st.just(grown), warned),
             st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), st.just(grown)),
+            st.builds(Allowed, st.lists(whole, max_size=70).map(tuple)),
             st.builds(
                 Observed, st.just(region), numbers, sem, numbers, st.just(feedback), fit, st.just(grown), warned
             ),

@@ -18,7 +18,7 @@ from kinds import KINDS, allowed, kernels
 from lives import POLICIES, close, digest, lived, value
 from zonal.policies import Policy
 from zonal.rounds import decisions
-from zonal.rounds.events import Asked, Began, Ended, Extended, Observed, Refitted, Told
+from zonal.rounds.events import Allowed, Asked, Began, Ended, Extended, Observed, Refitted, Told
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -85,7 +85,8 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         for name in ("mean", "std", "noise", "count", "looks", "askable", "expanded", "parent", "reward"):
             assert np.array_equal(getattr(made.tree, name), getattr(after.tree, name)), (event, name)
         assert list(made.pending) == list(after.pending)
-    assert kinds == {Asked, Told, Ended, Observed, Extended, Refitted} - ({Refitted} - kinds)
+        assert (made.barred, made.failures) == (after.barred, after.failures)
+    assert kinds == {Asked, Told, Ended, Allowed, Observed, Extended, Refitted} - ({Refitted} - kinds)
     assert isinstance(study.events[0], Began)
 
 
@@ -127,6 +128,7 @@ STEPS: dict[str, Callable[[zn.Study], object]] = {
     "observe": lambda study: study.observe(study.space.cell((1, 0)), 0.4),
     "give up": lambda study: study.give_up(study.pending[0], retry=False),
     "withdraw": lambda study: study.withdraw(study.pending[0]),
+    "allow": lambda study: study.allow(study.space.cell((0, 0))),
     "extend": lambda study: study.extend(3),
 }
 TORN = {
@@ -155,6 +157,7 @@ def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
         trial = study.ask()
         if number < 4:
             study.tell(trial, value(trial.node))
+    study.give_up(study.ask(), retry=False)
     done = copy.deepcopy(study)
     passed = interrupted(done, step, None)
     before, after = digest(study), digest(done)

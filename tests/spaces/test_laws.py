@@ -51,6 +51,26 @@ def check_that_children_tile(space: Any, parent: Any) -> None:
 
 @drawn
 @given(kind=kinds.spaces())
+def test_a_region_holds_what_lies_within_it_and_nothing_else(kind: Kind) -> None:
+    space = kind.space
+    root = space.cell((0, 0))
+    for cell in kinds.cells(space, most=60, deepest=4):
+        assert root.holds(cell)
+        assert cell.holds(cell)
+        again = space.region(cell.as_dict() if not isinstance(cell, MemberRegion) else cell.members)
+        assert again.holds(cell)
+        assert cell.holds(again)
+        if not space.may_split(cell):
+            continue
+        children = space.split(cell)
+        for one in children:
+            assert cell.holds(one)
+            assert one.holds(cell) == (len(children) == 1)
+            assert not any(one.holds(other) for other in children if other is not one)
+
+
+@drawn
+@given(kind=kinds.spaces())
 def test_children_tile_their_parent(kind: Kind) -> None:
     for cell in kinds.cells(kind.space, most=100, deepest=4):
         if kind.space.may_split(cell):

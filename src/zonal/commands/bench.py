@@ -1,4 +1,4 @@
-"""At the bench: ask, tell, observe, give up."""
+"""At the bench: ask, tell, observe, give up, allow."""
 
 from __future__ import annotations
 
@@ -189,6 +189,18 @@ def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool)
         else:
             study.give_up(number, retry=not never)
     say(standing(study))
+
+
+@click.command(cls=Command)
+@study_argument
+@click.argument("region")
+def allow(study: Study, region: str) -> None:
+    """Take back what was given up within a REGION, itself included: it may be asked for again.
+
+    A REGION reads as in `zonal observe`; the whole space takes back every give-up. What is forbidden stays so.
+    """
+    number = study.allow(regions.from_text(study.space, region))
+    say(f"{count(number, 'give-up')} taken back. {standing(study)}")
 
 
 def standing(study: Study) -> str:

@@ -24,7 +24,7 @@ CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
 
 CODES = """
 Exit codes: 0 done, 1 refused, 2 typed wrongly, 3 nothing left to ask for, 4 the study's file cannot be used,
-5 `verify` found a difference, 6 the program of `run` keeps failing, 130 interrupted.
+5 `verify` found a difference, 6 the program of `run` keeps failing or nothing could be measured, 130 interrupted.
 """
 
 

@@ -1,7 +1,7 @@
 """A program as an instrument: a region on its standard input, a value on its standard output.
 
-A program runs as a process group of its own, so that it and all it started can be stopped. This room must not know
-studies.
+A program runs as a process group of its own, so that it and all that it started can be stopped, unless that has
+left the group. Its value is complete when the program itself has ended. This room must not know studies.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import time
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from zonal.commands import regions
 from zonal.errors import InvalidInput, ZonalError
@@ -25,8 +28,11 @@ from zonal.rounds.trials import Trial
 from zonal.spaces import Interval
 
 GRACE = 2.0  # seconds to end after SIGTERM
+KILLED = 0.5  # after SIGKILL, which takes a moment
+PAUSE = 0.01  # between two looks at whether it has ended
+KEPT = 1 << 16  # bytes at the end of each output
 SHOWN_ERROR = 2000  # characters of what a program said on standard error
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # linear: no digit can be matched in two ways
 
 Value = tuple[float, float | None]
 
@@ -61,7 +67,7 @@ class Program:
         self._timeout = timeout
         self._retries = retries
         self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
     def measure(self, trial: Trial, study: Path | None) -> Value:
@@ -82,35 +88,37 @@ class Program:
             "study": None if study is None else str(study),
             "region": regions.as_json(trial.region),
         }
-        process = self._start(environment(question, trial))
-        try:
-            out, err = process.communicate(json.dumps(question) + "\n", self._timeout)
-        except subprocess.TimeoutExpired:
-            stop(process)
-            _, err = process.communicate()
-            raise Failed(f"it took longer than {self._timeout:g} s{_said(err)}") from None
-        finally:
-            with self._lock:
-                self._running.discard(process)
+        with tempfile.TemporaryFile() as asked, _Output() as out, _Output() as err:
+            asked.write(json.dumps(question).encode() + b"\n")
+            asked.seek(0)
+            process = self._start(environment(question, trial), asked, out, err)
+            try:
+                late = _outlasts(process, self._timeout)
+                said, complaint = out.end(), err.end()
+                stop([process])  # what it left running
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+        if late:
+            raise Failed(f"it took longer than {self._timeout:g} s{_said(complaint)}")
         if process.returncode:
             how = f"exit code {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
-            raise Failed(f"it ended with {how}{_said(err)}")
-        return _value(out, err)
+            raise Failed(f"it ended with {how}{_said(complaint)}")
+        return _value(said, complaint)
 
-    def _start(self, variables: Mapping[str, str]) -> subprocess.Popen[str]:
+    def _start(
+        self, variables: Mapping[str, str], asked: IO[bytes], out: _Output, err: _Output
+    ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._stopped:
                 raise Failed("it was stopped")
             try:
                 process = subprocess.Popen(
                     self._words,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stdin=asked,
+                    stdout=out.inlet,
+                    stderr=err.inlet,
                     env={**os.environ, **variables},
-                    text=True,
-                    encoding="utf-8",
-                    errors="replace",
                     start_new_session=True,
                 )
             except OSError as error:
@@ -123,21 +131,113 @@ class Program:
         with self._lock:
             self._stopped = True
             running = list(self._running)
-        for process in running:
-            stop(process)
+        stop(running)
 
 
-def stop(process: subprocess.Popen[Any]) -> None:
-    """End a program and all that it started."""
+class _Output:
+    """The end of what a program says, read while it runs.
+
+    Whatever the program started may hold the other end of the pipe for ever, so nobody waits for it to be closed:
+    once the program has ended, a mark of our own goes into the pipe, and what came before it is all it said.
+    """
+
+    def __init__(self) -> None:
+        self._outlet, self.inlet = os.pipe()
+        self._mark = os.urandom(16)
+        self._kept = bytearray()
+        self._cut = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        kept, mark = self._kept, self._mark
+        while True:
+            fresh = max(0, len(kept) - len(mark))
+            kept += os.read(self._outlet, KEPT)
+            at = kept.find(mark, fresh)
+            if at >= 0:
+                del kept[at:]
+            if len(kept) > KEPT:
+                self._cut = True
+                del kept[:-KEPT]
+            if at >= 0:
+                return
+
+    def end(self) -> str:
+        """Return what was said up to now."""
+        if self._reader.is_alive():
+            while not self._marked():
+                time.sleep(PAUSE)
+            self._reader.join()
+            os.close(self.inlet)
+            os.close(self._outlet)
+        text = self._kept.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        return "..." + text if self._cut else text
+
+    def _marked(self) -> bool:
+        try:
+            return os.write(self.inlet, self._mark) > 0
+        except BlockingIOError:  # the program made the pipe one that does not wait, and it is full
+            return False
+
+    def __enter__(self) -> _Output:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def _outlasts(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
+    """Wait until a program has ended, and tell whether it had to be stopped for that."""
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        stop([process])
+        return True
+    return False
+
+
+def stop(processes: Collection[subprocess.Popen[bytes]]) -> None:
+    """End programs and all that they started, as far as it is in their process groups still."""
     if not hasattr(os, "killpg"):  # a system without process groups
-        process.kill()
+        for process in processes:
+            process.kill()
         return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    left = [process for process in processes if _signal(process, signal.SIGTERM)]
+    try:
+        left = _left_after(GRACE, left)
+    finally:
+        _left_after(KILLED, [process for process in left if _signal(process, signal.SIGKILL)])
+
+
+def _left_after(seconds: float, processes: list[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
+    """Wait until the groups of programs have ended, so long at most, and return those that have not."""
+    until = time.monotonic() + seconds
+    while processes and time.monotonic() < until:
+        time.sleep(PAUSE)
+        processes = [process for process in processes if _signal(process, 0) and _lives(process.pid)]
+    return processes
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
+    """Signal a program's process group, and tell whether there is anybody in it that can be signalled."""
+    process.poll()  # what has ended is in its group until somebody asks
+    try:
+        os.killpg(process.pid, number)
+    except OSError:
+        return False
+    return True
+
+
+def _lives(group: int) -> bool:
+    """Tell whether anybody in a process group still runs: where nobody reaps orphans, the dead stay in it."""
+    stats = list(Path("/proc").glob("[0-9]*/stat"))
+    states = set()
+    for stat in stats:
+        with suppress(OSError):  # it has just ended
+            state, _, own = stat.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            states |= {state} if int(own) == group else set()
+    return not stats or bool(states - {"Z", "X"})
 
 
 def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
@@ -166,18 +266,35 @@ def _variable(name: str) -> str:
 def _value(out: str, err: str) -> Value:
     """Return what the last line says that is not blank: a value, or a value and its standard error."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
-    words = line.split()
-    if not words:
+    if not line:
         raise Failed(f"it said nothing{_said(err)}")
-    numbers = [float(word) if NUMBER.fullmatch(word) else math.nan for word in words]
-    if len(numbers) > 2 or not all(map(math.isfinite, numbers)) or min(numbers[1:], default=0) < 0:
-        fix = "Its last line must be a value, or a value and a standard error."
+    found = _numbers(line)
+    if found is None:
+        fix = "Its last line must be a value, or a value and a standard error"
+        if _numbers(line.replace(",", ".")) is not None:
+            fix += ", with decimal points and not commas (LC_ALL=C often helps)"
         raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_said(err)}")
-    return numbers[0], numbers[1] if len(numbers) == 2 else None
+    return found
+
+
+def _numbers(line: str) -> Value | None:
+    """Return a value, and perhaps a standard error, from a line that has nothing else."""
+    words = line.split()
+    if len(words) > 2 or not all(map(NUMBER.fullmatch, words)):
+        return None
+    value, *sem = map(float, words)
+    if not all(map(math.isfinite, (value, *sem))) or min(sem, default=0.0) < 0:
+        return None
+    return value, sem[0] if sem else None
 
 
 def _said(err: str) -> str:
-    """Return what a program said on standard error, its end if it is long."""
+    """Return what a program said on standard error, its end if it is long, with nothing that moves a terminal."""
     text = err.strip()
     text = text if len(text) <= SHOWN_ERROR else "..." + text[-SHOWN_ERROR:]
-    return "; its stderr:\n  " + text.replace("\n", "\n  ") if text else "; its stderr is empty"
+    shown = "".join(one if _is_harmless(one) else one.encode("unicode_escape").decode() for one in text)
+    return "; its stderr:\n  " + shown.replace("\n", "\n  ") if text else "; its stderr is empty"
+
+
+def _is_harmless(letter: str) -> bool:
+    return letter in "\n\t" or not unicodedata.category(letter).startswith("C")

@@ -21,7 +21,7 @@ from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
 from zonal.study import Study
 
-ENDED = 128 + signal.SIGTERM
+ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # SIGHUP: the terminal was closed
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -45,7 +45,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
     default=10,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Trials given up in a row, after which to stop.",
+    help="Trials given up in a row, after which to stop; these are held against no region.",
 )
 @click.option("--take-over", is_flag=True, help="Measure what is under way too, whoever asked for it.")
 def run(
@@ -63,10 +63,11 @@ def run(
     For example: zonal run sky.db -- ./measure.sh. The region comes as JSON on its standard input, and as
     environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard
     output is the value, or the value and its standard error. One that fails, or says nothing, gives its trial up
-    and is reported; the others go on.
+    and is reported; the others go on. What it leaves running is stopped once it has ended, unless it was detached
+    with setsid.
     """
     instrument = Program(program, timeout, retries)
-    with run_of_mine() as name, _terminated():
+    with run_of_mine() as name, _tidily():
         campaign = _Campaign(study, Hand(study, name, take_over), instrument, most, max_failures)
         try:
             campaign.go(workers)
@@ -83,7 +84,9 @@ class _Campaign:
         self._study, self._hand, self._program = study, hand, program
         self._left = most
         self._max_failures = max_failures
-        self._failures = 0
+        self._told = False
+        self._in_a_row: list[Trial] = []  # given up since the last success
+        self._exhausted = False
         self._stopped: Exception | None = None
         self._under_way: dict[Future[Value], Trial] = {}
 
@@ -100,10 +103,15 @@ class _Campaign:
             self._program.stop()
             pool.shutdown(cancel_futures=True)
             for future in list(self._under_way):
-                with suppress(StudyFileError, TrialError):  # the next run takes up what could not be withdrawn
+                with suppress(OSError, TrialError):  # the next run takes up what could not be withdrawn
                     self._end(future)
+            if self._stopped is not None or not self._told:  # the fault is the program's
+                with suppress(StudyFileError):
+                    self._study.forgive(self._in_a_row)
         if self._stopped is not None:
             raise self._stopped
+        if not self._told and (self._in_a_row or (self._exhausted and not self._study.told)):
+            raise Refusal(f"stopped: nothing was measured; {standing(self._study)}", KEEPS_FAILING)
 
     def _fill(self, pool: ThreadPoolExecutor, workers: int) -> bool:
         """Begin as many measurements as there is room for, and tell whether any are under way."""
@@ -112,6 +120,7 @@ class _Campaign:
                 trial = self._hand.ask()
             except Exhausted as error:
                 if not self._under_way and self._study.remaining:  # else others have spent the budget
+                    self._exhausted = True
                     _report(str(error))
                 break
             self._left = None if self._left is None else self._left - 1
@@ -140,7 +149,9 @@ class _Campaign:
         except ZonalError as error:  # a value beyond all bounds
             self._give_up(trial, error)
         else:
-            self._failures = 0
+            self._told = True
+            if self._stopped is None:
+                self._in_a_row.clear()
             return True
         return False
 
@@ -151,9 +162,9 @@ class _Campaign:
             _report(str(ended))
             return
         _report(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
-        self._failures += 1
-        if self._failures >= self._max_failures:
-            why = f"stopped: the program failed {self._failures} times in a row; {standing(self._study)}"
+        self._in_a_row.append(trial)
+        if len(self._in_a_row) == self._max_failures and self._stopped is None:
+            why = f"stopped: the program failed {self._max_failures} times in a row; {standing(self._study)}"
             self._stopped = Refusal(why, KEEPS_FAILING)
 
     def _end(self, future: Future[Value]) -> None:
@@ -172,17 +183,24 @@ def _report(text: str) -> None:
 
 
 @contextmanager
-def _terminated() -> Iterator[None]:
-    """Tidy up when this process is told to end, too."""
+def _tidily() -> Iterator[None]:
+    """Tidy up when this process is told to end; what `nohup` and its like keep from it stays ignored."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(ENDED)
+        for each in before:  # a second one must not disturb the tidying up
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
-    before: Any = signal.signal(signal.SIGTERM, end)
+    numbers = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
+    before: dict[int, Any] = {each: signal.getsignal(each) for each in numbers}
+    before = {each: handler for each, handler in before.items() if handler is not signal.SIG_IGN}
+    for each in before:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextmanager

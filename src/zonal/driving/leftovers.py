@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError
@@ -73,6 +73,10 @@ class Hand:
         if trial.number not in self._unwritten:
             self._study.give_up(trial)
 
+    def forgive(self, trials: Sequence[Trial]) -> None:
+        """Hold give-ups against no region."""
+        self._study.forgive(trials)
+
     def withdraw(self, trial: Trial) -> None:
         """Take back a trial that was not tried."""
         self._study.withdraw(trial)
@@ -97,4 +101,5 @@ class Shared(Protocol):
 
     def tell(self, trial: Trial, value: float, sem: float | None) -> None: ...  # noqa: D102
     def give_up(self, trial: Trial) -> None: ...  # noqa: D102
+    def forgive(self, trials: Sequence[Trial]) -> None: ...  # noqa: D102
     def withdraw(self, trial: Trial) -> None: ...  # noqa: D102

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from zonal.driving.run import Driven
@@ -51,6 +52,10 @@ class Portion:
         """Take back a trial that failed."""
         self._study.give_up(trial)
         self._left += 1
+
+    def forgive(self, trials: Sequence[Trial]) -> None:
+        """Hold give-ups against no region."""
+        self._study.forgive(trials)
 
     def withdraw(self, trial: Trial) -> None:
         """Take back a trial that was not tried."""

@@ -11,14 +11,15 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, Literal, Protocol
 
 from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
-from zonal.errors import Exhausted, InvalidInput, check_choice, duration, whole_number
+from zonal.errors import Exhausted, InvalidInput, StudyFileError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
@@ -54,6 +55,9 @@ class Driven(Protocol):
 
     def give_up(self, trial: Trial) -> None:
         """Take back a trial that failed."""
+
+    def forgive(self, trials: Sequence[Trial]) -> None:
+        """Hold give-ups against no region."""
 
     def withdraw(self, trial: Trial) -> None:
         """Take back a trial that was not tried."""
@@ -96,7 +100,8 @@ def drive(
         Called after each measurement: whether to stop, because the answer is good enough.
     on_error : {"raise", "give_up"}
         What to do if a measurement fails. Its trial is given up either way; then the error goes to the caller,
-        once what is under way has been told, or measuring goes on.
+        once what is under way has been told, or measuring goes on. Where an error goes to the caller, or nothing
+        was told at all, the failures since the last success are held against no region.
     max_failures : int, optional
         With ``on_error="give_up"``: one failure more raises its error; by default as many as measurements remain.
     timeout : float, optional
@@ -130,6 +135,8 @@ class _Run:
         self._under_way: dict[Job, Trial] = {}
         self._hanging: list[Job] = []
         self._failures = 0
+        self._in_a_row: list[Trial] = []  # given up since the last success
+        self._told = False
         self._failure: BaseException | None = None
         self._why = ""
 
@@ -200,6 +207,9 @@ class _Run:
         except Exception as error:
             self._fail(trial, error)
             return
+        self._told = True
+        if self._failure is None:
+            self._in_a_row.clear()
         self._bar.step()
         self._why = self._rules.stop(self._study, trial) or self._why
 
@@ -208,6 +218,7 @@ class _Run:
         told = trial not in self._study.pending  # then it is a warning turned into an error, and came after
         if not told:
             self._study.give_up(trial)
+            self._in_a_row.append(trial)
         self._failures += 1
         if told or not isinstance(error, Exception) or self._failures > self._rules.max_failures:
             self._failure = self._failure or error
@@ -248,6 +259,9 @@ class _Run:
                 log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
                 if trial in self._study.pending:
                     self._study.give_up(trial)
+        if self._in_a_row and (self._failure is not None or not self._told):  # the fault is the instrument's
+            with suppress(StudyFileError):  # the file is the failure then
+                self._study.forgive(self._in_a_row)
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 

@@ -32,7 +32,19 @@ from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Ended,
+    Event,
+    Extended,
+    Observed,
+    Refitted,
+    Split,
+    Taken,
+    Told,
+)
 from zonal.rounds.settings import Problem, Settings, checked
 from zonal.spaces import (
     Box,
@@ -52,7 +64,7 @@ from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
 KERNELS = (RBF, Matern, Categorical, Motif, Mixed, Sum)
 REGIONS = (ProductRegion, MemberRegion)
-EVENTS = (Began, Asked, Taken, Told, Ended, Observed, Refitted, Extended)
+EVENTS = (Began, Asked, Taken, Told, Ended, Allowed, Observed, Refitted, Extended)
 VALUES: dict[str, type] = {
     kind.__name__: kind
     for kind in (

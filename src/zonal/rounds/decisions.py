@@ -20,7 +20,19 @@ from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
 from zonal.policies import Floats, Rules, Setting
 from zonal.rounds import replies
-from zonal.rounds.events import Asked, Batch, Began, Ended, Extended, Observed, Refitted, Split, Told, checksum
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Batch,
+    Began,
+    Ended,
+    Extended,
+    Observed,
+    Refitted,
+    Split,
+    Told,
+    checksum,
+)
 from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import Family, State
 from zonal.rounds.variation import spread_by_depth
@@ -128,7 +140,9 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> tuple[Ended, 
     """Take back a trial; a region that fails again and again, or within one that did, is never asked for again."""
     draft, row = state.fork(), state.asked[number].row
     hopeless = (
-        not retry or state.failures.get(row, 0) + 1 >= GIVE_UPS or bool(state.tree.lineage(row) & state.barred)
+        not retry
+        or len(state.failures.get(row, ())) + 1 >= GIVE_UPS
+        or bool(state.tree.lineage(row) & state.barred.keys())
     )
     barred = given_up and hopeless and row not in state.barred
     grown: list[Batch] = []
@@ -138,6 +152,29 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> tuple[Ended, 
     draft.end(event)
     draft.record(event)
     return event, draft
+
+
+def allow(state: State, region: Region) -> tuple[Allowed, State] | None:
+    """Take back the give-ups of a region and of all within it, if there are any."""
+    name = region.name
+
+    def inside(row: int) -> bool:
+        # By name too: edges that were copied from what is printed are rounded.
+        own, *above = (state.regions[at] for at in (row, *state.tree.lineage(row)))
+        return region.holds(own) or any(other.name == name for other in (own, *above))
+
+    trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
+    return forgive(state, [number for row, number in (*trials, *state.barred.items()) if inside(row)])
+
+
+def forgive(state: State, numbers: Iterable[int]) -> tuple[Allowed, State] | None:
+    """Take back the give-ups of trials, as far as they still count."""
+    counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
+    wanted = tuple(sorted(counting.intersection(numbers)))
+    if not wanted:
+        return None
+    event = Allowed(wanted)
+    return event, state.apply(event)
 
 
 def refit(state: State) -> tuple[Refitted, State] | None:
@@ -304,7 +341,8 @@ def _split_by_force(draft: State, t: int) -> list[Batch]:
         if settings.max_looks is not None:
             reasons.append(f"max_looks={settings.max_looks} measurements of each were made or are under way")
         if draft.barred:
-            reasons.append(f"{len(draft.barred)} were given up as impossible to measure")
+            given_up = f"{len(draft.barred)} were given up as impossible to measure"
+            reasons.append(f"{given_up} (`allow` takes that back)")
         if settings.forbidden is not None:
             reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")
         raise Exhausted(

@@ -186,6 +186,19 @@ class Ended:
 
 
 @dataclass(frozen=True)
+class Allowed:
+    """Give-ups were taken back: they count against no region any more, and bar none.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        Of the trials that had been given up.
+    """
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Observed:
     """A measurement made outside of the study came in.
 
@@ -226,4 +239,4 @@ class Extended:
     n: int
 
 
-Event = Began | Asked | Taken | Told | Ended | Observed | Refitted | Extended
+Event = Began | Asked | Taken | Told | Ended | Allowed | Observed | Refitted | Extended

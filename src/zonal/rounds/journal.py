@@ -11,13 +11,16 @@ import hashlib
 import os
 import platform
 import sqlite3
+import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from time import monotonic, sleep
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -30,6 +33,7 @@ from zonal.tables.files import file_path
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
 FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
+FORK_PATIENCE = 5.0  # seconds for which a fork waits until no other thread uses a file
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {FORMAT}",
@@ -224,6 +228,50 @@ class Writer:
         self._journal._digests[self._known + 1 :] = digests
 
 
+class _Connection(sqlite3.Connection):
+    """A file in use, for whose end forks wait: what a child inherits open, SQLite keeps locked there for ever."""
+
+    known: ClassVar[WeakSet[_Connection]] = WeakSet()
+    gate: ClassVar[threading.RLock] = threading.RLock()  # held by a thread that forks
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.user: int | None = threading.get_ident()
+        with _Connection.gate:
+            _Connection.known.add(self)
+        super().__init__(*arguments, **options)
+
+    def close(self) -> None:
+        """Close the file."""
+        super().close()
+        self.user = None
+
+    @classmethod
+    def before_fork(cls) -> None:
+        """Wait, for a while, until no other thread uses a file, and keep them from it."""
+        cls.gate.acquire()
+        until, free = monotonic() + FORK_PATIENCE, (None, threading.get_ident())
+        while any(one.user not in free for one in list(cls.known)) and monotonic() < until:
+            sleep(0.001)
+
+    @classmethod
+    def after_fork(cls) -> None:
+        """Let other threads go on."""
+        cls.gate.release()
+
+    @classmethod
+    def in_child(cls) -> None:
+        """Begin anew: there are no other threads here."""
+        cls.gate, cls.known = threading.RLock(), WeakSet()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(
+        before=_Connection.before_fork,
+        after_in_parent=_Connection.after_fork,
+        after_in_child=_Connection.in_child,
+    )
+
+
 def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connection:
     """Open the file, which must exist."""
     more = "".join(f"&{name}={value}" for name, value in options.items())
@@ -233,6 +281,7 @@ def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connect
         timeout=PATIENCE,
         isolation_level=None,
         check_same_thread=False,
+        factory=_Connection,
     )
     # Not only the data but also the end of the transaction (a deleted file) is on the disk when COMMIT returns.
     connection.execute("PRAGMA synchronous = EXTRA")

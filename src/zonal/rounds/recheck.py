@@ -13,7 +13,7 @@ from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds import decisions
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Taken, Told
+from zonal.rounds.events import Allowed, Asked, Began, Ended, Event, Extended, Observed, Refitted, Taken, Told
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
@@ -66,7 +66,7 @@ def _decide(settings: Settings, state: State | None, event: Event) -> tuple[Even
         case Refitted():
             found = decisions.refit(state)
             return (None, state) if found is None else found
-        case Extended() | Taken():
+        case Extended() | Taken() | Allowed():
             return event, state.apply(event)
 
 

@@ -26,6 +26,7 @@ from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput
 from zonal.policies import scattered
 from zonal.rounds.events import (
+    Allowed,
     Asked,
     Batch,
     Began,
@@ -75,10 +76,10 @@ class State:
         Those under way, oldest first.
     told, budget : int
     observations : Log of Observation
-    barred : frozenset of int
-        Rows that cannot be measured.
-    failures : dict of int to int
-        Give-ups in a row, by row.
+    barred : dict of int to int
+        Rows that cannot be measured, and the trial whose give-up said so.
+    failures : dict of int to tuple of int
+        Trials given up in a row, by row.
     """
 
     def __init__(self, problem: Problem, began: Began) -> None:
@@ -108,8 +109,8 @@ class State:
         self.asked: Log[Asked] = Log()
         self.pending: dict[int, Asked] = {}
         self.observations: Log[Observation] = Log()
-        self.barred: frozenset[int] = frozenset()
-        self.failures: dict[int, int] = {}
+        self.barred: dict[int, int] = {}
+        self.failures: dict[int, tuple[int, ...]] = {}
         self.draws = 0  # in use or freed
         self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
         self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
@@ -181,6 +182,8 @@ class State:
             case Ended():
                 self.grow(event.grown)
                 self.end(event)
+            case Allowed():
+                self.allow(event)
             case Observed():
                 self.learn_of(self.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
                 self.adopt(event.fit)
@@ -385,7 +388,7 @@ class State:
             self._look(row, 1)
         self._end(number)
         if row in self.failures:
-            self.failures = {other: times for other, times in self.failures.items() if other != row}
+            self.failures = {other: trials for other, trials in self.failures.items() if other != row}
         self.told += 1
         count, reward = tree.at(row, "count") + 1, tree.at(row, "reward")
         reward += (self.problem.sign * value - reward) / count
@@ -396,13 +399,23 @@ class State:
         """Note that a trial was given up or withdrawn."""
         asked = self.asked[event.number]
         if event.barred:
-            self.barred |= {asked.row}
+            self.barred = {**self.barred, asked.row: event.number}
         if event.state == "given up":
-            self.failures = {**self.failures, asked.row: self.failures.get(asked.row, 0) + 1}
+            self.failures = {**self.failures, asked.row: (*self.failures.get(asked.row, ()), event.number)}
         else:
             self.freed = (*self.freed, asked.draw)
         self._end(event.number)
         self._look(asked.row, -1)
+
+    def allow(self, event: Allowed) -> None:
+        """Note that give-ups count no more."""
+        taken_back = set(event.numbers)
+        left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in self.failures.items()}
+        self.failures = {row: trials for row, trials in left.items() if trials}
+        free = [row for row, number in self.barred.items() if number in taken_back]
+        self.barred = {row: number for row, number in self.barred.items() if row not in free}
+        for row in free:
+            self._look(row, 0)
 
     def _end(self, number: int) -> None:
         self.pending = {other: asked for other, asked in self.pending.items() if other != number}

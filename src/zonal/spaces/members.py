@@ -124,6 +124,12 @@ class MemberRegion(Region):
             return bool(self.start < other.stop and other.start < self.stop)
         return bool(np.isin(self.positions, other.positions).any())
 
+    def holds(self, other: Any) -> bool:
+        """Tell whether all members of a region of the same space are members of this one."""
+        if self.chosen is None and other.chosen is None:
+            return bool(self.start <= other.start and other.stop <= self.stop)
+        return bool(np.isin(other.positions, self.positions).all())
+
     def nearest(self) -> Ints:
         """Return the place of the member nearest to the centre, in an array."""
         if self.space.symbolic:

@@ -151,6 +151,20 @@ class ProductRegion(Region):
                 return False
         return True
 
+    def holds(self, other: Any) -> bool:
+        """Tell whether a region of the same space lies within this one, but for rounding."""
+        for axis, pool, inner, (low, high), (left, right) in zip(
+            self.space.axes, self.offset, other.offset, self.edges, other.edges, strict=True
+        ):
+            if isinstance(axis, Category):
+                if int(inner) & ~int(pool):
+                    return False
+                continue
+            slack = ROUNDING * (right - left)
+            if left < low - slack or right > high + slack:
+                return False
+        return True
+
     def _places(self) -> list[tuple[Floats, Floats]]:
         """Return where one looks along each axis, and with which weights."""
         viewer, places = self.viewer(), []

@@ -122,6 +122,10 @@ class Region(ABC):
     def overlaps(self, other: Any) -> bool:
         """Tell whether a region of the same space has anything in common with this one."""
 
+    @abstractmethod
+    def holds(self, other: Any) -> bool:
+        """Tell whether a region of the same space lies within this one."""
+
     def __getitem__(self, name: str) -> Any:
         """Return the part of one axis: its edges, or its symbols."""
         parts = self.as_dict()
