@@ -20,7 +20,7 @@ from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
 from zonal.policies import Rules, Setting
 from zonal.rounds.events import Asked, Batch, Began, Ended, Extended, Observed, Refitted, Split, Told, checksum
-from zonal.rounds.settings import Problem, Settings
+from zonal.rounds.settings import Problem, Settings, is_of_user
 from zonal.rounds.state import Family, State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
@@ -268,8 +268,8 @@ def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
             return grown
         try:
             batch, families = _splits(draft, able, expanded=False)
-        except Exception:
-            if forgiving:
+        except Exception as error:
+            if forgiving and is_of_user(error):
                 return grown
             raise
         draft.open(batch, families)
