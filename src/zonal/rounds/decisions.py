@@ -87,7 +87,7 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     draft, row = state.fork(), state.asked[number].row
     draft.measure(number, value, sem)
     fit, warned = _learn(draft, last=state.told + 1 == state.budget)
-    draft.tell(number, value, fit)
+    draft.tell(number, value, sem, fit)
     grown: list[Batch] = []
     if (
         draft.tree.at(row, "first_child") < 0
