@@ -23,13 +23,16 @@ INTS = (
 COUNTS = (
     "count",  # T: trials told
     "looks",  # trials told or under way
+    "weighed",  # of the trials told, those with a standard error of their own
 )
 FLOATS = (
     "mean",  # posterior of the average, from told measurements
     "std",
     "std_before",  # std just before the reward told last: on Z_{1:t-1}, as equation 6 has it
     "noise",  # standard deviation of one measurement
-    "reward",  # mean of the node's own rewards, as told; 0 without any
+    "reward",  # mean of the node's own rewards told without a standard error; 0 without any
+    "weighed_reward",  # mean by precision of those told with one, and its variance
+    "weighed_variance",
 )
 FLAGS = (
     "expanded",  # line 6 of Algorithm 1 passed (or the node was split by force)
@@ -62,12 +65,15 @@ class Tree:
     first_child: NDArray[np.int64]
     count: NDArray[np.int64]
     looks: NDArray[np.int64]
+    weighed: NDArray[np.int64]
     slot: NDArray[np.int64]
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     std_before: NDArray[np.float64]
     noise: NDArray[np.float64]
     reward: NDArray[np.float64]
+    weighed_reward: NDArray[np.float64]
+    weighed_variance: NDArray[np.float64]
     expanded: NDArray[np.bool_]
     askable: NDArray[np.bool_]
     splittable: NDArray[np.bool_]
@@ -130,6 +136,20 @@ class Tree:
         if rows is None:  # kept, since most rounds change none of it
             rows = self._contenders = _frozen((self.askable | self.splittable).nonzero()[0])
         return rows
+
+    def own_rewards(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean of some nodes' own rewards, weighed by precision, and its standard error."""
+        weighed = self.weighed[rows]
+        plain = self.count[rows] - weighed
+        mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.maximum(plain, 1))
+        if not weighed.any():
+            return mean, error
+        variance, known = error**2, self.weighed_variance[rows]
+        total = variance + known
+        share = np.divide(variance, total, out=np.ones_like(total), where=total > 0)
+        share[weighed == 0], share[plain == 0] = 0.0, 1.0
+        mean = mean + share * (self.weighed_reward[rows] - mean)
+        return mean, np.where(weighed == 0, error, np.sqrt(share * known))
 
     def at(self, row: int, name: str) -> Any:
         """Return one entry, as told whatever `with_posterior` shows: cheaper than to show its column first."""
@@ -194,7 +214,8 @@ class Tree:
         """Return the table in the user's units: ``prior_mean + sign * mean``."""
         columns = {column.name: _frozen(getattr(self, column.name).copy()) for column in fields(TreeTable)}
         columns["mean"] = _frozen(prior_mean + sign * self.mean)
-        columns["reward"] = _frozen(np.where(self.count > 0, sign * self.reward, np.nan))
+        reward, _ = self.own_rewards(np.arange(self.size))
+        columns["reward"] = _frozen(np.where(self.count > 0, sign * reward, np.nan))
         return TreeTable(**columns)
 
     def ties(self, rows: NDArray[np.intp]) -> int:
@@ -239,7 +260,7 @@ class TreeTable:
     forbidden : array of bool
         Whether the user forbade it.
     reward : array of float
-        Mean of the values told of this very node; NaN without any.
+        Mean of the values told of this very node, weighed by their precision; NaN without any.
     """
 
     depth: NDArray[np.int64]

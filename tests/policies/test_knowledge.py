@@ -263,6 +263,48 @@ def test_where_coarse_regions_are_measured_better_they_are_measured() -> None:
     assert sizes["by size"] > sizes["the same"]
 
 
+# Standard errors of one's own.
+
+
+def test_the_guard_weighs_what_was_told_with_a_standard_error_by_it() -> None:
+    study = zn.Study([(0, 1)], budget=20)
+    opening = study.ask(8)
+    unsure, sure = opening[2], opening[5]
+    for trial in opening:
+        value, sem = {unsure: (5.0, 10.0), sure: (3.0, 0.01)}.get(trial, (0.0, 0.01))
+        study.tell(trial, value, sem=sem)
+    low, high = sure.region.bounds[0]
+    assert low < float(study.ask().region.center[0]) < high  # the guard's round
+
+
+@pytest.mark.parametrize("noise", [0.3, None], ids=["given", "learned"])
+def test_own_rewards_are_weighed_by_precision_as_the_noise_is_known_now(noise: float | None) -> None:
+    policy = zn.UniformGrid(level=1)
+    study = zn.Study([(0, 1)], budget=12, noise=noise, policy=policy, direction="minimize")
+    told: dict[int, list[tuple[float, float | None]]] = {0: [], 1: []}
+    for number in range(12):
+        trial = study.ask()
+        value, sem = math.sin(number), (None, 0.2, 0.7)[(number // 2) % 3]
+        told[trial.node[1]].append((value, sem))
+        study.tell(trial, value, sem=sem)
+        table, tree = study.tree, study._state.tree
+        for row in range(1, 3):
+            own = told[int(table.index[row])]
+            if not own:
+                assert math.isnan(table.reward[row])
+                continue
+            weights = np.array([(table.noise[row] if sem is None else sem) ** -2 for _, sem in own])
+            assert table.reward[row] == pytest.approx(np.average([value for value, _ in own], weights=weights))
+            assert tree.own_rewards(np.array([row]))[1][0] == pytest.approx(weights.sum() ** -0.5)
+
+
+def test_rewards_without_noise_outweigh_all_others() -> None:
+    study = zn.Study([(0, 1)], budget=4, noise=0.1, kernel=zn.RBF(1.0, 0.2), policy=zn.UniformGrid(level=0))
+    for value, sem in ((3.0, 0.5), (1.0, 0.0), (4.0, None), (3.0, 0.2)):
+        study.tell(study.ask(), value, sem=sem)
+    assert study.tree.reward[0] == 1.0
+
+
 # Policies that choose badly.
 
 

@@ -1,12 +1,14 @@
 """One way for state to change: events say all that happened, and nothing is ever torn."""
 
 import copy
+import linecache
 import os
 import pickle
 import sys
 import threading
 from collections.abc import Callable
-from itertools import pairwise
+from contextlib import suppress
+from itertools import cycle, pairwise, product
 from types import FrameType
 from typing import Any
 
@@ -97,17 +99,25 @@ class Stop(BaseException):
     """Raised at any line, as Ctrl-C is."""
 
 
-def interrupted(study: zn.Study, step: Callable[[zn.Study], object], number: int | None) -> list[tuple[str, int]]:
+Line = tuple[str, int]
+
+
+def interrupted(
+    study: zn.Study,
+    step: Callable[[zn.Study], object],
+    place: int | Line | None,
+    error: type[BaseException] = Stop,
+) -> list[Line]:
     """Take a step, stopped before one of the library's lines; return the lines that were come to."""
-    passed: list[tuple[str, int]] = []
+    passed: list[Line] = []
 
     def trace(frame: FrameType, what: str, _: Any) -> Any:
         if "zonal" not in frame.f_code.co_filename:
             return None
         if what == "line":
             passed.append((frame.f_code.co_filename, frame.f_lineno))
-            if len(passed) == number:
-                raise Stop
+            if place in (len(passed), passed[-1]):
+                raise error
         return trace
 
     before = sys.gettrace()
@@ -164,8 +174,11 @@ def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
     tried = copy.deepcopy(study)
     first = {line: number for number, line in reversed(list(enumerate(passed, start=1)))}
     some = {1 + len(passed) * place // 25 for place in range(25)}
-    for number in sorted(first.values() if os.environ.get("ZONAL_EVERY_LINE") else some):
-        interrupted(tried, step, number)
+    every = bool(os.environ.get("ZONAL_EVERY_LINE"))
+    errors: tuple[type[BaseException], ...] = (Stop, MemoryError)
+    for number, error in product(sorted(first.values()), errors) if every else zip(sorted(some), cycle(errors)):
+        with suppress(MemoryError):
+            interrupted(tried, step, number, error)
         left = digest(tried)
         assert left in (before, after), number
         if left == after:
@@ -173,6 +186,59 @@ def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
     if digest(tried) == before:
         step(tried)
     assert digest(tried) == after
+
+
+@pytest.mark.parametrize("error", [MemoryError, RuntimeError])
+def test_nothing_is_forgiven_but_what_the_users_own_functions_raise(error: type[Exception]) -> None:
+    space = zn.Box([(0, 1)], smallest=1 / 16)
+    study = zn.Study(space, budget=9, noise=lambda region: 0.1, forbidden=lambda region: False)
+    trial = study.ask()
+
+    def step(study: zn.Study) -> None:
+        study.tell(trial, 0.5)
+
+    rooms = [f"{os.sep}{room}{os.sep}" for room in ("rounds", "spaces", "policies")]
+    interrupted(copy.deepcopy(study), step, None)  # what is remembered is not computed again
+    lines = [
+        line
+        for line in dict.fromkeys(interrupted(copy.deepcopy(study), step, None))
+        if any(room in line[0] for room in rooms) and "return function(region)" not in linecache.getline(*line)
+    ]
+    assert len(lines) > 100
+    for line in lines:
+        with pytest.raises(error):
+            interrupted(copy.deepcopy(study), step, line, error)
+
+
+@pytest.mark.parametrize("function", ["noise", "forbidden"])
+def test_users_functions_that_fail_hold_nothing_told_up_unless_memory_ran_out(function: str) -> None:
+    answers: dict[str, Any] = {"noise": 0.1, "forbidden": False}
+    failing: list[Any] = []
+
+    def asked(region: zn.Region) -> Any:
+        if not failing:
+            return answers[function]
+        if isinstance(failing[0], Exception):
+            raise failing[0]
+        return failing[0]
+
+    study = zn.Study(zn.Box([(0, 1)], smallest=1 / 64), budget=40, **{function: asked})
+    trial = study.ask()
+    failing.append(MemoryError())
+    with pytest.raises(MemoryError):
+        study.tell(trial, 0.5)
+    assert study.told == 0
+    for answer in (LookupError("no such calibration"), "much"):
+        failing[:] = [answer]
+        twin = copy.deepcopy(study)
+        twin.tell(trial, 0.5)
+        assert twin.told == 1
+        for _ in range(15):  # the rest of the opening: nothing is split for it
+            twin.tell(twin.ask(), 0.5)
+        with pytest.raises((LookupError, zn.InvalidInput), match=r"no such calibration|much"):
+            twin.ask()
+    failing.clear()
+    study.tell(trial, 0.5)
 
 
 def test_a_kernel_that_fails_once_leaves_nothing_behind() -> None:

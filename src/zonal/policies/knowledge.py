@@ -136,8 +136,8 @@ class KnowledgeRules:
         rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
         if len(rows) == 0:
             return None
-        error = tree.noise[rows] / np.sqrt(tree.count[rows])
-        value = tree.reward[rows] - (error - error.min())  # what is less sure has to be better
+        mean, error = tree.own_rewards(rows)
+        value = mean - (error - error.min())  # what is less sure has to be better
         return best(tree, rows, value, self.setting.tie)
 
     def _follow(self, tree: Tree) -> int | None:

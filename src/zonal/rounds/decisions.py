@@ -33,7 +33,7 @@ from zonal.rounds.events import (
     Told,
     checksum,
 )
-from zonal.rounds.settings import Problem, Settings
+from zonal.rounds.settings import Problem, Settings, is_of_user
 from zonal.rounds.state import Family, State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
@@ -100,7 +100,7 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     draft, row = state.fork(), state.asked[number].row
     draft.measure(number, value, sem)
     fit, warned = _learn(draft, last=state.told + 1 == state.budget)
-    draft.tell(number, value, fit)
+    draft.tell(number, value, sem, fit)
     grown: list[Batch] = []
     if (
         draft.tree.at(row, "first_child") < 0
@@ -314,8 +314,8 @@ def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
             return grown
         try:
             batch, families = _splits(draft, able, expanded=False)
-        except Exception:
-            if forgiving:
+        except Exception as error:
+            if forgiving and is_of_user(error):
                 return grown
             raise
         draft.open(batch, families)

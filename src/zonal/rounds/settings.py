@@ -27,7 +27,7 @@ from zonal.errors import (
 from zonal.policies import INDEX_LIMIT, Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
-from zonal.spaces.forbidden import forbidden_rule
+from zonal.spaces.forbidden import Overlapping, forbidden_rule
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
@@ -234,16 +234,18 @@ class Problem:
         noise = self.settings.noise
         if noise is None:
             return 0.0 if model is None or model.noise is None else model.noise
-        if callable(noise):
-            return standard_deviation(noise(region), f"noise({region.name})")
-        return noise
+        if not callable(noise):
+            return noise
+        return standard_deviation(_answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
         """Tell whether the user forbids a region."""
         forbidden = self.settings.forbidden
         if forbidden is None:
             return False
-        answer = forbidden(region)
+        if isinstance(forbidden, Overlapping):
+            return forbidden(region)
+        answer = _answer(forbidden, region)
         if not isinstance(answer, bool | np.bool_):
             raise InvalidInput(f"forbidden({region.name}) must be True or False", answer, "Return one of the two.")
         return bool(answer)
@@ -253,3 +255,18 @@ class Problem:
         if sem is not None:
             return sem**2
         return None if self.settings.noise is None and self.learner is not None else noise**2
+
+
+def _answer(function: Callable[[Region], Any], region: Region) -> Any:
+    """Return what a function of the user's says of a region; what it raises is marked as its own."""
+    try:
+        return function(region)
+    except Exception as error:
+        vars(error)["raised_by_user"] = True
+        raise
+
+
+def is_of_user(error: Exception) -> bool:
+    """Tell whether a function of the user's failed, unless for lack of memory, or gave an unusable answer."""
+    own = isinstance(error, InvalidInput) or "raised_by_user" in vars(error)
+    return own and not isinstance(error, MemoryError)

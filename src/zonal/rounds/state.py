@@ -177,7 +177,7 @@ class State:
                 self.pending = {**self.pending, event.number: asked}
             case Told():
                 self.measure(event.number, event.value, event.sem)
-                self.tell(event.number, event.value, event.fit)
+                self.tell(event.number, event.value, event.sem, event.fit)
                 self.grow(event.grown)
             case Ended():
                 self.grow(event.grown)
@@ -381,7 +381,7 @@ class State:
         self.tree.fill(mean=mean, std=np.sqrt(variance))
         self._overlay = None
 
-    def tell(self, number: int, value: float, fit: Fit | None) -> None:
+    def tell(self, number: int, value: float, sem: float | None, fit: Fit | None) -> None:
         """Note that a trial's value was taken in, and go by a fit that was made with it."""
         tree, row = self.tree, self.asked[number].row
         if number not in self.pending:  # it had been given up
@@ -390,9 +390,15 @@ class State:
         if row in self.failures:
             self.failures = {other: trials for other, trials in self.failures.items() if other != row}
         self.told += 1
-        count, reward = tree.at(row, "count") + 1, tree.at(row, "reward")
-        reward += (self.problem.sign * value - reward) / count
-        tree.write(row, count=count, reward=reward, std_before=tree.at(row, "std"))
+        count, weighed, own = tree.at(row, "count") + 1, tree.at(row, "weighed"), self.problem.sign * value
+        if sem is None:
+            mean = tree.at(row, "reward")
+            tree.write(row, reward=mean + (own - mean) / (count - weighed))
+        else:
+            line = Line(weighed, tree.at(row, "weighed_reward"), 0.0, tree.at(row, "weighed_variance"))
+            line = line.plus(own, sem**2)
+            tree.write(row, weighed=line.count, weighed_reward=line.mean, weighed_variance=line.variance)
+        tree.write(row, count=count, std_before=tree.at(row, "std"))
         self.adopt(fit)
 
     def end(self, event: Ended) -> None:
