@@ -160,7 +160,8 @@ def test_smallest_regions_cap_the_promise_too(budget: int) -> None:
 
     def promised(deepest: int | None) -> float:
         numbers = budget, 20.0, lambda h: noise, lambda h: root / 2**h, 2, lambda h: 2.0**h, h_max
-        return 3 * root / 2 ** bounds.proved_depth(*numbers, deepest=deepest)
+        depth = bounds.proved_depth(*numbers, deepest=deepest)
+        return float(3 * root / 2**depth)
 
     assert root > 2
     assert regret == pytest.approx(0.5)
