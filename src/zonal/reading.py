@@ -230,8 +230,9 @@ class Reading:
     def outlook(self, n: int) -> Outlook:
         """Return by how much `n` more measurements are expected to improve the recommended region's true average.
 
-        Measurements are planned at once and played on draws from the posterior. A search that learns on the way
-        does at least as well, so for many measurements this is a cautious figure; it holds under the model.
+        Measurements are planned at once and played on draws from the posterior, where they also weigh the models
+        anew. A search that learns on the way does at least as well, so for many measurements this is a cautious
+        figure; it holds under the models.
 
         Parameters
         ----------

@@ -73,6 +73,25 @@ def test_bounds_make_a_box_which_gets_a_smallest_region() -> None:
 
 
 @pytest.mark.parametrize(
+    "space",
+    [
+        zn.Box([(0, 1)]),
+        zn.Box([(0, 1)], arity=3),
+        zn.Box([(0, 2), (-1, 1)], arity=3),
+        zn.Box([(0, 1)] * 3, arity=5),
+        zn.Product({"x": (0, 1), "dye": ["red", "green"]}, arity=3),
+    ],
+    ids=repr,
+)
+def test_power_and_maximize_agree_on_the_smallest_region(space: Any) -> None:
+    played = short(space, [2]).space
+    found = zn.maximize(lambda region: float(region.center[0]), space, 6).region
+    assert found.node is not None
+    assert found.node[0] == played.deepest()
+    assert played.cell(found.node).name == found.name
+
+
+@pytest.mark.parametrize(
     ("budgets", "played"),
     [
         (80, (10, 20, 40, 80)),

@@ -175,7 +175,7 @@ def test_without_a_kernel_every_function_has_its_own() -> None:
     ("space", "cells"),
     [
         (zn.Box([(0, 1)]), 256),
-        (zn.Box([(0, 1)], arity=3), 243),
+        (zn.Box([(0, 1)], arity=3), 729),
         (zn.Box({"l": (-180, 180), "b": (-1, 1)}, units={"l": "deg"}), 32**2),
         (zn.Box([(0, 1)] * 3), 16**3),
         (zn.Box([(0, 1)] * 4), 8**4),

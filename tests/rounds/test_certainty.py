@@ -9,13 +9,19 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import softmax
+from scipy.stats import multivariate_normal, norm
 
 import oracle
 import zonal as zn
+from benchmarks import outlook as benchmark
 from fingerprint import fingerprint
 from zonal.averages.kernels import Kernel
+from zonal.policies import View
+from zonal.problems.draws import model_of
 from zonal.rounds.answers import joint
+from zonal.rounds.certainty import outlook, standings
+from zonal.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -45,10 +51,13 @@ def same(kernel: Kernel) -> oracle.Kernel:
     return oracle.matern(kernel.nu, kernel.variance, kernel.lengthscale)
 
 
-def posteriors(study: zn.Study) -> list[tuple[float, Floats, Floats]]:
-    """Return the weight of each model, and mean and covariance of all smallest regions under it, densely."""
+def posteriors(study: zn.Study, *others: zn.Region) -> list[tuple[float, Floats, Floats]]:
+    """Return the weight of each model, and mean and covariance of all smallest regions under it, densely.
+
+    Other regions come after them.
+    """
     found = []
-    regions = [trial.region for trial in study.trials] + CELLS
+    regions = [*(trial.region for trial in study.trials), *CELLS, *others]
     points = np.concatenate([oracle.representatives(np.asarray(region.bounds), 3) for region in regions])
     values = np.array([trial.value for trial in study.trials], dtype=float)
     t, n = len(values), len(regions)
@@ -284,6 +293,80 @@ def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() ->
     assert np.mean(expected) > 3 * error > 0
 
 
+def rises(study: zn.Study, n: int, number: int = 40_000) -> Floats:
+    """Return draws of what `n` more measurements bring to whoever goes by the mean of all models, densely."""
+    plan = [trial.region for trial in zn.Study.replay(study.settings, study.events).ask(n)]
+    noises = [GIVEN["noise"] if own.model.noise is None else own.model.noise for own in study.models]
+    models = posteriors(study, *plan)
+    held = int(np.argmax(np.sum([weight * mean[:16] for weight, mean, _ in models], axis=0)))
+    rng, found = np.random.default_rng(6), []
+    for (weight, mean, covariance), noise in zip(models, noises, strict=True):
+        truth = rng.multivariate_normal(mean, covariance, round(weight * number), method="eigh")
+        values = truth[:, 16:] + noise * rng.standard_normal((len(truth), n))
+        logs, means = [], []
+        for (own, middle, joint_), error in zip(models, noises, strict=True):
+            spread = joint_[16:, 16:] + error**2 * np.eye(n)
+            logs.append(np.log(own) + multivariate_normal(middle[16:], spread).logpdf(values))
+            means.append(middle[:16] + (values - middle[16:]) @ np.linalg.solve(spread, joint_[16:, :16]))
+        after = (softmax(np.array(logs), axis=0)[:, :, None] * np.array(means)).sum(axis=0)
+        found.append(truth[np.arange(len(truth)), after.argmax(axis=1)] - truth[:, held])
+    return np.concatenate(found)
+
+
+@given_or_learned
+@pytest.mark.parametrize("told", [3, 6, 12])
+@pytest.mark.parametrize("n", [2, 8])
+def test_the_rise_to_expect_is_that_of_the_mean_of_all_models_weighed_anew(
+    n: int, told: int, model: dict[str, Any]
+) -> None:
+    study = studied(told, **model)
+    look, drawn = study.outlook(n), rises(study, n)
+    assert look.rise == pytest.approx(drawn.mean(), abs=4 * float(drawn.std()) / math.sqrt(2000) + 1e-4)
+    for end, quantile in ((look.low, 0.05), (look.high, 0.95)):
+        low, high = np.quantile(drawn, [max(quantile - 0.02, 0), min(quantile + 0.02, 1)])
+        assert low - 1e-3 <= end <= high + 1e-3
+
+
+@pytest.mark.parametrize("policy", [None, zn.GPOO(zn.GeometricDelta(1, 0.5), h_max=4)], ids=["default", "GPOO"])
+@pytest.mark.parametrize("n", [1, 20])
+def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
+    study = zn.Study(SPACE, budget=60, feedback=FEEDBACK, noise=1e5, policy=policy)
+    for _ in range(9):
+        trial = study.ask()
+        study.tell(trial, wave(trial.region), sem=0.3)
+    assert len(study.models) > 1
+    look = study.outlook(n)
+    assert look.rise == pytest.approx(0, abs=1e-6)
+    assert (look.low, look.high) == pytest.approx((0, 0), abs=1e-6)
+
+
+def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() -> None:
+    tree = Tree(0.0)
+    tree.split([0], [2], index=[0, 1], splittable=[True, True], askable=[True, True])
+    rows = np.arange(3)
+    view = View(
+        weight=1.0,
+        mean=np.zeros(3),
+        std=np.ones(3),
+        noise=np.zeros(3),
+        prior=np.ones(3),
+        smallest=100.0,  # so much more may be within
+        covariance=lambda one, other: np.eye(3)[np.ix_(one, other)],
+    )
+    look = outlook(tree, [view], 1, [2])
+    assert look.rise == pytest.approx(1 / math.sqrt(2 * math.pi), rel=0.05)  # of the larger of a variable and 0
+    assert standings(tree, [view], rows[1:], 0.1)[0].gap > 10
+
+
+def test_the_benchmark_plays_campaigns_and_holds_promises_against_what_came() -> None:
+    model = model_of(zn.Box([(0, 1)], smallest=1 / 16), zn.RBF(1.0, 0.1), None, "maximize")
+    rises = benchmark.campaign(model, 0.3, 5, [0])
+    assert rises.shape == (len(benchmark.AHEAD), 2)
+    assert (rises[:, 0] >= 0).all()
+    came = np.random.default_rng(0).exponential(size=400)
+    assert [benchmark.kept(np.stack([share * came, came], 1)) for share in (0.3, 0.6, 1.2, 1.6)] == [0, 1, 1, 0]
+
+
 def test_where_all_is_known_there_is_nothing_to_expect() -> None:
     study = zn.Study(SPACE, budget=60, feedback=FEEDBACK, kernel=zn.RBF(0.5, 0.2), noise=1e-6)
     for cell in CELLS:
@@ -317,6 +400,21 @@ def test_whoever_looks_changes_nothing_and_sees_the_same_again(model: dict[str, 
     seen = [(study.recommend(), study.recommend(3), study.outlook(4), study.above(0.0, 0.5)) for _ in range(2)]
     assert seen[0] == seen[1]
     assert fingerprint(study) == before
+
+
+def test_a_search_goes_on_as_if_nobody_had_looked_where_looking_opens_regions() -> None:
+    space = zn.Box([(0, 1), (0, 1)], smallest=1 / 128)  # too many regions to open all
+
+    def walk(looks: bool) -> list[tuple[int, int]]:
+        study = zn.Study(space, budget=14, rng=3, **GIVEN)
+        while study.remaining:
+            trial = study.ask()
+            study.tell(trial, wave(trial.region))
+            if looks:
+                study.outlook(4)
+        return [trial.node for trial in study.trials]
+
+    assert walk(looks=True) == walk(looks=False)
 
 
 def test_trials_under_way_are_no_knowledge() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import zonal as zn
 from zonal import theory
 from zonal.errors import InvalidInput
 from zonal.theory import GeometricDelta, bounds
@@ -146,6 +147,26 @@ def test_a_tree_that_ends_early_caps_the_promise() -> None:
     free, capped = (bounds.proved_depth(3000, 20.0, lambda h: 0.05, bound, 2, nodes, h_max) for h_max in (30, 2))
     assert free > 2
     assert capped == 2
+
+
+@pytest.mark.parametrize("budget", [30, 300])
+def test_smallest_regions_cap_the_promise_too(budget: int) -> None:
+    space, noise, h_max = zn.Box([(0, 1)], smallest=0.5), 0.01, 8
+    policy = zn.GPOO(zn.LipschitzDelta(certified=True), h_max=h_max, test="before")
+    study = zn.Study(space, budget=budget, kernel=zn.RBF(1.0, 1.0), noise=noise, mean=1.0, policy=policy)
+    root = float(study.bands().variation[0])
+    study.optimize(lambda region: 2 * float(region.center[0]))
+    regret = 2 - 2 * float(study.found.center[0])  # the steepest that L allows, nearly
+
+    def promised(deepest: int | None) -> float:
+        numbers = budget, 20.0, lambda h: noise, lambda h: root / 2**h, 2, lambda h: 2.0**h, h_max
+        depth = bounds.proved_depth(*numbers, deepest=deepest)
+        return float(3 * root / 2**depth)
+
+    assert root > 2
+    assert regret == pytest.approx(0.5)
+    assert promised(space.deepest()) >= regret
+    assert promised(None) < regret or budget < 100
 
 
 def test_more_noise_in_deep_cells_promises_less() -> None:

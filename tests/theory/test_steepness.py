@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,13 +144,17 @@ def test_a_certified_delta_is_l_times_reach_at_theta() -> None:
         (zn.Sequences("ACGT", 3), {"kernel": zn.Categorical(1, 0.5)}, "continuous axes"),
         (zn.Points(np.linspace(0, 1, 9)[:, None]), {"kernel": zn.RBF(1, 0.2)}, "continuous axes"),
         ([(0, 1)], {}, "given kernel"),
+        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "noise": None}, "noise is given"),
+        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "feedback": zn.Beam(0.1)}, "nothing beyond its reach"),
+        ([(0, 1)], {"kernel": zn.RBF(1, 0.2), "feedback": zn.Beam(share=0.5)}, "nothing beyond its reach"),
     ],
-    ids=["Matern 3/2", "Matern 1/2", "symbols", "members", "learned"],
+    ids=["Matern 3/2", "Matern 1/2", "symbols", "members", "learned", "noise", "beam", "focused beam"],
 )
-def test_what_cannot_be_certified_is_refused(space: object, given: dict[str, Kernel], complaint: str) -> None:
-    policy = zn.GPOO(zn.LipschitzDelta(certified=True))
+def test_what_cannot_be_certified_is_refused(space: Any, given: dict[str, Any], complaint: str) -> None:
+    settings = {"noise": 0.1, **given}
     with pytest.raises(InvalidInput, match=complaint):
-        zn.Study(space, budget=5, noise=0.1, policy=policy, **given)  # type: ignore[arg-type]
+        zn.Study(space, budget=5, policy=zn.GPOO(zn.LipschitzDelta(certified=True)), **settings)
+    zn.Study(space, budget=5, policy=zn.GPOO(zn.GeometricDelta(1, 0.5)), **settings)
 
 
 def test_an_l_of_ones_own_is_not_certified() -> None:

@@ -37,6 +37,7 @@ class Measure(ABC):
 
     finite = False  # whether it is points with weights
     cost = 1000  # of one mean, in kernel values
+    ends = True  # whether nothing at all is seen beyond its reach
 
     @abstractmethod
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
@@ -216,6 +217,8 @@ class Normal(Measure):
     relative : float
         and what is added to it, in widths of the interval.
     """
+
+    ends = False
 
     def __init__(self, fixed: float, relative: float) -> None:
         self._fixed = fixed

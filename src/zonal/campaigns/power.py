@@ -189,7 +189,8 @@ def power(
     Parameters
     ----------
     space : Box, Product, Sequences, Points or Hierarchy, or bounds for a box
-        Where to look. Without a smallest region, each of 1, 2, 3 or more axes is cut into 256, 32, 16 or 8 parts.
+        Where to look. Without a smallest region it is cut as `maximize` would cut it: each of 1, 2, 3 or more axes
+        into at least 256, 32, 16 or 8 parts.
     budgets : int, or several
         Measurements of a campaign. Of one number also an eighth, a quarter and a half are played.
     noise : float or callable

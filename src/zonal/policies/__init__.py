@@ -6,7 +6,7 @@ asks for views: the nodes under each model, with their covariances. It never see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -112,8 +112,8 @@ class Shape(Protocol):
     def deepest(self) -> int | None:
         """Return the depth of the smallest regions, None if there is no smallest."""
 
-    def cut(self, parts: Mapping[int, int]) -> int:
-        """Return the depth at which every axis has as many parts as `parts` has for the number of axes."""
+    def cut(self) -> int:
+        """Return the depth of the smallest regions where the space has none of its own."""
 
 
 class Policy(Protocol):

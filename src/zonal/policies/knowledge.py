@@ -21,7 +21,6 @@ from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, View, Views
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
-PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of an axis, by the number of axes, where the space has no smallest region
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
 TIMES = 12  # so many rounds fill the room of a tree
 OPTIMISM = 2.0  # standard deviations that count as promise
@@ -53,9 +52,9 @@ class KnowledgeGradient:
             raise InvalidInput("depths must be 'any' or 'smallest'", self.depths, "Choose one of the two.")
 
     def depth(self, shape: Shape, budget: int) -> int:
-        """Return the depth above the smallest regions: the space's own, or those of `PARTS`."""
+        """Return the depth above the smallest regions: the space's own, or those at which it is cut."""
         deepest = shape.deepest()
-        return max(min(shape.cut(PARTS) if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
+        return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
 
     def bind(self, setting: Setting) -> KnowledgeRules:
         """Return the rules for one problem."""

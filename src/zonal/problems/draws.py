@@ -29,8 +29,6 @@ from zonal.spaces import Box, Category, Interval, MemberSpace, Product, Sequence
 
 Floats = NDArray[np.float64]
 
-PARTS = {1: 256, 2: 32, 3: 16}  # of a continuous axis without a smallest width, by the number of such axes
-PARTS_OF_MANY = 8
 MOST_CELLS = 65_536
 MOST_MEMBERS = 4096
 SLACK = (1e-10, 1e-8)  # of the variance: smooth functions have covariances that rounding makes singular
@@ -136,13 +134,12 @@ def model_of(
 
 
 def with_smallest(space: Any) -> Any:
-    """Return a space with a smallest region: its own, or 256, 32, 16 or 8 parts of an axis by their number."""
+    """Return a space with a smallest region: its own, or that of a search which is given none."""
     if isinstance(space, MemberSpace | Sequences) or space.deepest() is not None:
         return space
     lines = [axis for axis in space.axes if isinstance(axis, Interval)]
-    parts = PARTS.get(len(lines), PARTS_OF_MANY)
-    splits = max(1, math.floor(math.log(parts) / math.log(space.arity) + 1e-9))
-    smallest = {axis.name: (axis.high - axis.low) / space.arity**splits for axis in lines}
+    widths = dict(zip(space.names, space.widths(space.cut()).tolist(), strict=True))
+    smallest = {axis.name: widths[axis.name] for axis in lines}
     units = {axis.name: axis.unit for axis in lines}
     axes = {
         axis.name: axis.ends if isinstance(axis, Interval) else dict(zip(axis.symbols, axis.shares, strict=True))

@@ -17,6 +17,7 @@ from zonal.policies import Rows, View
 from zonal.tree import Tree
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 DRAWS = 2000
 RIVALS = 256  # regions that may be better than the recommended one
@@ -81,7 +82,8 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
         The gap holds with probability 1 - theta.
     """
     among = np.union1d(rivals(tree, int(rows[0])), rows)
-    draws = np.concatenate([draw for _, draw in _draws(tree, views, among)])
+    split = tree.leaf[among] & ~tree.smallest[among]
+    draws = np.concatenate([draw for _, draw in _draws(views, among, split)])
     top = draws.max(axis=1)
     found = []
     for row in rows:
@@ -93,29 +95,48 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
 def outlook(tree: Tree, views: list[View], row: int, plan: list[int]) -> Outlook:
     """Return what measuring the nodes of `plan` would bring to the recommendation of `row`.
 
-    Truth and measurements are drawn together; the recommendation follows the new posterior mean. The plan is made
-    at once, so that what is learned on the way does not change it: a search that adapts does at least as well.
+    Truth and measurements are drawn together; the recommendation follows the new posterior mean, for which the
+    measurements weigh the models anew: nobody tells which of them is true. The plan is made at once, so that what
+    is learned on the way does not change it: a search that adapts does at least as well.
     """
-    among = np.union1d(rivals(tree, row), plan)
-    asked, counts = np.unique(plan, return_counts=True)
-    at, own = np.searchsorted(among, asked), int(np.searchsorted(among, row))
+    among, asked = np.union1d(rivals(tree, row), plan), np.array(plan)
+    at = np.searchsorted(among, asked)
     # Only leaves can be recommended: a question may be about a larger region.
-    final = tree.leaf[among] & ~tree.forbidden[among]
-    final[own] = True
-    rises = []
-    for view, draws in _draws(tree, views, among):
-        noise = view.noise[asked] ** 2 / counts
-        rng = np.random.default_rng(1)
-        values = draws[:, at] + np.sqrt(noise) * rng.standard_normal((len(draws), len(at)))
-        covariance = view.covariance(asked, among)
+    final = (tree.leaf[among] & ~tree.forbidden[among]) | (among == row)
+    # What is held now is chosen as what will be: a policy's other reasons to recommend bring no rise.
+    held = int(np.argmax(np.sum([view.weight * view.mean[among[final]] for view in views], axis=0)))
+    updates = [_Update(view, asked, among[final]) for view in views]
+    rng, expected, rises = np.random.default_rng(1), [], []
+    for view, draws in _draws(views, among):
+        values = draws[:, at] + view.noise[asked] * rng.standard_normal((len(draws), len(at)))
+        logs, means = zip(*(update(values) for update in updates), strict=True)
+        weights = np.exp(logs - np.max(logs, axis=0))
+        weights /= weights.sum(axis=0)
+        mixed = np.einsum("vd,vdr->dr", weights, means)
+        truth, each, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
+        rises.append(truth[each, chosen] - truth[:, held])
+        expected.append(mixed[each, chosen] - mixed[:, held])  # of the same mean, and scatters less
+    low, high = np.quantile(np.concatenate(rises), [0.05, 0.95])
+    return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
+
+
+class _Update:
+    """What measurements of some nodes make of one model: of its weight, and of its means of other nodes."""
+
+    def __init__(self, view: View, asked: Rows, others: Rows) -> None:
         with one_thread():
-            gain = np.linalg.solve(covariance[:, at] + np.diag(noise + 1e-12 * view.prior[asked]), covariance)
-            means = view.mean[among] + (values - view.mean[asked]) @ gain
-        chosen = np.where(final, means, -np.inf).argmax(axis=1)
-        rises.append(draws[np.arange(len(draws)), chosen] - draws[:, own])
-    rise = np.concatenate(rises)
-    low, high = np.quantile(rise, [0.05, 0.95])
-    return Outlook(len(plan), float(rise.mean()), float(low), float(high))
+            spread, vectors = np.linalg.eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2))
+            spread = np.maximum(spread, 0.0) + _jitter(view)  # as of the draws
+            self._whiten = vectors / np.sqrt(spread)
+            self._gain = self._whiten.T @ view.covariance(asked, others)
+        self._foreseen, self._mean = view.mean[asked], view.mean[others]
+        self._log_weight = np.log(view.weight) - 0.5 * np.log(spread).sum()
+
+    def __call__(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return for each row of values the logarithm of the weight, up to what models share, and the means."""
+        with one_thread():
+            surprise = (values - self._foreseen) @ self._whiten
+            return self._log_weight - 0.5 * (surprise**2).sum(axis=1), self._mean + surprise @ self._gain
 
 
 def exceeding(views: list[View], rows: Rows, threshold: float) -> Floats:
@@ -130,24 +151,28 @@ def exceeding(views: list[View], rows: Rows, threshold: float) -> Floats:
     return total
 
 
-def _draws(tree: Tree, views: list[View], rows: Rows) -> list[tuple[View, Floats]]:
+def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[tuple[View, Floats]]:
     """Return joint draws of the averages of some nodes, as many of each model as its weight asks for.
 
-    Of a leaf that may still be split one smallest region within is drawn, not its average.
+    Of nodes in `within` one smallest region within is drawn, not the average.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
     numbers = np.diff(ends, prepend=0)
     rng = np.random.default_rng(0)
-    split = tree.leaf[rows] & ~tree.smallest[rows]
     found = []
     for view, number in zip(views, numbers.tolist(), strict=True):
         normal = rng.standard_normal((number, len(rows)))
         if number == 0:
             continue
         covariance = view.covariance(rows, rows)
-        covariance[np.diag_indices(len(rows))] += np.where(split, view.hidden[rows], 0.0)
+        if within is not None:
+            covariance[np.diag_indices(len(rows))] += np.where(within, view.hidden[rows], 0.0)
         # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
-        covariance[np.diag_indices(len(rows))] += JITTER * float(view.smallest + view.prior.max())
+        covariance[np.diag_indices(len(rows))] += _jitter(view)
         with one_thread():
             found.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))
     return found
+
+
+def _jitter(view: View) -> float:
+    return JITTER * float(view.smallest + view.prior.max())

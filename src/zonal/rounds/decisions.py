@@ -37,7 +37,7 @@ from zonal.rounds.settings import Problem, Settings, is_of_user
 from zonal.rounds.state import Family, State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
-from zonal.spaces import Region
+from zonal.spaces import Interval, Region
 from zonal.theory import Variation
 from zonal.tree import Tree
 
@@ -217,13 +217,16 @@ def _bind(problem: Problem, state: State) -> Rules:
     reach = np.array([space.reach(depth, feedback.reach) for depth in range(h_max + 2)])
     spread = partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max)
     smooth = None if kernel is None else problem.frame.smoothness(kernel)
+    noisy = problem.learner is not None and problem.unknowns.noise
+    lines = [axis for axis in space.axes or () if isinstance(axis, Interval)]
+    endless = not all(feedback.along(axis).ends for axis in lines)
     bound = problem.policy.bind(
         Setting(
             counts=state.counts,
             base=space.base,
             budget=problem.settings.budget,
             h_max=h_max,
-            variation=Variation(reach, smooth, spread, problem.learned),
+            variation=Variation(reach, smooth, spread, problem.learned, noisy, endless),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
             opening=opening_size(state),

@@ -278,7 +278,7 @@ class MemberSpace(Immutable, ABC):
             depth += 1
         return depth
 
-    def cut(self, parts: Mapping[int, int]) -> int:
+    def cut(self) -> int:
         """Return the depth of the deepest cells: members are parts enough."""
         return self.deepest()
 

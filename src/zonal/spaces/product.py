@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 EXACT = 52  # bits of a whole number in a float
 MOST_PARTS = 1000  # of a cell
+PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of a continuous axis, by the number of such axes; 8 if there are more
 MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
 
 
@@ -247,13 +248,13 @@ class AxisSpace(Immutable):
                 return None
         return depth
 
-    def cut(self, parts: Mapping[int, int]) -> int:
-        """Return the depth at which every axis has as many parts as `parts` has for the number of axes.
+    def cut(self) -> int:
+        """Return the depth of the smallest regions where nobody named any: every axis has `PARTS` or just more.
 
-        Axes that may not be split so often have fewer; axes of symbols are split whole.
+        Axes of symbols are split whole.
         """
         lines = [j for j, axis in enumerate(self.axes) if isinstance(axis, Interval)]
-        wanted = parts.get(len(lines), parts[max(parts)])
+        wanted = PARTS.get(len(lines), PARTS[max(PARTS)])
         depth = 0
         while self._splits_at(depth) and not (
             all(self.arity ** self.splits(j, depth) >= wanted for j in lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -198,8 +198,8 @@ class Space(Protocol):
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
 
-    def cut(self, parts: Mapping[int, int]) -> int:
-        """Return the depth at which every axis has as many parts as `parts` has for the number of axes."""
+    def cut(self) -> int:
+        """Return the depth of the smallest regions where the space has none of its own."""
 
     def sides(self) -> Floats:
         """Return the width of the whole space along each axis, shape (d,)."""

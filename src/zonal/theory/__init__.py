@@ -101,8 +101,8 @@ class LipschitzDelta:
         functions have no derivative, `SpreadDelta` stands in.
     certified : bool
         Whether L is to be proved instead: with probability 1 - theta no slope of f exceeds it anywhere
-        (docs/theory.md). It needs a given
-        kernel whose functions are twice differentiable, and continuous axes.
+        (docs/theory.md). It needs a given noise, a given kernel whose functions are twice differentiable,
+        continuous axes, and a feedback that sees nothing beyond its reach (not `Beam`).
     """
 
     L: float | Sequence[float] | None = None
@@ -150,6 +150,18 @@ def _certified(variation: Variation, theta: float) -> NDArray[np.float64]:
     if variation.learned:
         raise InvalidInput(
             "LipschitzDelta can certify a given kernel only", "a learned one", "Pass kernel=, or certified=False."
+        )
+    if variation.noise_learned:
+        raise InvalidInput(
+            "LipschitzDelta can certify only where the noise is given",
+            "a learned one",
+            "Pass noise=, or certified=False.",
+        )
+    if variation.endless:
+        raise InvalidInput(
+            "LipschitzDelta can certify only a feedback that sees nothing beyond its reach",
+            "one that does, such as Beam",
+            "Use Mean(), Average(s) or Center(), or certified=False.",
         )
     constants = None if variation.smooth is None else certified_constants(variation.smooth, theta)
     if constants is None:
@@ -200,14 +212,18 @@ class Variation:
     spread : callable
         Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
         smallest regions in a cell, both of shape (h_max + 2,).
-    learned : bool
-        Whether the kernel behind all this was learned.
+    learned, noise_learned : bool
+        Whether the kernel behind all this was learned, or the noise.
+    endless : bool
+        Whether a measurement sees a little of f beyond its reach.
     """
 
     reach: NDArray[np.float64]
     smooth: Smoothness | None
     spread: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]
     learned: bool = False
+    noise_learned: bool = False
+    endless: bool = False
 
 
 def _positive(delta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -165,12 +165,14 @@ def proved_depth(
     nodes: Callable[[int], float],
     h_max: int,
     test: Test = "before",
+    deepest: int | None = None,
 ) -> int:
     """Return the depth h_N for which R_N <= 3 delta(h_N) is proved (Theorem 1, put right: on xi, with "before").
 
     Every measured node is the root or a child of an expanded one, so with B_h what `most_draws` allows a node
     that is not expanded, and as long as no node of depth h_max is, ``N <= B_0 + sum_{h <= H} |I_h| (1 + K
-    B_{h+1})``, H the deepest expanded depth. h_N is the smallest H that makes this true, and h_max at most.
+    B_{h+1})``, H the deepest expanded depth. h_N is the smallest H that makes this true, and h_max at most;
+    where the space has smallest regions, no more than their depth either.
 
     Parameters
     ----------
@@ -184,13 +186,16 @@ def proved_depth(
         The deepest depth at which nodes are expanded.
     test : {"before", "after"}
         When line 6 is decided. The count holds for both, the bound on the regret for "before" only.
+    deepest : int, optional
+        The depth of the smallest regions, ``space.deepest()``; None where there are none.
     """
+    last = h_max if deepest is None else min(h_max, deepest)
 
     def most(h: int) -> float:
         return most_draws(beta, noise(h), delta(h), test, expanded=False)
 
     h, count = 0, most(0) + nodes(0) * (1 + arity * most(1))
-    while count < budget and h < h_max:
+    while count < budget and h < last:
         h += 1
         count += nodes(h) * (1 + arity * most(h + 1))
     return h
