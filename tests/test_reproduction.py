@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
 
-from zonal.paper import benefit, delta, figure1, figure2, figure3, heatmap, regret, runs, theory
+from zonal.paper import delta, figure1, figure2, heatmap, results, runs, searches, theory
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -288,10 +288,9 @@ def small_save(figure: Figure, settings: Any, name: str) -> None:
 def reduced() -> Iterator[None]:
     """Make every experiment small, and its pictures too."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figure1, figure2, figure3, regret, benefit, heatmap, delta, theory):
-            patch.setattr(module, "save", small_save)
+        patch.setattr(results, "save", small_save)
         patch.setattr(figure1, "TRIES", 2)
-        patch.setattr(regret, "LEVEL", 4)
+        patch.setattr(searches, "LEVEL", 4)
         patch.setattr(heatmap, "POINTS", (1, 10))
         patch.setattr(heatmap, "PARTS", (2, 3))
         patch.setattr(delta, "GRID", (7, 14))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ LIKELY = (g.SMOOTH, g.INTERVALS, g.XI, g.EXPANDED, g.COUNT, g.DEEPEST, g.THEOREM
 
 
 def run(case: Case, budget: int = 25, seed: int = 0) -> Answer:
-    return g.search_run(**theory._plain(case), budget=budget, seed=[0, seed])
+    return g.search_run(**asdict(case), budget=budget, seed=[0, seed])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

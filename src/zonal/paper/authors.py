@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,7 @@ from zonal.averages.feedback import Average, Footprints
 from zonal.averages.kernels import RBF
 from zonal.beliefs.gp import GaussianBelief
 from zonal.errors import whole_number
+from zonal.problems import grid_optimum
 from zonal.spaces import Box
 
 Floats = NDArray[np.float64]
@@ -36,29 +36,6 @@ H_MAX = 10
 C, RHO = 14.0, 0.5  # delta(h) = 14 / 2^h for every arity
 ETA = 0.1  # error probability
 TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the library's policies
-GRID = np.linspace(0, 1, 1000)  # where f* is sought
-
-
-@dataclass(frozen=True)
-class AuthorsRun:
-    """What one run did.
-
-    Attributes
-    ----------
-    recommended : tuple of (depth, index)
-        The recommendation when n = 1 .. budget measurements were made.
-    visited : tuple of (depth, index)
-        The nodes measured, in order.
-    rewards : tuple of float
-        What each measurement returned.
-    expanded : tuple of (depth, index)
-        The nodes split, in order; the root is among them even where it was never measured.
-    """
-
-    recommended: tuple[Node, ...]
-    visited: tuple[Node, ...]
-    rewards: tuple[float, ...]
-    expanded: tuple[Node, ...]
 
 
 class Task:
@@ -87,7 +64,7 @@ class Task:
         self.function = function
         self.feedback = Average(s)
         self.arity = whole_number(arity, "arity", 2)
-        self.optimum = float(np.max(np.asarray(function(GRID[:, None]))))
+        self.optimum = grid_optimum(function)[1]
         self._averages: dict[Node, float] = {}
 
     def average(self, node: Node) -> float:
@@ -114,101 +91,66 @@ class Task:
         return Footprints(halves * widths, widths)
 
 
-class _Learner(Protocol):
-    """What rewards teach about the nodes, which it knows by row."""
+class AuthorsRun:
+    """A run: its tree, a row a node, and what was measured and recommended so far.
 
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
+    Attributes
+    ----------
+    recommended : list of (depth, index)
+        The recommendation when n = 1, 2, ... measurements were made.
+    visited : list of (depth, index)
+        The nodes measured, in order.
+    rewards : list of float
+        What each measurement returned.
+    expanded : list of (depth, index)
+        The nodes split, in order; the root is among them even where it was never measured.
+    parent, depth, leaf, count, total : array
+        By row: the parent's row (the root is its own), the depth, whether there are no children, and number and
+        sum of the node's own rewards.
+    best : int
+        The row recommended.
+    """
 
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-
-
-class _Posterior:
-    """The posterior under the likelihood's variance, which is not that of the rewards."""
-
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._belief = GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
-
-    @property
-    def mean(self) -> Floats:
-        """Predicted mean of every node."""
-        return self._belief.mean
-
-    @property
-    def std(self) -> Floats:
-        """Predicted standard deviation of a *reward* of every node; the authors take it for the average's."""
-        return np.sqrt(self._belief.variance + LIKELIHOOD)
-
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
-        self._belief.track(self._task.footprints(nodes))
-
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-        self._belief.observe(row, reward, LIKELIHOOD)
-
-
-class _Counts:
-    """Sum and number T of every node's own rewards."""
-
-    def __init__(self) -> None:
-        self.total = np.zeros(0)
-        self.count = np.zeros(0)
-
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
-        self.total = np.pad(self.total, (0, len(nodes)))
-        self.count = np.pad(self.count, (0, len(nodes)))
-
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-        self.total[row] += reward
-        self.count[row] += 1
-
-
-class _Record:
-    """A run under way: its tree, a row a node, and what was measured and recommended so far."""
-
-    def __init__(self, task: Task, budget: int, rng: np.random.Generator, learner: _Learner) -> None:
+    def __init__(
+        self, task: Task, budget: int, rng: np.random.Generator, belief: GaussianBelief | None = None
+    ) -> None:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
-        self._learner = learner
-        self._nodes: list[Node] = [(0, 0)]
-        self.parent = np.zeros(1, dtype=np.intp)  # the root is its own
-        self.depth = np.zeros(1, dtype=np.intp)
-        self.leaf = np.ones(1, dtype=np.bool_)
-        self.best = 0  # row recommended
-        self._recommended: list[Node] = []
-        self._visited: list[Node] = []
-        self._rewards: list[float] = []
-        self._expanded: list[Node] = []
-        learner.grow(self._nodes)
-
-    @property
-    def n(self) -> int:
-        """Measurements so far."""
-        return len(self._rewards)
+        self._belief = belief
+        self._nodes: list[Node] = []
+        self.recommended: list[Node] = []
+        self.visited: list[Node] = []
+        self.rewards: list[float] = []
+        self.expanded: list[Node] = []
+        self.parent, self.depth = np.zeros((2, 0), dtype=np.intp)
+        self.leaf = np.zeros(0, dtype=np.bool_)
+        self.count, self.total = np.zeros((2, 0))
+        self.best = 0
+        self._add([(0, 0)], 0)
 
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
-        return self.n >= self._budget
+        return len(self.rewards) >= self._budget
 
     def split(self, row: int) -> range:
         """Split a leaf and return the rows of its children."""
         (depth, index), arity, start = self._nodes[row], self._task.arity, len(self._nodes)
-        children = [(depth + 1, arity * index + j) for j in range(arity)]
-        self._nodes += children
-        self._expanded.append((depth, index))
+        self.expanded.append((depth, index))
         self.leaf[row] = False
-        self.leaf = np.append(self.leaf, np.ones(arity, dtype=np.bool_))
-        self.parent = np.append(self.parent, np.full(arity, row))
-        self.depth = np.append(self.depth, np.full(arity, depth + 1))
-        self._learner.grow(children)
+        self._add([(depth + 1, arity * index + j) for j in range(arity)], row)
         return range(start, start + arity)
+
+    def _add(self, nodes: list[Node], parent: int) -> None:
+        new = len(nodes)
+        self._nodes += nodes
+        self.parent = np.append(self.parent, [parent] * new)
+        self.depth = np.append(self.depth, [depth for depth, _ in nodes])
+        self.leaf = np.append(self.leaf, [True] * new)
+        self.count, self.total = (np.append(column, [0.0] * new) for column in (self.count, self.total))
+        if self._belief is not None:
+            self._belief.track(self._task.footprints(nodes))
 
     def measure(self, row: int) -> None:
         """Measure a node and learn from it.
@@ -218,16 +160,23 @@ class _Record:
         """
         node = self._nodes[row]
         reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
-        self._recommended.append(self._nodes[self.best])
-        self._visited.append(node)
-        self._rewards.append(reward)
-        self._learner.learn(row, reward)
+        self.recommended.append(self._nodes[self.best])
+        self.visited.append(node)
+        self.rewards.append(reward)
+        self.count[row] += 1
+        self.total[row] += reward
+        if self._belief is not None:
+            self._belief.observe(row, reward, LIKELIHOOD)
 
-    def finish(self) -> AuthorsRun:
-        """Return the run as a value."""
-        return AuthorsRun(
-            tuple(self._recommended), tuple(self._visited), tuple(self._rewards), tuple(self._expanded)
-        )
+
+def _posterior(task: Task) -> GaussianBelief:
+    """Return what rewards teach under the likelihood's variance, which is not that of the rewards."""
+    return GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
+
+
+def _std(posterior: GaussianBelief) -> Floats:
+    """Return predicted standard deviations of *rewards*; the authors take them for those of the averages."""
+    return np.sqrt(posterior.variance + LIKELIHOOD)
 
 
 def _best(value: Floats) -> NDArray[np.intp]:
@@ -245,19 +194,44 @@ def gpoo_beta(n: int) -> float:
     return 0.1 * math.log(math.pi**2 * n**2 / (6 * ETA))
 
 
-def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
-    """Run the authors' GPOO. Nothing in it depends on the budget: one run serves every smaller one.
+def search(
+    f: Callable[[Floats], ArrayLike], algorithm: str, s: int, budget: int, rng: np.random.Generator, arity: int = 2
+) -> dict[str, Any]:
+    """Run one of the three procedures.
 
     Parameters
     ----------
-    task : Task
-        What is searched.
+    f : callable
+        What is searched, as for `Task`.
+    algorithm : {"GPOO", "StoOO", "GPTree"}
+    s, arity : int
+        S and K.
     budget : int
-        Measurements, those of the root's children included.
+        Measurements.
     rng : Generator
         Where the noise comes from.
-    c : float
-        Of delta.
+
+    Returns
+    -------
+    dict
+        `regret` and `recommended` node at each budget, nodes `visited`, their `rewards`, nodes `expanded`.
+    """
+    task = Task(f, s, arity)
+    if algorithm == "StoOO":  # whose widths depend on the budget: a run for each
+        runs = [stooo(task, n, rng) for n in range(1, budget + 1)]
+        last, recommended = runs[-1], [run.recommended[-1] for run in runs]
+    else:
+        last = {"GPOO": gpoo, "GPTree": gptree}[algorithm](task, budget, rng)
+        recommended = last.recommended
+    regret = [task.regret(node) for node in recommended]
+    walk = {"visited": last.visited, "rewards": last.rewards, "expanded": last.expanded}
+    return {"regret": regret, "recommended": recommended, **walk}
+
+
+def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
+    """Run the authors' GPOO, with their c of delta or another.
+
+    Nothing in it depends on the budget: one run serves every smaller one.
 
     Examples
     --------
@@ -266,80 +240,60 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     >>> run.recommended[-1][0]
     7
     """
-    posterior = _Posterior(task)
-    record = _Record(task, budget, rng, posterior)
+    posterior = _posterior(task)
+    run = AuthorsRun(task, budget, rng, posterior)
     last = 0
-    for last in record.split(0):
+    for last in run.split(0):
         # Open: until all children are measured, the one measured last stands in for the recommendation.
-        record.best = last
-        record.measure(last)
-        if record.spent:
+        run.best = last
+        run.measure(last)
+        if run.spent:
             break
-    while not record.spent:
-        width = math.sqrt(gpoo_beta(record.n)) * posterior.std
-        bound = delta(record.depth, c)
+    while not run.spent:
+        width = math.sqrt(gpoo_beta(len(run.rewards))) * _std(posterior)
+        bound = delta(run.depth, c)
         mean = posterior.mean
-        value = np.where(record.leaf, mean + width + bound, -np.inf)
-        if bound[last] >= width[last] and record.depth[last] <= H_MAX:
-            record.split(last)
+        value = np.where(run.leaf, mean + width + bound, -np.inf)
+        if bound[last] >= width[last] and run.depth[last] <= H_MAX:
+            run.split(last)
             value[last] = -np.inf
             # Open: both means are those of now; the recommendation's is not kept from when it was chosen.
-            if (record.depth[last], mean[last]) > (record.depth[record.best], mean[record.best]):
-                record.best = last
+            if (run.depth[last], mean[last]) > (run.depth[run.best], mean[run.best]):
+                run.best = last
         last = int(_best(value)[0])  # children just created have no value yet
-        record.measure(last)
-    return record.finish()
+        run.measure(last)
+    return run
 
 
 def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
-    """Run the authors' StoOO for one budget, which its widths depend on; only the last recommendation counts.
+    """Run the authors' StoOO, with s > 1 AVE-StoOO, for one budget.
 
-    Parameters
-    ----------
-    task : Task
-        What is searched; with s > 1 this is AVE-StoOO.
-    budget : int
-        Measurements.
-    rng : Generator
-        Where the noise comes from.
+    Its widths depend on the budget, so that only the last recommendation counts.
     """
-    counts = _Counts()
-    record = _Record(task, budget, rng, counts)
+    run = AuthorsRun(task, budget, rng)
     half_log = math.log(budget**2 / ETA) / 2
     # Open: the root is measured like any node, and children compete in the very round that made them.
     row = 0
-    record.measure(row)
-    while not record.spent:
-        if counts.count[row] >= half_log / counts.count[row]:
-            record.split(row)
-            if record.depth[row] > record.depth[record.best]:
-                record.best = row
-        tried = counts.count > 0
-        value = (counts.total + half_log) / np.maximum(counts.count, 1) + delta(record.depth)
-        value[~tried] = np.inf
-        value[~record.leaf] = -np.inf
+    run.measure(row)
+    while not run.spent:
+        if run.count[row] >= half_log / run.count[row]:
+            run.split(row)
+            if run.depth[row] > run.depth[run.best]:
+                run.best = row
+        value = (run.total + half_log) / np.maximum(run.count, 1) + delta(run.depth)
+        value[run.count == 0] = np.inf
+        value[~run.leaf] = -np.inf
         row = int(_best(value)[0])
-        record.measure(row)
-    return record.finish()
+        run.measure(row)
+    return run
 
 
-@dataclass(frozen=True)
-class GPTreeConstants:
-    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14).
+class GPTreeConstants(NamedTuple):
+    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14)."""
 
-    Attributes
-    ----------
-    beta : float
-        beta_n, the factor of standard deviations.
-    h_max : float
-        The deepest depth at which nodes are refined.
-    variation : array
-        V(h) for h = 0, 1, ..., one depth beyond any a refined node can have.
-    """
-
-    beta: float
-    h_max: float
-    variation: Floats
+    beta: float  # beta_n, the factor of standard deviations
+    h_max: float  # the deepest depth at which nodes are refined
+    variation: Floats  # V(h) for h = 0, 1, ..., one depth beyond any that a refined node can have
 
 
 def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
@@ -356,38 +310,29 @@ def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
 
 
 def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80) -> AuthorsRun:
-    """Run the authors' GPTree. They set its horizon to 80 and read that one run at every budget.
+    """Run the authors' GPTree; `horizon` is the n of its constants.
 
-    Parameters
-    ----------
-    task : Task
-        What is searched.
-    budget : int
-        Measurements.
-    rng : Generator
-        Where the noise comes from.
-    horizon : int
-        The n of its constants.
+    They set it to 80 and read that one run at every budget.
     """
     constants = gptree_constants(horizon, task.arity)
     beta, variation = constants.beta, constants.variation
-    posterior = _Posterior(task)
-    record = _Record(task, budget, rng, posterior)
+    posterior = _posterior(task)
+    run = AuthorsRun(task, budget, rng, posterior)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
-    record.measure(0)
-    while not record.spent:
-        spread = beta * posterior.std
+    run.measure(0)
+    while not run.spent:
+        spread = beta * _std(posterior)
         upper = posterior.mean + spread
-        own = variation[record.depth]
-        above = np.where(record.depth > 0, upper[record.parent] + variation[record.depth - 1], np.inf)
+        own = variation[run.depth]
+        above = np.where(run.depth > 0, upper[run.parent] + variation[run.depth - 1], np.inf)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.
-        row = int(_best(np.where(record.leaf, np.minimum(upper, above) + own, -np.inf))[-1])
-        if spread[row] <= own[row] and record.depth[row] <= constants.h_max:
-            record.split(row)
-            if record.depth[row] > record.depth[record.best]:
-                record.best = row
+        row = int(_best(np.where(run.leaf, np.minimum(upper, above) + own, -np.inf))[-1])
+        if spread[row] <= own[row] and run.depth[row] <= constants.h_max:
+            run.split(row)
+            if run.depth[row] > run.depth[run.best]:
+                run.best = row
         else:
-            record.measure(row)
-    return record.finish()
+            run.measure(row)
+    return run

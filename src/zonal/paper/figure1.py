@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 import zonal as zn
-from zonal.paper.results import Settings, Table, save, seed
+from zonal.paper.results import Settings, Table
+from zonal.paper.searches import NOISE, study
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
 from zonal.problems import Draw, Simulation, draw
 
@@ -18,32 +18,18 @@ if TYPE_CHECKING:
 # The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
 # before it prefers any. A gentler one shows the tree leaning towards the maximum.
 KERNEL = zn.RBF(variance=0.1, lengthscale=0.15)
-NOISE = 0.1
 S = 10
 ROUNDS = 25  # few enough for cells of different depths side by side
 TRIES = 60  # functions to choose from
 
 
-@dataclass(frozen=True)
-class Scene:
-    """A function drawn from the model, as Assumption 1 has it, and a search for its best cell.
-
-    Attributes
-    ----------
-    f : Draw
-        The function.
-    slope : float
-        Its steepest slope, the L of the study's ``delta``.
-    instrument : Simulation
-        What measures it.
-    study : Study
-        GPOO, nothing measured yet.
-    """
+class Scene(NamedTuple):
+    """A function drawn from the model, as Assumption 1 has it, and a search for its best cell."""
 
     f: Draw
-    slope: float
+    slope: float  # its steepest, the L of the study's delta
     instrument: Simulation
-    study: zn.Study
+    study: zn.Study  # GPOO, nothing measured yet
 
 
 def scene(seed: list[int], s: int, budget: int) -> Scene:
@@ -51,59 +37,39 @@ def scene(seed: list[int], s: int, budget: int) -> Scene:
     f = draw(KERNEL, 0.0, 1.0, np.random.default_rng([*seed, 0]))
     x = np.linspace(0, 1, 10_001)
     slope = float(np.abs(np.gradient(f(x[:, None]), x)).max())
-    study = zn.Study(
-        [(0, 1)],
-        budget=budget,
-        kernel=KERNEL,
-        noise=NOISE,
-        feedback=zn.Average(s),
-        policy=zn.GPOO(zn.LipschitzDelta(slope)),
-        value_name="reward",
-    )
-    return Scene(f, slope, zn.simulate(f, zn.Average(s), NOISE, rng=np.random.default_rng([*seed, 1])), study)
+    instrument = zn.simulate(f, zn.Average(s), NOISE, rng=np.random.default_rng([*seed, 1]))
+    return Scene(f, slope, instrument, study(KERNEL, zn.GPOO(zn.LipschitzDelta(slope)), s, budget))
 
 
+@column_width()
 def experiment(settings: Settings) -> Table:
     """Draw the tree of an early stage of a run, and list its nodes."""
     shown = _telling(settings)
-    study, tree = shown.study, shown.study.tree
+    tree = shown.study.tree
     table = Table(
         "figure1", ["depth", "index", "lower", "upper", "count", "mean", "std", "true average", "expanded"]
     )
-    for row in np.lexsort((tree.index, tree.depth)).tolist():
+    for row in np.lexsort((tree.index, tree.depth)):
         node = int(tree.depth[row]), int(tree.index[row])
-        cell = study.space.cell(node)
-        table.rows.append(
-            [
-                *node,
-                *cell.edges[0],
-                int(tree.count[row]),
-                float(tree.mean[row]),
-                float(tree.std[row]),
-                shown.instrument.average(cell),
-                bool(tree.expanded[row]),
-            ]
-        )
-    found = study.recommend()
+        cell = shown.study.space.cell(node)
+        count, mean, std = int(tree.count[row]), float(tree.mean[row]), float(tree.std[row])
+        average, expanded = shown.instrument.average(cell), bool(tree.expanded[row])
+        table.rows.append([*node, *cell.edges[0], count, mean, std, average, expanded])
+    found = shown.study.recommend()
     table.notes += [
-        f"GPOO after {study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with variance "
-        f"{KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
+        f"GPOO after {shown.study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
+        f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
         f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
         f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
     ]
-    table.write(settings)
-    with column_width():
-        save(_figure(shown), settings, "figure1")
-    return table
+    return table.publish(settings, _figure(shown))
 
 
 def _telling(settings: Settings) -> Scene:
     """Return, finished, the search whose leaves lie at the most depths, and differ most in depth."""
-    scenes = []
-    for i in range(TRIES):
-        one = scene(seed(settings, i), S, min(ROUNDS, settings.budget))
+    scenes = [scene([settings.rng, i], S, min(ROUNDS, settings.budget)) for i in range(TRIES)]
+    for one in scenes:
         one.study.optimize(one.instrument)
-        scenes.append(one)
     depths = [one.study.tree.depth[one.study.tree.first_child < 0] for one in scenes]
     return scenes[max(range(TRIES), key=lambda i: (len(np.unique(depths[i])), float(depths[i].std())))]
 

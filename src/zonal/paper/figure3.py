@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from zonal.paper.results import Settings, Table, save
+from zonal.paper.results import Settings, Table
 from zonal.plots import INK, column_width
 
 if TYPE_CHECKING:
@@ -17,27 +16,14 @@ LOOKS = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added":
 HALF = 0.95, 0.36  # of a box's width and height
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A box of the roadmap.
+class Statement(NamedTuple):
+    """A box of the roadmap."""
 
-    Attributes
-    ----------
-    name, text : str
-        What the paper calls it, and what it says.
-    at : (x, y)
-        Its place.
-    uses : tuple of str
-        Names of the statements it rests on.
-    fate : {"as printed", "put right", "added"}
-        What became of it in docs/theory.md.
-    """
-
-    name: str
-    text: str
-    at: tuple[float, float]
-    uses: tuple[str, ...]
-    fate: str
+    name: str  # what the paper calls it
+    text: str  # what it says
+    at: tuple[float, float]  # its place
+    uses: tuple[str, ...]  # names of the statements it rests on
+    fate: str  # what became of it in docs/theory.md
 
 
 ROADMAP = (
@@ -59,15 +45,13 @@ ROADMAP = (
 )
 
 
+@column_width()
 def experiment(settings: Settings) -> Table:
     """Draw the roadmap and list its statements."""
     table = Table("figure3", ["statement", "rests on", "in docs/theory.md"])
     table.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
     table.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
-    table.write(settings)
-    with column_width():
-        save(_figure(), settings, "figure3")
-    return table
+    return table.publish(settings, _figure())
 
 
 def _figure() -> Figure:

@@ -1,4 +1,4 @@
-"""What every experiment shares: its settings, its tables and its pictures on disk."""
+"""What every experiment shares: its settings, its table and its picture on disk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import zonal
 from zonal.tables.files import folder, write, write_picture
@@ -21,6 +22,7 @@ from zonal.tables.files import folder, write, write_picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Floats = NDArray[np.float64]
 Preset = Literal["authors", "paper"]
 
 # Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
@@ -94,8 +96,8 @@ class Table:
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
 
-    def write(self, settings: Settings, **more: Any) -> None:
-        """Write CSV and JSON; the JSON carries settings, versions and seed."""
+    def publish(self, settings: Settings, figure: Figure, **more: Any) -> Table:
+        """Write CSV and JSON, which carries settings, versions and seed, and the picture; return the table."""
         out = folder(settings.out)
         lines = StringIO(newline="")
         csv.writer(lines).writerows([self.columns, *self.rows])
@@ -110,20 +112,22 @@ class Table:
             **more,
         }
         write(out / f"{self.name}.json", json.dumps(content, indent=1).encode())
+        save(figure, settings, self.name)
+        return self
 
 
-def save(figure: Figure, settings: Settings, name: str) -> list[Path]:
-    """Write a picture as PDF and PNG and return the paths."""
-    out = folder(settings.out)
-    paths = [out / f"{name}.pdf", out / f"{name}.png"]
-    write_picture(figure, paths[0], metadata={"CreationDate": None})  # with a date no two files would be the same
-    write_picture(figure, paths[1], dpi=200)
-    return paths
+def save(figure: Figure, settings: Settings, name: str) -> None:
+    """Write a picture as PDF and PNG."""
+    path = folder(settings.out) / name
+    undated = {"CreationDate": None}  # with a date no two files would be the same
+    write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
+    write_picture(figure, path.with_suffix(".png"), dpi=200)
 
 
-def seed(settings: Settings, *key: int) -> list[int]:
-    """Return the seed of one run, from the experiment's seed and the run's own numbers."""
-    return [settings.rng, *key]
+def standard_error(values: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis; of one run there is none."""
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else values[0] * math.nan
+    return np.asarray(spread / math.sqrt(len(values)))
 
 
 def _widths(rows: list[list[str]]) -> list[int]:
@@ -132,5 +136,5 @@ def _widths(rows: list[list[str]]) -> list[int]:
 
 def _show(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.4f}"  # of one run there is no standard error
+        return "-" if math.isnan(value) else f"{value:.4f}"
     return str(value)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
-from zonal.paper.guarantees import search_run, steep_run
-from zonal.paper.results import STYLES, Settings, Table, save, seed
-from zonal.paper.runs import Answer, Task, run_all
+from zonal.paper.results import STYLES, Floats, Settings, Table
+from zonal.paper.runs import Answer, column, sweep
 from zonal.theory import bounds
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DRAWS = 500  # functions a run whose steepest slope is looked at without a search
 # Functions of each case at the usual number of runs, fewer or more in proportion.
@@ -37,53 +37,21 @@ ORDER = (
 )  # fmt: skip
 
 
-def number(case: Case, settings: Settings) -> int:
-    """Return how many functions a case is checked on."""
-    return math.ceil(CASES[case] * settings.runs / USUAL)
-
-
 def experiment(settings: Settings) -> Table:
     """Run the searches, write how often each statement held, and a picture of regret, draws and their bounds."""
-    tasks = [
-        Task(search_run, {**_plain(case), "budget": settings.budget, "seed": seed(settings, i)})
-        for case in CASES
-        for i in range(number(case, settings))
-    ]
-    drawn = list(dict.fromkeys(case.where for case in CASES if case.where != VALLEY.name))
-    tasks += [
-        Task(steep_run, {"where": where, "draws": DRAWS, "seed": seed(settings, i)})
-        for where in drawn
-        for i in range(settings.runs)
-    ]
-    answers = iter(run_all(tasks, settings.out, settings.jobs, "theory"))
-    runs = {case: [next(answers) for _ in range(number(case, settings))] for case in CASES}
-    slopes = {where: np.concatenate([next(answers)["slopes"] for _ in range(settings.runs)]) for where in drawn}
-    columns = [
-        "on",
-        "algorithm",
-        "S",
-        "delta",
-        "test",
-        "statement",
-        "promised",
-        "held",
-        "runs",
-        "bound/truth",
-        "remark",
-    ]
-    table = Table("theory", columns)
+    number = {case: math.ceil(usual * settings.runs / USUAL) for case, usual in CASES.items()}
+    cases = {case: asdict(case) for case in CASES}
+    runs = sweep(settings, "theory", g.search_run, cases, number, budget=settings.budget)
+    drawn = {case.where: {"where": case.where} for case in CASES if case.where != VALLEY.name}
+    steep = sweep(settings, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
+    slopes = {where: np.concatenate(column(listed, "slopes")) for where, listed in steep.items()}
+    columns = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
+    table = Table("theory", columns.split(","), notes=_notes(settings))
     for case, listed in runs.items():
         named = [case.where, case.name, case.s, case.rule, case.test]
         first = [_steep(case, slopes[case.where])] if case.where in slopes else []
         table.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
-    table.notes.extend(_notes(settings))
-    table.write(settings)
-    save(_figure(runs, settings), settings, "theory")
-    return table
-
-
-def _plain(case: Case) -> dict[str, Any]:
-    return {name: getattr(case, name) for name in ("where", "algorithm", "s", "rule", "test")}
+    return table.publish(settings, _figure(runs, settings))
 
 
 def promised(case: Case, statement: str) -> float | None:
@@ -139,7 +107,7 @@ def _remark(case: Case, statement: str, runs: list[Answer]) -> str:
         empty = _share([run["bound"][-1] > run["range"] for run in runs])
         return f"bound above f* - min f, and so idle: {empty} of runs"
     if statement == g.RATE:
-        return _powers(_column(runs, "regret"), _column(runs, "rate"))
+        return _powers(column(runs, "regret"), column(runs, "rate"))
     return ""
 
 
@@ -152,12 +120,8 @@ def _powers(regret: Floats, rate: Floats) -> str:
     return f"from N = 10 mean regret falls as N^{fall[0]:.2f}, the bound as N^{fall[1]:.2f}"
 
 
-def _column(runs: list[Answer], key: str) -> Floats:
-    return np.array([run[key] for run in runs], dtype=float)
-
-
 def _median(runs: list[Answer], key: str) -> float:
-    return float(np.median(_column(runs, key)))
+    return float(np.median(column(runs, key)))
 
 
 def _share(held: Any) -> str:
@@ -186,7 +150,7 @@ def _notes(settings: Settings) -> list[str]:
     ]
 
 
-def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Any:
+def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.8, 7.8), layout="constrained")
@@ -206,11 +170,11 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
     """Draw true regret and the bounds on it against the budget; a case has a colour, a quantity a line style."""
     highest = 1000.0
     for (case, listed), (colour, _), marker in zip(runs.items(), STYLES, ("", "s"), strict=False):
-        regret = _column(listed, "regret")
+        regret = column(listed, "regret")
         n = np.arange(1, regret.shape[1] + 1)
         curves = [
-            (r"$3\delta(h_N)$, put right", "--", _column(listed, "bound")),
-            ("Corollary, put right", ":", _column(listed, "rate")),
+            (r"$3\delta(h_N)$, put right", "--", column(listed, "bound")),
+            ("Corollary, put right", ":", column(listed, "rate")),
             ("true regret", "-", regret),
         ]
         for text, style, curve in curves:
