@@ -53,12 +53,10 @@ def main() -> None:
 )
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and draw what was found."""
-    from zonal.demo import demonstrate
+    from zonal.paper.demo import demonstrate
 
     _check_picture(out)
-    finished = demonstrate(budget, rng)
-    finished.draw(out)
-    click.echo(finished.report())
+    click.echo(demonstrate(budget, rng, out))
     click.echo(f"picture               {out.resolve()}")
 
 

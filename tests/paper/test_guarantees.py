@@ -13,7 +13,7 @@ import pytest
 import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
-from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, truth
+from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
 from zonal.paper.fields import Field
 from zonal.paper.results import Settings
 from zonal.paper.runs import Answer
@@ -80,7 +80,7 @@ def test_a_function_steeper_than_l_is_noticed() -> None:
 
 def test_near_optimal_nodes_are_counted_right() -> None:
     case = AVERAGES
-    true = truth(case, [0, 0])
+    true = Truth(case, [0, 0])
     for h, size in enumerate(g.near_sizes(case, true)):
         edges = np.arange(2**h)[:, None] / 2**h
         inner = (np.arange(10) + 0.5)[None, :] / 10 / 2**h
@@ -111,7 +111,7 @@ def test_fields_have_the_kernels_covariance_and_the_derivative_of_their_values(p
 
 @pytest.mark.parametrize("case", [BEFORE, TWO_AXES], ids=str)
 def test_the_maximum_is_no_lower_than_any_value(case: Case) -> None:
-    true = truth(case, [0, 3])
+    true = Truth(case, [0, 3])
     points = np.random.default_rng(0).uniform(size=(20_000, case.problem.d))
     assert true.f(points).max() <= true.f_star
     assert true.f(true.x_star[None, :])[0] == pytest.approx(true.f_star)

@@ -6,21 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import zonal as zn
 from zonal import theory
 from zonal.paper.fields import Field
+from zonal.paper.results import Floats
 from zonal.policies import Policy
-from zonal.problems import PerWeight, Simulation
+from zonal.problems import PerWeight
 from zonal.theory import bounds
 from zonal.theory.bounds import Test
 from zonal.theory.steepness import Smoothness, certified_constants
 
-Floats = NDArray[np.float64]
 Node = tuple[int, int]
 
 THETA = 0.1
@@ -28,48 +26,20 @@ ARITY = 2
 ROUNDING = 1e-9
 
 
-class Valley:
-    """A deep valley beside a low hill: one reward in the valley makes its cell certain, and certainly bad."""
-
-    def __call__(self, points: Floats) -> Floats:
-        """Return the values at points of shape (n, 1)."""
-        bumps = VALLEY.kernel(np.asarray(points, dtype=float), [[0.25], [0.7]])
-        return np.asarray(bumps @ [-2.5, 0.1])
-
-    def on_grid(self, x: Floats) -> Floats:
-        """Return the values on a grid."""
-        return self(x[:, None])
-
-
 @dataclass(frozen=True)
 class Problem:
-    """Functions, how they are measured, and the tree on their box.
-
-    Attributes
-    ----------
-    name : str
-    kernel : RBF
-        Of the model, from which f is drawn unless it is `Valley`.
-    d : int
-        Axes.
-    noise : float
-        Of one measurement.
-    h_max : int
-        Small: the confidence intervals of all nodes are checked in every round, and not only those of the tree.
-    by_size : bool
-        Whether the noise grows as a cell shrinks, as ``noise / sqrt(volume)``.
-    """
+    """Functions, how they are measured, and the tree on the unit cube, which is halved."""
 
     name: str
-    kernel: zn.RBF
-    d: int
-    noise: float
-    h_max: int
-    by_size: bool = False
+    kernel: zn.RBF  # of the model, from which f is drawn unless it is the valley
+    d: int  # axes
+    noise: float  # of one measurement
+    h_max: int  # small: the confidence intervals of all nodes are checked, and not only those of the tree
+    by_size: bool = False  # whether the noise grows as a cell shrinks, as noise / sqrt(volume)
 
     @property
     def space(self) -> zn.Box:
-        """The unit cube, halved."""
+        """The unit cube."""
         return zn.Box([(0, 1)] * self.d, arity=ARITY)
 
     @property
@@ -108,31 +78,13 @@ PROBLEMS = {problem.name: problem for problem in (LINE, UNEVEN, SQUARE, VALLEY)}
 
 @dataclass(frozen=True)
 class Case:
-    """A way to search.
+    """A way to search."""
 
-    Attributes
-    ----------
-    where : str
-        The problem.
-    algorithm : {"GPOO", "StoOO"}
-    s : int
-        Representative points of a cell along an axis.
-    rule : str
-        Where delta comes from: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L.
-    test : {"after", "before"}
-        When line 6 is decided.
-    """
-
-    where: str
-    algorithm: str
-    s: int
-    rule: str
-    test: Test
-
-    @property
-    def name(self) -> str:
-        """What a table calls it: StoOO with averages is AVE-StoOO."""
-        return "AVE-StoOO" if self.algorithm == "StoOO" and self.s > 1 else self.algorithm
+    where: str  # the problem
+    algorithm: str  # GPOO or StoOO
+    s: int  # representative points of a cell along an axis
+    rule: str  # of delta: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L
+    test: Test  # when line 6 is decided
 
     @property
     def problem(self) -> Problem:
@@ -140,9 +92,9 @@ class Case:
         return PROBLEMS[self.where]
 
     @property
-    def feedback(self) -> zn.Center | zn.Average:
+    def feedback(self) -> zn.Average:
         """What a measurement sees."""
-        return zn.Center() if self.s == 1 else zn.Average(self.s)
+        return zn.Average(self.s)
 
     @property
     def reach(self) -> float:
@@ -208,50 +160,43 @@ class Case:
         """The probability with which the theorem holds."""
         if self.algorithm == "StoOO":
             return bounds.event_probability_stooo(THETA)
-        return bounds.event_probability(
-            self.steep, max(THETA, bounds.interval_failure(self.problem.counts, THETA))
-        )
+        failure = max(THETA, bounds.interval_failure(self.problem.counts, THETA))
+        return bounds.event_probability(self.steep, failure)
 
 
-@dataclass(frozen=True)
+def valley(points: Floats) -> Floats:
+    """Return a deep valley beside a low hill: one reward in it makes its cell certain, and certainly bad."""
+    return np.asarray(VALLEY.kernel(points, [[0.25], [0.7]]) @ [-2.5, 0.1])
+
+
 class Truth:
-    """A function and what only the simulation knows.
+    """The function of a seed, the same in every case on a problem, and what only the simulation knows of it.
 
     Attributes
     ----------
     f : callable
     x_star : array, shape (d,)
     f_star, lowest : float
-        The maximum and the minimum.
+        The maximum, where it is, and the minimum.
     instrument : Simulation
     averages : dict
         True averages of all nodes down to h_max + 1.
     grid, values : array
-        Points along an axis, and f there where d = 1.
+        Points along an axis, and f on the grid that they span.
     """
 
-    f: Any
-    x_star: Floats
-    f_star: float
-    lowest: float
-    instrument: Simulation
-    averages: dict[Node, float]
-    grid: Floats
-    values: Floats
-
-
-def truth(case: Case, seed: Sequence[int]) -> Truth:
-    """Return the function of a seed, the same in every case on a problem."""
-    problem = case.problem
-    f: Any = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0])) if problem != VALLEY else Valley()
-    grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
-    values = f.on_grid(grid)
-    start = np.array([grid[i] for i in np.unravel_index(np.argmax(values), values.shape)])
-    best = climbed(f, start, float(grid[1]))
-    instrument = zn.simulate(f, case.feedback, problem.measured, rng=np.random.default_rng([*seed, 1]))
-    averages = {node: instrument.average(problem.space.cell(node)) for node in problem.nodes}
-    f_star = float(f(best[None, :])[0])
-    return Truth(f, best, f_star, float(values.min()), instrument, averages, grid, values)
+    def __init__(self, case: Case, seed: Sequence[int]) -> None:
+        problem, noise = case.problem, np.random.default_rng([*seed, 1])
+        field = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0]))
+        self.f: Callable[[Floats], Floats] = valley if problem == VALLEY else field
+        self.grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
+        self.values = valley(self.grid[:, None]) if problem == VALLEY else field.on_grid(self.grid)
+        top = np.unravel_index(np.argmax(self.values), self.values.shape)
+        self.x_star = climbed(self.f, self.grid[list(top)], float(self.grid[1]))
+        self.f_star = float(self.f(self.x_star[None, :])[0])
+        self.lowest = float(self.values.min())
+        self.instrument = zn.simulate(self.f, case.feedback, problem.measured, rng=noise)
+        self.averages = {node: self.instrument.average(problem.space.cell(node)) for node in problem.nodes}
 
 
 def climbed(f: Callable[[Floats], Floats], x: Floats, step: float) -> Floats:

@@ -10,17 +10,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth, truth
+from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth
 from zonal.paper.fields import Field
+from zonal.paper.results import Floats
 from zonal.paper.runs import Answer
 from zonal.problems import aggregated_regret
 from zonal.theory import bounds
 from zonal.tree import TreeTable
 
-Floats = NDArray[np.float64]
 Ratios = tuple[float, float]  # worst and typical
 
 STEEP = "no slope exceeds L (Assumption 2)"
@@ -40,22 +39,16 @@ RATE = "R_N <= constant x rate (Corollary, put right)"
 GIVEN_XI = (EXPANDED, COUNT)
 
 
-def search_run(where: str, algorithm: str, s: int, rule: str, test: Any, budget: int, seed: list[int]) -> Answer:
-    """Draw a function, search it, and return which statements held, with the numbers behind them."""
-    case = Case(where, algorithm, s, rule, test)
-    true = truth(case, seed)
-    sizes = near_sizes(case, true)
-    found = search(case, true, budget)
+def search_run(budget: int, seed: list[int], **case_of: Any) -> Answer:
+    """Draw a function, search it as a `Case` says, and return which statements held, and the numbers behind."""
+    case = Case(**case_of)
+    true = Truth(case, seed)
+    sizes, found = near_sizes(case, true), search(case, true, budget)
     held = {SMOOTH: _all([smoothness(case, true)]), **found.pop("held")}
     held[XI] = _all([held[SMOOTH][0], held[INTERVALS][0]])
     regret, depth = np.maximum(found["regret"], 1e-12), np.array(found["depth"])
-    rounds = range(1, budget + 1)
-    proved = [
-        bounds.proved_depth(
-            n, case.beta(n), case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
-        )
-        for n in rounds
-    ]
+    about = case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
+    proved = [bounds.proved_depth(n, case.beta(n), *about) for n in range(1, budget + 1)]
     bound = np.array([3 * case.delta(h) for h in proved])
     held[THEOREM_RIGHT] = _last(bound / regret)
     held[DEEPEST] = _last(3 * case.deltas[depth] / regret)
@@ -86,13 +79,9 @@ def near_sizes(case: Case, true: Truth) -> list[int]:
 def smoothness(case: Case, true: Truth) -> float:
     """Return the least of L |x - x*| / (f* - f(x)) over representative points of cells with x*: xi_1 if >= 1."""
     space = case.problem.space
-    holds = [
-        cell
-        for node in case.problem.nodes
-        for cell in [space.cell(node, case.feedback)]
-        if np.all((cell.bounds[:, 0] <= true.x_star) & (true.x_star <= cell.bounds[:, 1]))
-    ]
-    points = np.concatenate([cell.points for cell in holds])
+    cells = [space.cell(node, case.feedback) for node in case.problem.nodes]
+    inside = [np.all((cell.bounds.T[0] <= true.x_star) & (true.x_star <= cell.bounds.T[1])) for cell in cells]
+    points = np.concatenate([cell.points for cell, holds in zip(cells, inside, strict=True) if holds])
     allowed = np.abs(points - true.x_star) @ case.L + ROUNDING
     return float(np.min(allowed / np.maximum(true.f_star - true.f(points), ROUNDING)))
 
@@ -173,16 +162,13 @@ def _counts(case: Case, sizes: list[int], depth: Floats) -> Floats:
 
     The depth recommended is that one; nothing is said once it is h_max. Before anything is expanded, n <= B_0.
     """
-    most, h_max = [], case.problem.h_max
-    for n, deepest in enumerate(depth.tolist(), start=1):
-        numbers = [(case.beta(n), case.noise(h), case.delta(h), case.test) for h in range(h_max + 1)]
-        spent = [1 + ARITY * bounds.most_draws(*numbers[h + 1], expanded=False) for h in range(h_max)]
-        if deepest >= h_max:
-            most.append(math.inf)
-        else:
-            inside = sum(size * spent[h] for h, size in enumerate(sizes[: deepest + 1]))
-            most.append(bounds.most_draws(*numbers[0], expanded=False) + inside)
-    return np.array(most)
+    most, h_max = np.full(len(depth), np.inf), case.problem.h_max
+    for i in np.flatnonzero(depth < h_max):
+        numbers = [(case.beta(int(i) + 1), case.noise(h), case.delta(h), case.test) for h in range(h_max + 1)]
+        draws = [bounds.most_draws(*number, expanded=False) for number in numbers]
+        inside = sizes[: depth[i] + 1]
+        most[i] = draws[0] + sum(size * (1 + ARITY * draws[h + 1]) for h, size in enumerate(inside))
+    return most
 
 
 def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: dict[str, Ratios]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.results import STYLES, Floats, Settings, Table
 from zonal.paper.runs import Answer, column, sweep
+from zonal.paper.searches import label
 from zonal.theory import bounds
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def experiment(settings: Settings) -> Table:
     columns = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
     table = Table("theory", columns.split(","), notes=_notes(settings))
     for case, listed in runs.items():
-        named = [case.where, case.name, case.s, case.rule, case.test]
+        named = [case.where, label(case.algorithm, case.s), case.s, case.rule, case.test]
         first = [_steep(case, slopes[case.where])] if case.where in slopes else []
         table.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
     return table.publish(settings, _figure(runs, settings))
