@@ -30,9 +30,8 @@ from zonal.cli import main as zonal
 from zonal.cli import paper
 from zonal.paper import authors, benefit, heatmap
 from zonal.paper.regret import ALGORITHMS
-from zonal.paper.results import Preset, Settings
-from zonal.paper.runs import Answer, Interrupted, column, sweep
 from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
+from zonal.paper.sweeps import Answer, Interrupted, Preset, Settings, column, sweep
 from zonal.problems import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]

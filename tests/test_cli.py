@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from zonal.cli import main
-from zonal.paper import regret, results, searches
+from zonal.paper import regret, searches, sweeps
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -110,7 +110,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regret, "policies", lambda: some)
         patch.setattr(regret, "_figure", lambda *_: None)
-        patch.setattr(results, "save", lambda *_: None)
+        patch.setattr(sweeps, "save", lambda *_: None)
         folder = tmp_path_factory.mktemp("played")
         numbers(folder, "--jobs", "1")
         yield folder

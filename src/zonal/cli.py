@@ -19,7 +19,7 @@ from zonal.errors import CannotWrite
 from zonal.tables.files import check_writable
 
 if TYPE_CHECKING:
-    from zonal.paper.results import Settings
+    from zonal.paper.sweeps import Settings
 
 
 class _Group(click.Group):
@@ -322,8 +322,7 @@ def _add(name: str, about: str) -> None:
     def command(
         runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path
     ) -> None:
-        from zonal.paper.results import Settings
-        from zonal.paper.runs import Interrupted
+        from zonal.paper.sweeps import Interrupted, Settings
 
         settings = Settings(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
         try:

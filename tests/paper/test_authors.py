@@ -53,7 +53,8 @@ def regrets(algorithm: str, on: Task, number: int) -> np.ndarray[tuple[int, int]
     if algorithm == "stooo":
         columns = [[on.regret(run.recommended[-1]) for run in runs(stooo, on, number, n)] for n in BUDGETS]
         return np.array(columns).T
-    return np.array([on.regrets(run)[[n - 1 for n in BUDGETS]] for run in runs(SEARCHES[algorithm], on, number)])
+    walks = [run.recommended for run in runs(SEARCHES[algorithm], on, number)]
+    return np.array([[on.regret(walk[n - 1]) for n in BUDGETS] for walk in walks])
 
 
 @pytest.mark.parametrize(("algorithm", "name", "s"), THEIRS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from zonal.paper import delta
-from zonal.paper.results import Settings
+from zonal.paper.sweeps import Settings
 
 
 def test_a_fold_is_judged_by_the_choice_made_without_it() -> None:

@@ -21,11 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import oracle
-from zonal.paper import benefit, figure1, figure2, figure3, heatmap, results
-from zonal.paper.results import Preset, Settings, Table
-from zonal.paper.runs import Answer
+from zonal.paper import benefit, figure1, figure2, figure3, heatmap, sweeps
 from zonal.paper.searches import NOISE
 from zonal.paper.searches import run as run_search
+from zonal.paper.sweeps import Answer, Preset, Settings, Table
 from zonal.plots import column_width
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -44,7 +43,7 @@ def make(name: str, out: Path, **settings: Any) -> tuple[Table, Figure]:
     """Run an experiment and catch its figure before it is written, which takes longest."""
     caught: list[Figure] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "save", lambda figure, *rest: caught.append(figure))
+        patch.setattr(sweeps, "save", lambda figure, *rest: caught.append(figure))
         table = EXPERIMENTS[name].experiment(Settings(out=out, **{**SMALL, **settings}))
     return table, caught[0]
 

@@ -13,10 +13,8 @@ import pytest
 import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
-from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
-from zonal.paper.fields import Field
-from zonal.paper.results import Settings
-from zonal.paper.runs import Answer
+from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Field, Truth
+from zonal.paper.sweeps import Answer, Settings
 
 CASES = list(theory.CASES)
 AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]
@@ -32,7 +30,7 @@ def run(case: Case, budget: int = 25, seed: int = 0) -> Answer:
 def test_the_delta_of_the_bounds_is_the_delta_of_the_search(case: Case) -> None:
     problem = case.problem
     study = zn.Study(
-        problem.space, budget=20, kernel=problem.kernel, noise=problem.measured, feedback=case.feedback,
+        problem.space, budget=20, kernel=problem.kernel, noise=problem.noise, feedback=case.feedback,
         policy=case.policy,
     )  # fmt: skip
     study.optimize(lambda region: 0.0)

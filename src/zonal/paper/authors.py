@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ REWARD_STD = 0.1
 H_MAX = 10
 C, RHO = 14.0, 0.5  # delta(h) = 14 / 2^h for every arity
 ETA = 0.1  # error probability
+ROOT = 0, 0
 TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the library's policies
 
 
@@ -80,10 +81,6 @@ class Task:
         """Return the aggregated regret of recommending `node`, against the best of 1,000 grid points."""
         return self.optimum - self.average(node)
 
-    def regrets(self, run: AuthorsRun) -> Floats:
-        """Return the aggregated regret of a run after each of its measurements, shape (budget,)."""
-        return np.array([self.regret(node) for node in run.recommended])
-
     def footprints(self, nodes: list[Node]) -> Footprints:
         """Return where measurements of some cells look."""
         widths = np.array([[1 / self.arity**depth] for depth, _ in nodes])
@@ -92,23 +89,22 @@ class Task:
 
 
 class AuthorsRun:
-    """A run: its tree, a row a node, and what was measured and recommended so far.
+    """A run: its tree, what was measured, and what was recommended.
 
     Attributes
     ----------
     recommended : list of (depth, index)
         The recommendation when n = 1, 2, ... measurements were made.
-    visited : list of (depth, index)
-        The nodes measured, in order.
+    visited, expanded : list of (depth, index)
+        The nodes measured and those split, in order; the root is split even where it was never measured.
     rewards : list of float
         What each measurement returned.
-    expanded : list of (depth, index)
-        The nodes split, in order; the root is among them even where it was never measured.
-    parent, depth, leaf, count, total : array
-        By row: the parent's row (the root is its own), the depth, whether there are no children, and number and
-        sum of the node's own rewards.
-    best : int
-        The row recommended.
+    rows : dict
+        By node, its row.
+    leaves : list of (depth, index)
+        In order of creation.
+    best : (depth, index)
+        The node recommended now.
     """
 
     def __init__(
@@ -118,55 +114,45 @@ class AuthorsRun:
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
         self._belief = belief
-        self._nodes: list[Node] = []
         self.recommended: list[Node] = []
         self.visited: list[Node] = []
-        self.rewards: list[float] = []
         self.expanded: list[Node] = []
-        self.parent, self.depth = np.zeros((2, 0), dtype=np.intp)
-        self.leaf = np.zeros(0, dtype=np.bool_)
-        self.count, self.total = np.zeros((2, 0))
-        self.best = 0
-        self._add([(0, 0)], 0)
+        self.rewards: list[float] = []
+        self.rows: dict[Node, int] = {}
+        self.leaves: list[Node] = []
+        self.best = ROOT
+        self._add([ROOT])
 
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
         return len(self.rewards) >= self._budget
 
-    def split(self, row: int) -> range:
-        """Split a leaf and return the rows of its children."""
-        (depth, index), arity, start = self._nodes[row], self._task.arity, len(self._nodes)
-        self.expanded.append((depth, index))
-        self.leaf[row] = False
-        self._add([(depth + 1, arity * index + j) for j in range(arity)], row)
-        return range(start, start + arity)
+    def split(self, leaf: Node) -> None:
+        """Split a leaf."""
+        (depth, index), arity = leaf, self._task.arity
+        self.expanded.append(leaf)
+        self.leaves.remove(leaf)
+        self._add([(depth + 1, arity * index + j) for j in range(arity)])
 
-    def _add(self, nodes: list[Node], parent: int) -> None:
-        new = len(nodes)
-        self._nodes += nodes
-        self.parent = np.append(self.parent, [parent] * new)
-        self.depth = np.append(self.depth, [depth for depth, _ in nodes])
-        self.leaf = np.append(self.leaf, [True] * new)
-        self.count, self.total = (np.append(column, [0.0] * new) for column in (self.count, self.total))
+    def _add(self, nodes: list[Node]) -> None:
+        self.rows.update(zip(nodes, range(len(self.rows), len(self.rows) + len(nodes)), strict=True))
+        self.leaves += nodes
         if self._belief is not None:
             self._belief.track(self._task.footprints(nodes))
 
-    def measure(self, row: int) -> None:
+    def measure(self, node: Node) -> None:
         """Measure a node and learn from it.
 
         Open: a node is judged for recommendation when the next round begins, so the recommendation that goes with
         n measurements does not know what the n-th did to its node.
         """
-        node = self._nodes[row]
         reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
-        self.recommended.append(self._nodes[self.best])
+        self.recommended.append(self.best)
         self.visited.append(node)
         self.rewards.append(reward)
-        self.count[row] += 1
-        self.total[row] += reward
         if self._belief is not None:
-            self._belief.observe(row, reward, LIKELIHOOD)
+            self._belief.observe(self.rows[node], reward, LIKELIHOOD)
 
 
 def _posterior(task: Task) -> GaussianBelief:
@@ -179,53 +165,20 @@ def _std(posterior: GaussianBelief) -> Floats:
     return np.sqrt(posterior.variance + LIKELIHOOD)
 
 
-def _best(value: Floats) -> NDArray[np.intp]:
-    """Return the rows of the highest value in order of creation: one, or those that tie."""
-    return np.flatnonzero(value >= np.maximum.reduce(value) - TIE)
+def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
+    """Return the leaves of the highest value in order of creation: one, or those that tie."""
+    value = np.asarray(value)
+    return [leaves[i] for i in np.flatnonzero(value >= np.maximum.reduce(value) - TIE)]
 
 
-def delta(depth: NDArray[np.intp], c: float = C) -> Floats:
-    """Return the bound delta(h) = c rho^h on how much f varies within cells of some depths."""
-    return c * np.power(RHO, depth)
+def delta(nodes: list[Node], c: float = C) -> list[float]:
+    """Return delta(h) = c rho^h, the bound on how much f varies within each of some cells."""
+    return [c * RHO**depth for depth, _ in nodes]
 
 
 def gpoo_beta(n: int) -> float:
     """Return GPOO's beta after n measurements, 0.1 log(pi^2 n^2 / 0.6)."""
     return 0.1 * math.log(math.pi**2 * n**2 / (6 * ETA))
-
-
-def search(
-    f: Callable[[Floats], ArrayLike], algorithm: str, s: int, budget: int, rng: np.random.Generator, arity: int = 2
-) -> dict[str, Any]:
-    """Run one of the three procedures.
-
-    Parameters
-    ----------
-    f : callable
-        What is searched, as for `Task`.
-    algorithm : {"GPOO", "StoOO", "GPTree"}
-    s, arity : int
-        S and K.
-    budget : int
-        Measurements.
-    rng : Generator
-        Where the noise comes from.
-
-    Returns
-    -------
-    dict
-        `regret` and `recommended` node at each budget, nodes `visited`, their `rewards`, nodes `expanded`.
-    """
-    task = Task(f, s, arity)
-    if algorithm == "StoOO":  # whose widths depend on the budget: a run for each
-        runs = [stooo(task, n, rng) for n in range(1, budget + 1)]
-        last, recommended = runs[-1], [run.recommended[-1] for run in runs]
-    else:
-        last = {"GPOO": gpoo, "GPTree": gptree}[algorithm](task, budget, rng)
-        recommended = last.recommended
-    regret = [task.regret(node) for node in recommended]
-    walk = {"visited": last.visited, "rewards": last.rewards, "expanded": last.expanded}
-    return {"regret": regret, "recommended": recommended, **walk}
 
 
 def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
@@ -242,25 +195,24 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     """
     posterior = _posterior(task)
     run = AuthorsRun(task, budget, rng, posterior)
-    last = 0
-    for last in run.split(0):
+    run.split(ROOT)
+    for last in list(run.leaves):
         # Open: until all children are measured, the one measured last stands in for the recommendation.
         run.best = last
         run.measure(last)
         if run.spent:
             break
     while not run.spent:
-        width = math.sqrt(gpoo_beta(len(run.rewards))) * _std(posterior)
-        bound = delta(run.depth, c)
-        mean = posterior.mean
-        value = np.where(run.leaf, mean + width + bound, -np.inf)
-        if bound[last] >= width[last] and run.depth[last] <= H_MAX:
+        mean, width = posterior.mean, math.sqrt(gpoo_beta(len(run.rewards))) * _std(posterior)
+        rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet
+        if delta([last], c)[0] >= width[row] and last[0] <= H_MAX:
+            rivals.remove(last)
             run.split(last)
-            value[last] = -np.inf
             # Open: both means are those of now; the recommendation's is not kept from when it was chosen.
-            if (run.depth[last], mean[last]) > (run.depth[run.best], mean[run.best]):
+            if (last[0], mean[row]) > (run.best[0], mean[run.rows[run.best]]):
                 run.best = last
-        last = int(_best(value)[0])  # children just created have no value yet
+        rows = [run.rows[leaf] for leaf in rivals]
+        last = _best(rivals, mean[rows] + width[rows] + delta(rivals, c))[0]
         run.measure(last)
     return run
 
@@ -272,19 +224,20 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     """
     run = AuthorsRun(task, budget, rng)
     half_log = math.log(budget**2 / ETA) / 2
+    own: dict[Node, list[float]] = {}  # rewards of each node
     # Open: the root is measured like any node, and children compete in the very round that made them.
-    row = 0
-    run.measure(row)
+    leaf = ROOT
+    run.measure(leaf)
     while not run.spent:
-        if run.count[row] >= half_log / run.count[row]:
-            run.split(row)
-            if run.depth[row] > run.depth[run.best]:
-                run.best = row
-        value = (run.total + half_log) / np.maximum(run.count, 1) + delta(run.depth)
-        value[run.count == 0] = np.inf
-        value[~run.leaf] = -np.inf
-        row = int(_best(value)[0])
-        run.measure(row)
+        draws = own.setdefault(leaf, [])
+        draws.append(run.rewards[-1])
+        if len(draws) >= half_log / len(draws):
+            run.split(leaf)
+            if leaf[0] > run.best[0]:
+                run.best = leaf
+        index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
+        leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
+        run.measure(leaf)
     return run
 
 
@@ -320,19 +273,21 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
     run = AuthorsRun(task, budget, rng, posterior)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
-    run.measure(0)
+    run.measure(ROOT)
     while not run.spent:
         spread = beta * _std(posterior)
         upper = posterior.mean + spread
-        own = variation[run.depth]
-        above = np.where(run.depth > 0, upper[run.parent] + variation[run.depth - 1], np.inf)
+        rows = [run.rows[leaf] for leaf in run.leaves]
+        depth, index = np.array(run.leaves).T
+        parents = [run.rows.get(node, 0) for node in zip(depth - 1, index // task.arity, strict=True)]
+        above = np.where(depth > 0, upper[parents] + variation[depth - 1], np.inf)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.
-        row = int(_best(np.where(run.leaf, np.minimum(upper, above) + own, -np.inf))[-1])
-        if spread[row] <= own[row] and run.depth[row] <= constants.h_max:
-            run.split(row)
-            if run.depth[row] > run.depth[run.best]:
-                run.best = row
+        leaf = _best(run.leaves, np.minimum(upper[rows], above) + variation[depth])[-1]
+        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= constants.h_max:
+            run.split(leaf)
+            if leaf[0] > run.best[0]:
+                run.best = leaf
         else:
-            run.measure(row)
+            run.measure(leaf)
     return run

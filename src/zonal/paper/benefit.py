@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import zonal as zn
 from zonal.paper import authors
-from zonal.paper.results import STYLES, Floats, Preset, Settings, Table
-from zonal.paper.runs import Answer, column, sweep
 from zonal.paper.searches import NOISE, regret_table, run
+from zonal.paper.sweeps import STYLES, Answer, Floats, Preset, Settings, Table, column, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 FEEDBACKS = (1, 10)
 # Draws of a node: its colour, from light to dark, its marker and its size. The paper has blue, green and red.
@@ -76,8 +73,6 @@ def _kind(number: int) -> str:
 
 
 def _figure(runs: dict[int, Answer], curves: dict[int, Floats], settings: Settings) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(7, 8.8), layout="constrained")
     # Legends have rows of their own: they cover nothing, and the columns stay aligned.
     rows = [[f"{part} {s}" for s in FEEDBACKS] for part in ("tree", "part", "fit")]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import zonal as zn
 from zonal import theory
-from zonal.paper.fields import Field
-from zonal.paper.results import Floats
+from zonal.paper.sweeps import Floats
 from zonal.policies import Policy
 from zonal.problems import PerWeight
 from zonal.theory import bounds
@@ -24,6 +24,8 @@ Node = tuple[int, int]
 THETA = 0.1
 ARITY = 2
 ROUNDING = 1e-9
+CUT = 8.5  # frequencies beyond so many over the lengthscale carry nothing
+PERIOD = 10.0  # lengthscales between the unit interval and its next copy, of which nothing is felt
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,8 @@ class Problem:
     name: str
     kernel: zn.RBF  # of the model, from which f is drawn unless it is the valley
     d: int  # axes
-    noise: float  # of one measurement
+    noise: float | PerWeight  # of one measurement; the same, or growing as a cell shrinks
     h_max: int  # small: the confidence intervals of all nodes are checked, and not only those of the tree
-    by_size: bool = False  # whether the noise grows as a cell shrinks, as noise / sqrt(volume)
 
     @property
     def space(self) -> zn.Box:
@@ -52,14 +53,9 @@ class Problem:
         """All nodes down to h_max + 1."""
         return [(h, i) for h, count in enumerate(self.counts) for i in range(count)]
 
-    @property
-    def measured(self) -> float | PerWeight:
-        """The noise, as a study takes it."""
-        return PerWeight(self.noise) if self.by_size else self.noise
-
     def noise_at(self, depth: int) -> float:
         """Return the noise of one measurement of a cell of a depth."""
-        return self.noise * math.sqrt(self.counts[depth]) if self.by_size else self.noise
+        return self.noise.std * math.sqrt(self.counts[depth]) if isinstance(self.noise, PerWeight) else self.noise
 
     @property
     def smooth(self) -> Smoothness:
@@ -70,7 +66,7 @@ class Problem:
 
 
 LINE = Problem("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
-UNEVEN = Problem("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.03, 7, by_size=True)
+UNEVEN = Problem("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, PerWeight(0.03), 7)
 SQUARE = Problem("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
 VALLEY = Problem("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
 PROBLEMS = {problem.name: problem for problem in (LINE, UNEVEN, SQUARE, VALLEY)}
@@ -169,6 +165,53 @@ def valley(points: Floats) -> Floats:
     return np.asarray(VALLEY.kernel(points, [[0.25], [0.7]]) @ [-2.5, 0.1])
 
 
+class Field:
+    """A function on the unit cube drawn from a zero-mean GP with an RBF kernel of one lengthscale.
+
+    The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
+    coefficient for every combination of waves along the axes.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    d : int
+        Axes, 1 or 2.
+    rng : Generator
+        Where the randomness comes from.
+    """
+
+    def __init__(self, kernel: zn.RBF, d: int, rng: np.random.Generator) -> None:
+        scale = float(kernel.lengthscales(1)[0])
+        step = 2 * math.pi / (1 + PERIOD * scale)
+        self._waves = step * np.arange(math.ceil(CUT / (scale * step)) + 1)
+        power = 2 * step * scale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (scale * self._waves) ** 2)
+        power[0] /= 2  # both signs of a frequency are one term, but not of 0
+        self._heights = np.sqrt(power)
+        shape = (2 * len(self._waves),) * d
+        self._coefficients = math.sqrt(kernel.variance) * rng.standard_normal(shape)
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the values at points of shape (n, d)."""
+        columns = np.asarray(points, dtype=float).T
+        values = self._basis(columns[0]) @ self._coefficients
+        return np.asarray(values if len(columns) == 1 else np.sum(values * self._basis(columns[1]), axis=1))
+
+    def on_grid(self, x: Floats, along: int | None = None) -> Floats:
+        """Return f, or its derivative along an axis, on the grid whose every axis is `x`; shape (len(x),) * d."""
+        values = self._coefficients
+        for j in range(values.ndim):
+            values = np.moveaxis(np.tensordot(self._basis(x, j == along), values, (1, j)), 0, j)
+        return np.asarray(values)
+
+    def _basis(self, x: Floats, derivative: bool = False) -> Floats:
+        phase = x[:, None] * self._waves
+        if derivative:
+            heights = self._heights * self._waves
+            return np.hstack([-np.sin(phase) * heights, np.cos(phase) * heights])
+        return np.hstack([np.cos(phase) * self._heights, np.sin(phase) * self._heights])
+
+
 class Truth:
     """The function of a seed, the same in every case on a problem, and what only the simulation knows of it.
 
@@ -195,7 +238,7 @@ class Truth:
         self.x_star = climbed(self.f, self.grid[list(top)], float(self.grid[1]))
         self.f_star = float(self.f(self.x_star[None, :])[0])
         self.lowest = float(self.values.min())
-        self.instrument = zn.simulate(self.f, case.feedback, problem.measured, rng=noise)
+        self.instrument = zn.simulate(self.f, case.feedback, problem.noise, rng=noise)
         self.averages = {node: self.instrument.average(problem.space.cell(node)) for node in problem.nodes}
 
 

@@ -7,20 +7,17 @@ functions with the same noise, so that differences between them are paired.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.paper import authors
-from zonal.paper.results import STYLES, Floats, Settings, Table, standard_error
-from zonal.paper.runs import Answer, column, sweep
 from zonal.paper.searches import NOISE, search, study
+from zonal.paper.sweeps import STYLES, Answer, Floats, Settings, Table, column, standard_error, sweep
 from zonal.problems import draw, true_optimum
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Procedure = tuple[str, int]  # whose, and S
 
@@ -43,7 +40,7 @@ def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
     def regret(c: float) -> Any:
         rng = np.random.default_rng([*seed, 1])
         if procedure == "authors":
-            return theirs.regrets(authors.gpoo(theirs, budget, rng, c)).tolist()
+            return [theirs.regret(node) for node in authors.gpoo(theirs, budget, rng, c).recommended]
         policy = zn.GPOO(zn.GeometricDelta(c, 0.5))
         return search(study(KERNEL, policy, s, budget), f, f_star, rng)["regret"]
 
@@ -127,8 +124,6 @@ def _note(whose: str, s: int, regret: Floats) -> str:
 
 
 def _figure(curves: dict[Procedure, Floats], settings: Settings) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(4.8, 4.6), layout="constrained")
     axes: Any = figure.subplots()
     for ((whose, s), curve), (colour, style), marker in zip(curves.items(), STYLES, "os^D", strict=False):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import zonal as zn
@@ -14,9 +14,6 @@ from zonal.paper.searches import NOISE, policies, study
 from zonal.plots import plot_cells, plot_tree
 from zonal.problems import RewardFunction, Simulation, aggregated_regret, grid_optimum
 from zonal.tables.files import write_picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 S = 10
 
@@ -73,8 +70,6 @@ def _report(searched: zn.Study, f: RewardFunction, instrument: Simulation) -> st
 
 
 def _figure(searched: zn.Study, f: RewardFunction) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9, 7), layout="constrained")
     cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])
     plot_cells(searched, cells, f)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import zonal as zn
-from zonal.paper.results import Settings, Table
 from zonal.paper.searches import NOISE, study
+from zonal.paper.sweeps import Settings, Table
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
 from zonal.problems import Draw, Simulation, draw
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
 # before it prefers any. A gentler one shows the tree leaning towards the maximum.
@@ -75,8 +73,6 @@ def _telling(settings: Settings) -> Scene:
 
 
 def _figure(shown: Scene) -> Figure:
-    from matplotlib.figure import Figure
-
     study = shown.study
     figure = Figure(figsize=(3.3, 3.9), layout="constrained")
     cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])

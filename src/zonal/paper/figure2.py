@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 import zonal as zn
 from zonal.paper.figure1 import KERNEL, Scene, scene
-from zonal.paper.results import Floats, Settings, Table
 from zonal.paper.searches import NOISE
+from zonal.paper.sweeps import Floats, Settings, Table
 from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 S = 2
 ROUNDS = 12  # later pictures have too many cells to read
@@ -139,8 +139,6 @@ def _held(one: Round, shown: Scene) -> str:
 
 
 def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(7, 6.4), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for ax, one in zip(panels, pair, strict=True):
@@ -183,9 +181,6 @@ def _panel(ax: Axes, one: Round, shown: Scene) -> None:
 
 def _keys(depths: list[int]) -> list[object]:
     """Return the legend's entries."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     return [
         Line2D([], [], color=FUNCTION, lw=1.6, label="reward function f"),
         Line2D([], [], color=INK, lw=1.6, label="posterior mean of a cell"),

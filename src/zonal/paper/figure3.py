@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from zonal.paper.results import Settings, Table
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from zonal.paper.sweeps import Settings, Table
 from zonal.plots import INK, column_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # What became of a statement: how a table says it, and how its box is drawn.
 LOOKS = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added": ("#C8E6F8", "--")}
@@ -56,7 +56,6 @@ def experiment(settings: Settings) -> Table:
 
 def _figure() -> Figure:
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     ax = figure.subplots()
@@ -73,8 +72,6 @@ def _figure() -> Figure:
 
 
 def _box(ax: Axes, one: Statement) -> None:
-    from matplotlib.patches import Rectangle
-
     colour, style = LOOKS[one.fate]
     (x, y), (wide, high) = one.at, HALF
     ax.add_patch(Rectangle((x - wide, y - high), 2 * wide, 2 * high, fc=colour, ec=INK, ls=style))

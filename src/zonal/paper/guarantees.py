@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth
-from zonal.paper.fields import Field
-from zonal.paper.results import Floats
-from zonal.paper.runs import Answer
+from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Field, Node, Truth
+from zonal.paper.sweeps import Answer, Floats
 from zonal.problems import aggregated_regret
 from zonal.theory import bounds
 from zonal.tree import TreeTable
@@ -93,7 +91,7 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         problem.space,
         budget=budget,
         kernel=problem.kernel,
-        noise=problem.measured,
+        noise=problem.noise,
         feedback=case.feedback,
         policy=case.policy,
     )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from zonal.paper.results import Floats, Settings, Table, standard_error
-from zonal.paper.runs import column, sweep
 from zonal.paper.searches import regret_run
+from zonal.paper.sweeps import Floats, Settings, Table, column, standard_error, sweep
 from zonal.plots import column_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 POINTS = (1, 10, 20, 30, 40, 50)  # S
 PARTS = (2, 3, 4, 5)  # K
@@ -63,8 +58,6 @@ def _listed(name: str, values: tuple[int, ...], means: Floats) -> str:
 
 
 def _figure(log: Floats, budgets: list[int], settings: Settings) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(3.4 * len(budgets), 3.2), layout="constrained")
     for j, (ax, n) in enumerate(zip(figure.subplots(1, len(budgets), squeeze=False)[0], budgets, strict=True)):
         _panel(ax, log[:, :, j])

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 import zonal as zn
-from zonal.paper.results import STYLES, Floats, Settings, Table
-from zonal.paper.runs import column, sweep
 from zonal.paper.searches import Function, label, policies, regret_run, regret_table
+from zonal.paper.sweeps import STYLES, Floats, Settings, Table, column, sweep
 from zonal.problems import grid_optimum
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FUNCTIONS: tuple[Function, ...] = ("f1", "f2")
 ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree", 1)]  # that the paper compares
@@ -35,8 +30,6 @@ def experiment(settings: Settings) -> Table:
 
 
 def _figure(curves: Curves, settings: Settings) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(10, 7), layout="constrained")
     top, bottom = figure.subplots(2, 2, height_ratios=[1, 1.6])
     budgets = np.arange(1, settings.budget + 1)

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 import zonal as zn
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
-from zonal.paper.results import Floats, Preset, Table, standard_error
-from zonal.paper.runs import Answer
+from zonal.paper.sweeps import Answer, Floats, Preset, Table, standard_error
 from zonal.policies import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 
@@ -132,10 +131,22 @@ def run(
     """
     f, rng = reward_function(function, preset, variance), np.random.default_rng(seed)
     if preset == "authors":
-        return authors.search(f, policy, s, budget, rng, arity)
+        return _authors_search(authors.Task(f, s, arity), policy, budget, rng)
     own = np.random.default_rng([*seed, 1])
     known = study(f.kernel, policies()[policy], s, budget, arity, own)  # "we use the known GP"
     return search(known, f, grid_optimum(f)[1], rng)
+
+
+def _authors_search(task: authors.Task, policy: str, budget: int, rng: np.random.Generator) -> Answer:
+    if policy == "StoOO":  # whose widths depend on the budget: a run for each
+        runs = [authors.stooo(task, n, rng) for n in range(1, budget + 1)]
+        last, recommended = runs[-1], [one.recommended[-1] for one in runs]
+    else:
+        last = {"GPOO": authors.gpoo, "GPTree": authors.gptree}[policy](task, budget, rng)
+        recommended = last.recommended
+    regret = [task.regret(node) for node in recommended]
+    walk = {"visited": last.visited, "rewards": last.rewards, "expanded": last.expanded}
+    return {"regret": regret, "recommended": recommended, **walk}
 
 
 def regret_run(**values: Any) -> Answer:

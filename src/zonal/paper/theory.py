@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
-from zonal.paper.results import STYLES, Floats, Settings, Table
-from zonal.paper.runs import Answer, column, sweep
 from zonal.paper.searches import label
+from zonal.paper.sweeps import STYLES, Answer, Floats, Settings, Table, column, sweep
 from zonal.theory import bounds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DRAWS = 500  # functions a run whose steepest slope is looked at without a search
 # Functions of each case at the usual number of runs, fewer or more in proportion.
@@ -131,8 +128,8 @@ def _share(held: Any) -> str:
 
 def _notes(settings: Settings) -> list[str]:
     about = [
-        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise}"
-        f"{' / sqrt(width)' if one.by_size else ''}, h_max = {one.h_max}"
+        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise_at(0)}"
+        f"{' / sqrt(width)' if one is UNEVEN else ''}, h_max = {one.h_max}"
         for one in (LINE, UNEVEN, SQUARE, VALLEY)
     ]
     return [
@@ -152,8 +149,6 @@ def _notes(settings: Settings) -> list[str]:
 
 
 def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(4.8, 7.8), layout="constrained")
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.15, 1])
     top, bottom = parts[0].subplots(), parts[1].subplots()
