@@ -31,7 +31,7 @@ from zonal.cli import paper
 from zonal.paper import authors, benefit, heatmap
 from zonal.paper.regret import ALGORITHMS
 from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
-from zonal.paper.sweeps import Answer, Interrupted, Preset, Settings, column, sweep
+from zonal.paper.sweeps import Answer, Interrupted, Plan, Preset, column, sweep
 from zonal.problems import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]
@@ -235,9 +235,9 @@ def _options(job: Job, preset: Preset, out: Path) -> list[str]:
     return [part for name, value in values.items() for part in (f"--{name}", str(value))]
 
 
-def often(job: Job, rng: int, preset: Preset = "authors") -> Settings:
+def often(job: Job, rng: int, preset: Preset = "authors") -> Plan:
     """Return the settings of the comparison with the authors' code."""
-    return Settings(job.out / "comparison", job.many, job.budget, preset, rng, job.jobs)
+    return Plan(job.out / "comparison", job.many, job.budget, preset, rng, job.jobs)
 
 
 def compare(job: Job, rng: int, algorithms: Iterable[str]) -> Curves:

@@ -24,7 +24,7 @@ import oracle
 from zonal.paper import benefit, figure1, figure2, figure3, heatmap, sweeps
 from zonal.paper.searches import NOISE
 from zonal.paper.searches import run as run_search
-from zonal.paper.sweeps import Answer, Preset, Settings, Table
+from zonal.paper.sweeps import Answer, Plan, Preset, Report
 from zonal.plots import column_width
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -36,15 +36,15 @@ EXPERIMENTS: dict[str, ModuleType] = {
 SMALL: dict[str, Any] = {"runs": 3, "budget": 12, "jobs": 1}
 every_experiment = pytest.mark.parametrize("name", EXPERIMENTS)
 both_presets = pytest.mark.parametrize("preset", ["authors", "paper"])
-Made = dict[str, tuple[Table, Figure]]
+Made = dict[str, tuple[Report, Figure]]
 
 
-def make(name: str, out: Path, **settings: Any) -> tuple[Table, Figure]:
+def make(name: str, out: Path, **settings: Any) -> tuple[Report, Figure]:
     """Run an experiment and catch its figure before it is written, which takes longest."""
     caught: list[Figure] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweeps, "save", lambda figure, *rest: caught.append(figure))
-        table = EXPERIMENTS[name].experiment(Settings(out=out, **{**SMALL, **settings}))
+        table = EXPERIMENTS[name].experiment(Plan(out=out, **{**SMALL, **settings}))
     return table, caught[0]
 
 
@@ -74,7 +74,7 @@ def gpoo_on_f3(preset: Preset, s: int, budget: int, seed: list[int], arity: int 
     return run_search(preset, "f3", "GPOO", s, budget, seed, arity)
 
 
-def column(table: Table, name: str) -> Any:
+def column(table: Report, name: str) -> Any:
     return np.array([row[list(table.columns).index(name)] for row in table.rows])
 
 
@@ -99,7 +99,7 @@ def legends(figure: Figure) -> list[Any]:
 
 @every_experiment
 def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -> None:
-    table: Table = EXPERIMENTS[name].experiment(Settings(out=tmp_path, **SMALL))
+    table: Report = EXPERIMENTS[name].experiment(Plan(out=tmp_path, **SMALL))
     assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     written = json.loads((tmp_path / f"{name}.json").read_text())
@@ -311,7 +311,7 @@ def test_figure2_draws_a_w_that_touches_the_confidence_and_stays_below_the_b_val
 
 
 def test_figure3_leads_from_assumptions_to_the_corollary(tmp_path: Path) -> None:
-    table = figure3.experiment(Settings(out=tmp_path))
+    table = figure3.experiment(Plan(out=tmp_path))
     assert (tmp_path / "figure3.png").exists()
     names = [row[0] for row in table.rows]
     for one in figure3.ROADMAP:
@@ -446,7 +446,7 @@ def test_heatmap_of_a_small_budget_has_one_panel(tmp_path: Path, fewer: None) ->
 
 def test_a_printed_table_fits_its_line_and_keeps_every_number() -> None:
     names = [f"a rather long name of column number {j}" for j in range(6)]
-    table = Table("wide", names, [[j + 0.5 for j in range(6)]], ["a note that goes on and on " * 12])
+    table = Report("wide", names, [[j + 0.5 for j in range(6)]], ["a note that goes on and on " * 12])
     lines = table.text().splitlines()
     assert max(map(len, lines)) <= 120
     assert " ".join(lines).split().count("column") == 6

@@ -14,7 +14,7 @@ import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
 from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Field, Truth
-from zonal.paper.sweeps import Answer, Settings
+from zonal.paper.sweeps import Answer, Plan
 
 CASES = list(theory.CASES)
 AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]
@@ -137,7 +137,7 @@ def test_any_number_of_processes_writes_the_same_table_and_all_files(
     tables = []
     for jobs in (1, 2):
         out = tmp_path / str(jobs)
-        tables.append(theory.experiment(Settings(out=out, runs=2, budget=12, jobs=jobs)).rows)
+        tables.append(theory.experiment(Plan(out=out, runs=2, budget=12, jobs=jobs)).rows)
         assert {path.name for path in out.iterdir()} >= {"theory.csv", "theory.json", "theory.pdf", "theory.png"}
     assert tables[0] == tables[1]
     with (tmp_path / "1" / "theory.csv").open(encoding="utf-8") as file:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import zonal as zn
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, regret_table, run
-from zonal.paper.sweeps import STYLES, Answer, Floats, Preset, Settings, Table, column, sweep
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Preset, Report, column, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
 
 FEEDBACKS = (1, 10)
@@ -46,25 +46,25 @@ def predictions(answer: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floa
 
 
 @column_width()
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Compare S = 1 with S = 10; draw trees, predictions and regrets."""
-    runs = compare(settings, "benefit", preset=settings.preset)
+    runs = compare(plan, "benefit", preset=plan.preset)
     curves = {s: column(listed, "regret") for s, listed in runs.items()}
-    table = regret_table("benefit", ["S"], {(s,): curve for s, curve in curves.items()})
-    table.notes.append(f"mean aggregated regret on f3 over {settings.runs} runs; se: standard error of that mean")
+    report = regret_table("benefit", ["S"], {(s,): curve for s, curve in curves.items()})
+    report.notes.append(f"mean aggregated regret on f3 over {plan.runs} runs; se: standard error of that mean")
     for s, listed in runs.items():
         tree = draws(listed[0])
         counts = Counter(map(_kind, tree.values()))
         drawn = ", ".join(f"{counts[kind]} {kind}" for kind in DRAWS)
-        table.notes.append(f"tree drawn for S = {s}: {len(tree)} nodes to depth {max(tree)[0]}; {drawn}")
-    figure = _figure({s: listed[0] for s, listed in runs.items()}, curves, settings)
-    return table.publish(settings, figure, curves={f"S = {s}": curve.tolist() for s, curve in curves.items()})
+        report.notes.append(f"tree drawn for S = {s}: {len(tree)} nodes to depth {max(tree)[0]}; {drawn}")
+    figure = _figure({s: listed[0] for s, listed in runs.items()}, curves, plan)
+    return report.publish(plan, figure, curves={f"S = {s}": curve.tolist() for s, curve in curves.items()})
 
 
-def compare(settings: Settings, title: str, policy: str = "GPOO", **how: Any) -> dict[int, list[Answer]]:
+def compare(plan: Plan, title: str, policy: str = "GPOO", **how: Any) -> dict[int, list[Answer]]:
     """Run GPOO on the third function often, by S; `how` as for `searches.run`."""
     cases = {s: {"s": s} for s in FEEDBACKS}
-    return sweep(settings, title, run, cases, function="f3", policy=policy, budget=settings.budget, **how)
+    return sweep(plan, title, run, cases, function="f3", policy=policy, budget=plan.budget, **how)
 
 
 def _kind(number: int) -> str:
@@ -72,7 +72,7 @@ def _kind(number: int) -> str:
     return list(DRAWS)[min(number, len(DRAWS) - 1)]
 
 
-def _figure(runs: dict[int, Answer], curves: dict[int, Floats], settings: Settings) -> Figure:
+def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> Figure:
     figure = Figure(figsize=(7, 8.8), layout="constrained")
     # Legends have rows of their own: they cover nothing, and the columns stay aligned.
     rows = [[f"{part} {s}" for s in FEEDBACKS] for part in ("tree", "part", "fit")]
@@ -86,11 +86,11 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], settings: Settin
         cell = zn.Box([(0, 1)]).cell((top, index >> (depth - top)))
         for part in ("tree", "part"):
             _draw_tree(panels[f"{part} {s}"], trees[s], (depth, index))
-        panels[f"tree {s}"].set(title=f"S = {s}: tree after {settings.budget} measurements", ylim=(bottom, -0.7))
+        panels[f"tree {s}"].set(title=f"S = {s}: tree after {plan.budget} measurements", ylim=(bottom, -0.7))
         panels[f"part {s}"].set(
             title=f"S = {s}: the tree around the recommended cell", xlim=cell.edges[0], ylim=(bottom, top - 0.5)
         )
-        _draw_fit(panels[f"fit {s}"], one, s, settings.preset)
+        _draw_fit(panels[f"fit {s}"], one, s, plan.preset)
     low, high = zip(*(panels[f"fit {s}"].get_ylim() for s in FEEDBACKS), strict=True)
     for s in FEEDBACKS:
         panels[f"fit {s}"].set_ylim(min(low), max(high))

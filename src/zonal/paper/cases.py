@@ -29,7 +29,7 @@ PERIOD = 10.0  # lengthscales between the unit interval and its next copy, of wh
 
 
 @dataclass(frozen=True)
-class Problem:
+class Testbed:
     """Functions, how they are measured, and the tree on the unit cube, which is halved."""
 
     name: str
@@ -65,10 +65,10 @@ class Problem:
         return Smoothness(slopes, self.kernel.curvatures(self.d), self.kernel.bends(self.d), np.ones(self.d))
 
 
-LINE = Problem("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
-UNEVEN = Problem("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, PerWeight(0.03), 7)
-SQUARE = Problem("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
-VALLEY = Problem("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
+LINE = Testbed("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
+UNEVEN = Testbed("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, PerWeight(0.03), 7)
+SQUARE = Testbed("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
+VALLEY = Testbed("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
 PROBLEMS = {problem.name: problem for problem in (LINE, UNEVEN, SQUARE, VALLEY)}
 
 
@@ -83,7 +83,7 @@ class Case:
     test: Test  # when line 6 is decided
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> Testbed:
         """What is searched."""
         return PROBLEMS[self.where]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import zonal as zn
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, search, study
-from zonal.paper.sweeps import STYLES, Answer, Floats, Settings, Table, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, standard_error, sweep
 from zonal.problems import draw, true_optimum
 
 Procedure = tuple[str, int]  # whose, and S
@@ -69,25 +69,25 @@ def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats
     return choices, regret[np.arange(len(regret)), choices[fold]]
 
 
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Search with every c, choose one, write the curves as a picture and a table."""
     cases = {(whose, s): {"procedure": whose, "s": s} for whose, s in PROCEDURES}
-    number = FUNCTIONS * settings.runs
-    done = sweep(settings, "delta", search_run, cases, dict.fromkeys(cases, number), budget=settings.budget)
+    number = FUNCTIONS * plan.runs
+    done = sweep(plan, "delta", search_run, cases, dict.fromkeys(cases, number), budget=plan.budget)
     curves = {case: column(runs, "regret") for case, runs in done.items()}  # functions, c, N
-    budgets = [n for n in EARLIER if n < settings.budget]
+    budgets = [n for n in EARLIER if n < plan.budget]
     columns = ["c", "regret", "se", "minus chosen", "se of that", "folds", *(f"regret N={n}" for n in budgets)]
-    table = Table("delta", ["procedure", "S", *columns])
-    table.notes.append(
-        f"GPOO, delta(h) = c 2^-h, noise {NOISE}, N = {settings.budget}, h_max = 10; mean aggregated regret over "
+    report = Report("delta", ["procedure", "S", *columns])
+    report.notes.append(
+        f"GPOO, delta(h) = c 2^-h, noise {NOISE}, N = {plan.budget}, h_max = 10; mean aggregated regret over "
         f"{number} functions drawn from RBF(0.1, 0.05), the same for every c and procedure; se: its error; folds: "
         f"how often c was chosen without the fold it is judged on."
     )
     for case, curve in curves.items():
-        table.rows.extend([*case, *row] for row in _rows(curve, budgets))
-        table.notes.append(_note(*case, curve[:, :, -1]))
+        report.rows.extend([*case, *row] for row in _rows(curve, budgets))
+        report.notes.append(_note(*case, curve[:, :, -1]))
     chosen = {f"{whose}, S = {s}": GRID[_best(curve[:, :, -1])] for (whose, s), curve in curves.items()}
-    return table.publish(settings, _figure(curves, settings), chosen=chosen)
+    return report.publish(plan, _figure(curves, plan), chosen=chosen)
 
 
 def _best(regret: Floats) -> int:
@@ -123,7 +123,7 @@ def _note(whose: str, s: int, regret: Floats) -> str:
     )
 
 
-def _figure(curves: dict[Procedure, Floats], settings: Settings) -> Figure:
+def _figure(curves: dict[Procedure, Floats], plan: Plan) -> Figure:
     figure = Figure(figsize=(4.8, 4.6), layout="constrained")
     axes: Any = figure.subplots()
     for ((whose, s), curve), (colour, style), marker in zip(curves.items(), STYLES, "os^D", strict=False):
@@ -136,7 +136,7 @@ def _figure(curves: dict[Procedure, Floats], settings: Settings) -> Figure:
     axes.plot([], [], "o", ms=11, mfc="none", mec="black", ls="", label="lowest")
     axes.axvline(PAPER, color="black", lw=1, ls=":", label=f"the paper's c = {PAPER}")
     axes.set(xscale="log", yscale="log", xlabel=r"$c$ of $\delta(h) = c\,2^{-h}$ (value units)")
-    axes.set_ylabel(f"mean aggregated regret, N = {settings.budget}")
+    axes.set_ylabel(f"mean aggregated regret, N = {plan.budget}")
     axes.set_xticks(GRID, [str(c) for c in GRID])
     axes.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     axes.minorticks_off()

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import zonal as zn
 from zonal.paper.searches import NOISE, study
-from zonal.paper.sweeps import Settings, Table
+from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
 from zonal.problems import Draw, Simulation, draw
 
@@ -40,11 +40,11 @@ def scene(seed: list[int], s: int, budget: int) -> Scene:
 
 
 @column_width()
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Draw the tree of an early stage of a run, and list its nodes."""
-    shown = _telling(settings)
+    shown = _telling(plan)
     tree = shown.study.tree
-    table = Table(
+    report = Report(
         "figure1", ["depth", "index", "lower", "upper", "count", "mean", "std", "true average", "expanded"]
     )
     for row in np.lexsort((tree.index, tree.depth)):
@@ -52,20 +52,20 @@ def experiment(settings: Settings) -> Table:
         cell = shown.study.space.cell(node)
         count, mean, std = int(tree.count[row]), float(tree.mean[row]), float(tree.std[row])
         average, expanded = shown.instrument.average(cell), bool(tree.expanded[row])
-        table.rows.append([*node, *cell.edges[0], count, mean, std, average, expanded])
+        report.rows.append([*node, *cell.edges[0], count, mean, std, average, expanded])
     found = shown.study.recommend()
-    table.notes += [
+    report.notes += [
         f"GPOO after {shown.study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
         f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
         f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
         f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
     ]
-    return table.publish(settings, _figure(shown))
+    return report.publish(plan, _figure(shown))
 
 
-def _telling(settings: Settings) -> Scene:
+def _telling(plan: Plan) -> Scene:
     """Return, finished, the search whose leaves lie at the most depths, and differ most in depth."""
-    scenes = [scene([settings.rng, i], S, min(ROUNDS, settings.budget)) for i in range(TRIES)]
+    scenes = [scene([plan.rng, i], S, min(ROUNDS, plan.budget)) for i in range(TRIES)]
     for one in scenes:
         one.study.optimize(one.instrument)
     depths = [one.study.tree.depth[one.study.tree.first_child < 0] for one in scenes]

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 import zonal as zn
 from zonal.paper.figure1 import KERNEL, Scene, scene
 from zonal.paper.searches import NOISE
-from zonal.paper.sweeps import Floats, Settings, Table
+from zonal.paper.sweeps import Floats, Plan, Report
 from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
 
 S = 2
@@ -84,29 +84,29 @@ def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
 
 
 @column_width()
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Find two such rounds, draw them and list their leaves."""
-    shown, pair = next(_telling(settings))
+    shown, pair = next(_telling(plan))
     columns = "t,depth,index,lower,upper,mean,true average,CI,delta,b-value,selected,expanded"
-    table = Table("figure2", columns.split(","))
+    report = Report("figure2", columns.split(","))
     for one in pair:
         for leaf in one.leaves:
             *numbers, node = leaf
             selected = leaf is one.chosen
-            table.rows.append([one.t, *node, *numbers, leaf.b, selected, selected and one.expanded])
-    table.notes += [
+            report.rows.append([one.t, *node, *numbers, leaf.b, selected, selected and one.expanded])
+    report.notes += [
         f"GPOO, S = {S}, K = 2, noise {NOISE}; f drawn from a GP with variance {KERNEL.variance} and lengthscale "
         f"{KERNEL.lengthscale}, whatever the preset; delta(h) from f's steepest slope, L = {shown.slope:.3f}",
         *(_verdict(one) for one in pair),
         *(_held(one, shown) for one in pair),
     ]
-    return table.publish(settings, _figure(shown, pair))
+    return report.publish(plan, _figure(shown, pair))
 
 
-def _telling(settings: Settings) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
+def _telling(plan: Plan) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
     """Yield pairs of rounds in which there is something to see; about one function in fifty has them."""
     for i in count():
-        shown = scene([settings.rng, i], S, ROUNDS)
+        shown = scene([plan.rng, i], S, ROUNDS)
         for pair in pairwise(rounds(shown)):
             if pair[0].expanded and not pair[1].expanded and all(map(_is_rich, pair)):
                 yield shown, pair

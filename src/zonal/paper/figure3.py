@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from zonal.paper.sweeps import Settings, Table
+from zonal.paper.sweeps import Plan, Report
 from zonal.plots import INK, column_width
 
 # What became of a statement: how a table says it, and how its box is drawn.
@@ -46,12 +46,12 @@ ROADMAP = (
 
 
 @column_width()
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Draw the roadmap and list its statements."""
-    table = Table("figure3", ["statement", "rests on", "in docs/theory.md"])
-    table.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
-    table.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
-    return table.publish(settings, _figure())
+    report = Report("figure3", ["statement", "rests on", "in docs/theory.md"])
+    report.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
+    report.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
+    return report.publish(plan, _figure())
 
 
 def _figure() -> Figure:

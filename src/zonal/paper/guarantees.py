@@ -7,13 +7,14 @@ held if that is at least 1, and a typical one.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 import zonal as zn
 from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Field, Node, Truth
-from zonal.paper.sweeps import Answer, Floats
+from zonal.paper.sweeps import Answer, Floats, column
 from zonal.problems import aggregated_regret
 from zonal.theory import bounds
 from zonal.tree import TreeTable
@@ -47,7 +48,7 @@ def search_run(budget: int, seed: list[int], **case_of: Any) -> Answer:
     regret, depth = np.maximum(found["regret"], 1e-12), np.array(found["depth"])
     about = case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
     proved = [bounds.proved_depth(n, case.beta(n), *about) for n in range(1, budget + 1)]
-    bound = np.array([3 * case.delta(h) for h in proved])
+    bound = 3 * np.array(list(map(case.delta, proved)))
     held[THEOREM_RIGHT] = _last(bound / regret)
     held[DEEPEST] = _last(3 * case.deltas[depth] / regret)
     held[COUNT] = _last(_counts(case, sizes, depth) / np.arange(1, budget + 1))
@@ -68,10 +69,8 @@ def steep_run(where: str, draws: int, seed: list[int]) -> Answer:
 
 def near_sizes(case: Case, true: Truth) -> list[int]:
     """Return the true number of nodes in I_h, depth by depth."""
-    sizes = [0] * (case.problem.h_max + 2)
-    for (h, _), average in true.averages.items():
-        sizes[h] += average + 3 * case.delta(h) >= true.f_star
-    return sizes
+    near = Counter(h for (h, _), average in true.averages.items() if average + 3 * case.delta(h) >= true.f_star)
+    return [near[h] for h in range(case.problem.h_max + 2)]
 
 
 def smoothness(case: Case, true: Truth) -> float:
@@ -120,17 +119,18 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         assert best.node is not None
         regret.append(aggregated_regret(true.instrument, best, true.f_star))
         depth.append(best.node[0])
-    weighed = [one for one in draws if one["depth"] <= problem.h_max]
-    expanded = [one for one in weighed if one["expanded"]]
+    of = {key: column(draws, key) for key in draws[0]}
+    weighed = of["depth"] <= problem.h_max
+    split = weighed & (of["expanded"] > 0)
     held = {
         INTERVALS: _all(intervals),
-        EXPANDED: _all([1 / max(one["gap"], ROUNDING) for one in expanded]),
-        STD: _all(np.concatenate(variance).tolist()),
-        DRAWS: _all([one["bound"] / one["count"] for one in weighed]),
-        DRAWS_RIGHT: _all([one["most"] / one["count"] for one in weighed]),
+        EXPANDED: _all(1 / np.maximum(of["gap"][split], ROUNDING)),
+        STD: _all(np.concatenate(variance)),
+        DRAWS: _all((of["bound"] / of["count"])[weighed]),
+        DRAWS_RIGHT: _all((of["most"] / of["count"])[weighed]),
     }
-    late = [one["late"] for one in expanded]
-    return {"held": held, "regret": regret, "depth": depth, "draws": draws, "late": float(np.mean(late or [0.0]))}
+    late = float(np.mean(of["late"][split])) if split.any() else 0.0
+    return {"held": held, "regret": regret, "depth": depth, "draws": draws, "late": late}
 
 
 def _slack(error: Floats, std: Floats, beta: float) -> float:
@@ -145,13 +145,13 @@ def _draw(case: Case, true: Truth, node: Node, t: int, before: TreeTable, after:
     numbers = case.beta(t), case.noise(depth), case.delta(depth)
     expanded = bool(after.expanded[row] and not before.expanded[row])
     return {
-        "depth": depth,
-        "count": int(after.count[row]),
+        "gap": (true.f_star - true.averages[node]) / (3 * case.delta(depth)),  # in I_h: at most 1
         "bound": bounds.draw_bound(*numbers),
         "most": bounds.most_draws(*numbers, case.test, expanded),
-        "expanded": expanded,
-        "gap": (true.f_star - true.averages[node]) / (3 * case.delta(depth)),  # in I_h: at most 1
         "late": bool(math.sqrt(case.beta(t)) * before.std[row] > case.delta(depth)),
+        "depth": depth,
+        "count": int(after.count[row]),
+        "expanded": expanded,
     }
 
 
@@ -175,7 +175,7 @@ def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: di
     nu = bounds.shape_constant(1 - case.reach, deltas[0])
     near = bounds.near_optimality(true.grid, true.values, true.f_star, nu / 3, [3 * delta for delta in deltas])
     allowed = [bounds.near_optimal_nodes(delta, near) for delta in deltas]
-    held[NEAR] = _all([most / max(size, 1) for most, size in zip(allowed, sizes, strict=True)])
+    held[NEAR] = _all(np.array(allowed) / np.maximum(sizes, 1))
     if case.problem is UNEVEN:
         return {"d": near.d, "C": near.C}
     noise, beta = case.noise(0), case.beta(budget)
@@ -190,9 +190,9 @@ def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: di
     return {"d": near.d, "C": near.C, "rate": rates}
 
 
-def _all(ratios: list[float]) -> Ratios:
+def _all(ratios: list[float] | Floats) -> Ratios:
     """Return the worst and the median; infinity where there is nothing to hold."""
-    return (min(ratios), float(np.median(ratios))) if ratios else (math.inf, math.inf)
+    return (float(np.min(ratios)), float(np.median(ratios))) if np.size(ratios) else (math.inf, math.inf)
 
 
 def _last(ratios: Floats) -> Ratios:

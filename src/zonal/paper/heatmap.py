@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from zonal.paper.searches import regret_run
-from zonal.paper.sweeps import Floats, Settings, Table, column, standard_error, sweep
+from zonal.paper.sweeps import Floats, Plan, Report, column, standard_error, sweep
 from zonal.plots import column_width
 
 POINTS = (1, 10, 20, 30, 40, 50)  # S
@@ -15,53 +15,53 @@ PARTS = (2, 3, 4, 5)  # K
 BUDGETS = (25, 50)
 
 
-def regrets(settings: Settings, budgets: list[int], title: str = "heatmap") -> Floats:
+def regrets(plan: Plan, budgets: list[int], title: str = "heatmap") -> Floats:
     """Run every pair of S and K; return regrets of shape (S, K, runs, budgets).
 
     GPOO does not know its budget, so that one run serves all.
     """
     pairs = {(s, k): {"s": s, "arity": k} for s in POINTS for k in PARTS}
-    problem = {"preset": settings.preset, "function": "f3", "policy": "GPOO", "budget": max(budgets)}
-    curves = [column(runs, "regret") for runs in sweep(settings, title, regret_run, pairs, **problem).values()]
-    at = [n - 1 for n in budgets]
-    return np.reshape([curve[:, at] for curve in curves], (len(POINTS), len(PARTS), settings.runs, len(at)))
+    problem = {"preset": plan.preset, "function": "f3", "policy": "GPOO", "budget": max(budgets)}
+    done = sweep(plan, title, regret_run, pairs, **problem)
+    curves = np.array([column(runs, "regret") for runs in done.values()])
+    return curves[..., np.array(budgets) - 1].reshape(len(POINTS), len(PARTS), plan.runs, len(budgets))
 
 
 @column_width()
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Run every pair of S and K, draw and list the regrets."""
-    budgets = sorted({min(n, settings.budget) for n in BUDGETS})
-    regret = regrets(settings, budgets)
+    budgets = sorted({min(n, plan.budget) for n in BUDGETS})
+    regret = regrets(plan, budgets)
     mean, error = regret.mean(axis=2), standard_error(np.moveaxis(regret, 2, 0))
     # f* comes from a grid (fidelity row 15), so that the mean of a few runs may do better: no logarithm then.
     log = np.log(np.where(mean > 0, mean, np.nan))
-    table = Table("heatmap", ["N", "S", "K", "mean regret", "se", "log mean"])
-    table.notes.append(
-        f"GPOO on f3: mean aggregated regret over {settings.runs} runs, standard error, natural logarithm; "
+    report = Report("heatmap", ["N", "S", "K", "mean regret", "se", "log mean"])
+    report.notes.append(
+        f"GPOO on f3: mean aggregated regret over {plan.runs} runs, standard error, natural logarithm; "
         "run i has the same noise for every S and K"
     )
     pairs = [(s, k) for s in POINTS for k in PARTS]
     for j, n in enumerate(budgets):
         numbers = np.stack([mean[..., j], error[..., j], log[..., j]], axis=-1).reshape(-1, 3).tolist()
-        table.rows += [[n, *pair, *three] for pair, three in zip(pairs, numbers, strict=True)]
+        report.rows += [[n, *pair, *three] for pair, three in zip(pairs, numbers, strict=True)]
         s, k = pairs[int(np.argmin(mean[..., j]))]
         by_k, by_s = mean[..., j].mean(axis=0), mean[..., j].mean(axis=1)
-        table.notes.append(f"N = {n}: lowest at S = {s}, K = {k}")
-        table.notes.append(
+        report.notes.append(f"N = {n}: lowest at S = {s}, K = {k}")
+        report.notes.append(
             f"N = {n}, mean over S: {_listed('K', PARTS, by_k)}; over K: {_listed('S', POINTS, by_s)}"
         )
-    return table.publish(settings, _figure(log, budgets, settings))
+    return report.publish(plan, _figure(log, budgets, plan))
 
 
 def _listed(name: str, values: tuple[int, ...], means: Floats) -> str:
     return ", ".join(f"{name} = {value} {mean:.3f}" for value, mean in zip(values, means, strict=True))
 
 
-def _figure(log: Floats, budgets: list[int], settings: Settings) -> Figure:
+def _figure(log: Floats, budgets: list[int], plan: Plan) -> Figure:
     figure = Figure(figsize=(3.4 * len(budgets), 3.2), layout="constrained")
     for j, (ax, n) in enumerate(zip(figure.subplots(1, len(budgets), squeeze=False)[0], budgets, strict=True)):
         _panel(ax, log[:, :, j])
-        ax.set_title(f"N = {n}, {settings.runs} runs")
+        ax.set_title(f"N = {n}, {plan.runs} runs")
     return figure
 
 

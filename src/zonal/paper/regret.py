@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import zonal as zn
 from zonal.paper.searches import Function, label, policies, regret_run, regret_table
-from zonal.paper.sweeps import STYLES, Floats, Settings, Table, column, sweep
+from zonal.paper.sweeps import STYLES, Floats, Plan, Report, column, sweep
 from zonal.problems import grid_optimum
 
 FUNCTIONS: tuple[Function, ...] = ("f1", "f2")
@@ -15,27 +15,27 @@ ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree",
 Curves = dict[tuple[Function, str, int], Floats]  # by function, algorithm and S; a row a run
 
 
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Run the comparison, write its picture and its table."""
     all_of_ours = [(name, s) for name in policies() for s in (1, 10)]
-    compared = ALGORITHMS if settings.preset == "authors" else all_of_ours
+    compared = ALGORITHMS if plan.preset == "authors" else all_of_ours
     cases = {(f, name, s): {"function": f, "policy": name, "s": s} for f in FUNCTIONS for name, s in compared}
-    done = sweep(settings, "regret", regret_run, cases, preset=settings.preset, budget=settings.budget)
+    done = sweep(plan, "regret", regret_run, cases, preset=plan.preset, budget=plan.budget)
     curves = {case: column(runs, "regret") for case, runs in done.items()}
     named = {(f, label(name, s), s): curve for (f, name, s), curve in curves.items()}
-    table = regret_table("regret", ["function", "algorithm", "S"], named)
-    table.notes.append(f"mean aggregated regret over {settings.runs} runs; se: standard error of that mean")
+    report = regret_table("regret", ["function", "algorithm", "S"], named)
+    report.notes.append(f"mean aggregated regret over {plan.runs} runs; se: standard error of that mean")
     listed = {" | ".join(map(str, case)): curve.tolist() for case, curve in curves.items()}
-    return table.publish(settings, _figure(curves, settings), curves=listed)
+    return report.publish(plan, _figure(curves, plan), curves=listed)
 
 
-def _figure(curves: Curves, settings: Settings) -> Figure:
+def _figure(curves: Curves, plan: Plan) -> Figure:
     figure = Figure(figsize=(10, 7), layout="constrained")
     top, bottom = figure.subplots(2, 2, height_ratios=[1, 1.6])
-    budgets = np.arange(1, settings.budget + 1)
+    budgets = np.arange(1, plan.budget + 1)
     x = np.linspace(0, 1, 1000)
     for j, name in enumerate(FUNCTIONS):
-        f = zn.reward_function(name, settings.preset)
+        f = zn.reward_function(name, plan.preset)
         x_star, f_star = grid_optimum(f)
         top[j].plot(x, f(x[:, None]), color="black", lw=1.5)
         top[j].plot(x_star, f_star, "o", color="#D55E00", ms=7, label=f"optimum {f_star:.3f} at {x_star:.3f}")
@@ -46,7 +46,7 @@ def _figure(curves: Curves, settings: Settings) -> Figure:
             mean, std = curve.mean(axis=0), curve.std(axis=0)
             bottom[j].plot(budgets, mean, color=colour, ls=style, lw=1.8, label=f"{label(algorithm, s)}, S = {s}")
             bottom[j].fill_between(budgets, mean - std, mean + std, color=colour, alpha=0.13, lw=0)
-        bottom[j].set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, settings.budget))
+        bottom[j].set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, plan.budget))
         bottom[j].margins(y=0.03)  # no band is cut off
     handles, labels = bottom[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 import zonal as zn
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
-from zonal.paper.sweeps import Answer, Floats, Preset, Table, standard_error
+from zonal.paper.sweeps import Answer, Floats, Preset, Report, standard_error
 from zonal.policies import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 
@@ -113,14 +113,10 @@ def run(
         What is searched.
     policy : str
         One of `policies`; of the authors' procedures, GPOO, StoOO or GPTree.
-    s : int
-        S, points a measurement averages.
-    budget : int
-        N.
+    s, budget, arity : int
+        S, N and K: points a measurement averages, measurements, children of a node.
     seed : list of int
         Of the noise.
-    arity : int
-        K.
     variance : bool
         As for `reward_function`.
 
@@ -154,14 +150,14 @@ def regret_run(**values: Any) -> Answer:
     return {"regret": run(**values)["regret"]}
 
 
-def regret_table(name: str, columns: list[str], curves: Mapping[Any, Floats]) -> Table:
+def regret_table(name: str, columns: list[str], curves: Mapping[Any, Floats]) -> Report:
     """Return mean regrets at some budgets and their standard errors, a row a case.
 
     A case is the row's first cells, its curve an array with a row a run.
     """
     shown = [n for n in SHOWN if n <= min(curve.shape[1] for curve in curves.values())]
-    table = Table(name, [*columns, *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])
+    report = Report(name, [*columns, *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])
     for case, curve in curves.items():
         some = curve[:, [n - 1 for n in shown]]
-        table.rows.append([*case, *some.mean(axis=0).tolist(), *standard_error(some).tolist()])
-    return table
+        report.rows.append([*case, *some.mean(axis=0).tolist(), *standard_error(some).tolist()])
+    return report

@@ -1,4 +1,4 @@
-"""What every experiment is: settings, many runs of every case, a table and a picture on disk.
+"""What every experiment is: a plan, many runs of every case, a table and a picture on disk.
 
 A run is a function of plain values, its seed among them, so that the number of processes changes nothing; its
 answer is a dictionary of plain values. Finished answers are appended to one file: Ctrl-C loses only what was under
@@ -52,7 +52,7 @@ class Interrupted(Exception):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Plan:
     """How an experiment is run."""
 
     out: Path  # the folder of pictures, tables and finished runs
@@ -64,7 +64,7 @@ class Settings:
 
 
 def sweep(
-    settings: Settings,
+    plan: Plan,
     title: str,
     run: Run,
     cases: Mapping[Case, Mapping[str, Any]],
@@ -76,7 +76,7 @@ def sweep(
 
     Parameters
     ----------
-    settings : Settings
+    plan : Plan
         Whose folder, number of runs, seed and number of processes are used.
     title : str
         Of the progress bar.
@@ -91,14 +91,14 @@ def sweep(
         Values of all cases.
     """
     tasks: dict[str, dict[str, Any]] = {}  # by name
-    plan: dict[Case, list[str]] = {}
+    names: dict[Case, list[str]] = {}
     for case, values in cases.items():
-        number = settings.runs if runs is None else runs[case]
-        own = [{**values, **shared, "seed": [settings.rng, i]} for i in range(number)]
-        plan[case] = [_name(run, one) for one in own]
-        tasks.update(zip(plan[case], own, strict=True))
-    answers = _answers(run, tasks, settings, title)
-    return {case: [answers[name] for name in names] for case, names in plan.items()}
+        number = plan.runs if runs is None else runs[case]
+        own = [{**values, **shared, "seed": [plan.rng, i]} for i in range(number)]
+        names[case] = [_name(run, one) for one in own]
+        tasks.update(zip(names[case], own, strict=True))
+    answers = _answers(run, tasks, plan, title)
+    return {case: [answers[name] for name in own] for case, own in names.items()}
 
 
 def _name(run: Run, values: dict[str, Any]) -> str:
@@ -106,9 +106,9 @@ def _name(run: Run, values: dict[str, Any]) -> str:
     return json.dumps([__version__, f"{run.__module__}.{run.__qualname__}", values], sort_keys=True)
 
 
-def _answers(run: Run, tasks: dict[str, dict[str, Any]], settings: Settings, title: str) -> dict[str, Answer]:
+def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str) -> dict[str, Answer]:
     """Return the answers of tasks by name: those that were kept, and the others, which are kept from now on."""
-    path = folder(settings.out) / "runs.jsonl"
+    path = folder(plan.out) / "runs.jsonl"
     known = _read(path)
     missing = {name: values for name, values in tasks.items() if name not in known}
     if missing:
@@ -118,7 +118,7 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], settings: Settings, tit
             tqdm(total=len(tasks), initial=done, desc=title, unit="run", disable=None) as bar,
         ):
             try:
-                for name, answer in _compute(run, missing, settings.jobs):
+                for name, answer in _compute(run, missing, plan.jobs):
                     known[name] = answer
                     file.write(json.dumps([name, answer]) + "\n")
                     file.flush()
@@ -173,7 +173,7 @@ def standard_error(values: Floats) -> Floats:
 
 
 @dataclass
-class Table:
+class Report:
     """Rows of one kind, printed, and written as CSV and JSON."""
 
     name: str  # of the experiment, and of its files
@@ -194,20 +194,20 @@ class Table:
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
 
-    def publish(self, settings: Settings, figure: Figure, **more: Any) -> Table:
-        """Write CSV and JSON, which carries settings, versions and seed, and the picture; return the table."""
+    def publish(self, plan: Plan, figure: Figure, **more: Any) -> Report:
+        """Write CSV and JSON, which carries plan, versions and seed, and the picture; return the table."""
         lines = StringIO(newline="")
         csv.writer(lines).writerows([self.columns, *self.rows])
         content = {
             "experiment": self.name,
-            "settings": {**vars(settings), "out": None},
+            "settings": {**vars(plan), "out": None},
             "versions": {"zonal": __version__, "numpy": np.__version__, "python": platform.python_version()},
             "columns": list(self.columns),
             "rows": [list(row) for row in self.rows],
             "notes": self.notes,
             **more,
         }
-        path = folder(settings.out) / self.name
+        path = folder(plan.out) / self.name
         write(path.with_suffix(".csv"), lines.getvalue().encode())
         write(path.with_suffix(".json"), json.dumps(content, indent=1).encode())
         save(figure, path)

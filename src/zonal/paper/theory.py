@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.searches import label
-from zonal.paper.sweeps import STYLES, Answer, Floats, Settings, Table, column, sweep
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, sweep
 from zonal.theory import bounds
 
 DRAWS = 500  # functions a run whose steepest slope is looked at without a search
@@ -35,21 +35,21 @@ ORDER = (
 )  # fmt: skip
 
 
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Run the searches, write how often each statement held, and a picture of regret, draws and their bounds."""
-    number = {case: math.ceil(usual * settings.runs / USUAL) for case, usual in CASES.items()}
+    number = {case: math.ceil(usual * plan.runs / USUAL) for case, usual in CASES.items()}
     cases = {case: asdict(case) for case in CASES}
-    runs = sweep(settings, "theory", g.search_run, cases, number, budget=settings.budget)
+    runs = sweep(plan, "theory", g.search_run, cases, number, budget=plan.budget)
     drawn = {case.where: {"where": case.where} for case in CASES if case.where != VALLEY.name}
-    steep = sweep(settings, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
+    steep = sweep(plan, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
     slopes = {where: np.concatenate(column(listed, "slopes")) for where, listed in steep.items()}
     columns = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
-    table = Table("theory", columns.split(","), notes=_notes(settings))
+    report = Report("theory", columns.split(","), notes=_notes(plan))
     for case, listed in runs.items():
         named = [case.where, label(case.algorithm, case.s), case.s, case.rule, case.test]
         first = [_steep(case, slopes[case.where])] if case.where in slopes else []
-        table.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
-    return table.publish(settings, _figure(runs, settings))
+        report.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
+    return report.publish(plan, _figure(runs, plan))
 
 
 def promised(case: Case, statement: str) -> float | None:
@@ -126,7 +126,7 @@ def _share(held: Any) -> str:
     return f"{100 * float(np.mean(held)):.0f} %" if np.size(held) else "-"
 
 
-def _notes(settings: Settings) -> list[str]:
+def _notes(plan: Plan) -> list[str]:
     about = [
         f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise_at(0)}"
         f"{' / sqrt(width)' if one is UNEVEN else ''}, h_max = {one.h_max}"
@@ -134,7 +134,7 @@ def _notes(settings: Settings) -> list[str]:
     ]
     return [
         f"functions drawn from the model, the same for every case on a problem; K = 2, theta = {THETA}, "
-        f"N = {settings.budget}. {'; '.join(about)}.",
+        f"N = {plan.budget}. {'; '.join(about)}.",
         "valley: f = -2.5 k(., 0.25) + 0.1 k(., 0.7), one function, on which xi holds; what is said of it is "
         "promised for certain.",
         "held: fraction of the runs counted; 'given xi': of the runs in which xi (AVE-StoOO: its event) held; "
@@ -148,13 +148,13 @@ def _notes(settings: Settings) -> list[str]:
     ]
 
 
-def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Figure:
+def _figure(runs: dict[Case, list[Answer]], plan: Plan) -> Figure:
     figure = Figure(figsize=(4.8, 7.8), layout="constrained")
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.15, 1])
     top, bottom = parts[0].subplots(), parts[1].subplots()
     shown = {case: runs[case] for case in list(CASES)[:2]}
     _draw_regret(top, shown)
-    _draw_draws(bottom, shown, settings)
+    _draw_draws(bottom, shown, plan)
     for part, axes in zip(parts, (top, bottom), strict=True):
         handles, labels = axes.get_legend_handles_labels()
         look = {"ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 3}
@@ -190,7 +190,7 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
     axes.set_xticks(ticks, [str(n) for n in ticks])
 
 
-def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], settings: Settings) -> None:
+def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], plan: Plan) -> None:
     """Draw how often expanded nodes were measured, against Lemma 4."""
     depth = np.arange(LINE.h_max + 1)
     for j, ((case, listed), (colour, style), marker) in enumerate(zip(runs.items(), STYLES, "os", strict=False)):
@@ -199,7 +199,7 @@ def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], settings: Settings) -
         shift = 0.16 * (j - 0.5)  # beside each other, not on top
         look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
         axes.plot(points[:, 0] + shift, points[:, 1], **look)
-        numbers = [(case.beta(settings.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
+        numbers = [(case.beta(plan.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
         most = [bounds.most_draws(*one, case.test) for one in numbers]
         axes.plot(depth + shift, most, color=colour, ls=style, lw=1.5, label=f"Lemma 4, put right, S = {case.s}")
         printed = [bounds.draw_bound(*one) for one in numbers]
