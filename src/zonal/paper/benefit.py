@@ -75,11 +75,12 @@ def _kind(number: int) -> str:
 def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> Figure:
     figure = Figure(figsize=(7, 8.8), layout="constrained")
     # Legends have rows of their own: they cover nothing, and the columns stay aligned.
-    rows = [[f"{part} {s}" for s in FEEDBACKS] for part in ("tree", "part", "fit")]
-    mosaic = [rows[0], rows[1], ["tree key"] * 2, rows[2], ["fit key"] * 2, ["regret"] * 2, ["regret key"] * 2]
+    pairs = ["tree 1", "tree 10"], ["part 1", "part 10"], ["fit 1", "fit 10"]
+    keys = {"tree key": "tree 1", "fit key": "fit 1", "regret key": "regret"}  # and what they explain
+    mosaic = [*pairs[:2], ["tree key"] * 2, pairs[2], ["fit key"] * 2, ["regret"] * 2, ["regret key"] * 2]
     panels = figure.subplot_mosaic(mosaic, height_ratios=[1.1, 0.75, 0.1, 1.1, 0.1, 1.1, 0.1])  # type: ignore[arg-type]
     trees = {s: draws(one) for s, one in runs.items()}
-    bottom = max(depth for tree in trees.values() for depth, _ in tree) + 0.7
+    bottom = max(max(tree)[0] for tree in trees.values()) + 0.7
     for s, one in runs.items():
         depth, index = one["recommended"][-1]
         top = max(depth - ABOVE, 0)
@@ -95,10 +96,9 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
     for s in FEEDBACKS:
         panels[f"fit {s}"].set_ylim(min(low), max(high))
     _draw_regret(panels["regret"], curves)
-    for part in ("tree", "fit", "regret"):
-        key, drawn = panels[f"{part} key"], panels["regret" if part == "regret" else f"{part} {FEEDBACKS[0]}"]
-        key.axis("off")
-        key.legend(*drawn.get_legend_handles_labels(), loc="center", ncols=4, frameon=False)
+    for key, explained in keys.items():
+        panels[key].axis("off")
+        panels[key].legend(*panels[explained].get_legend_handles_labels(), loc="center", ncols=4, frameon=False)
     return figure
 
 

@@ -60,8 +60,7 @@ class Testbed:
     @property
     def smooth(self) -> Smoothness:
         """How f varies."""
-        slopes = self.kernel.slopes([False] * self.d)
-        assert slopes is not None
+        slopes = np.asarray(self.kernel.slopes([False] * self.d))
         return Smoothness(slopes, self.kernel.curvatures(self.d), self.kernel.bends(self.d), np.ones(self.d))
 
 
@@ -102,9 +101,7 @@ class Case:
         """The Lipschitz constants with which delta fulfils Assumption 3 with equality."""
         smooth = self.problem.smooth
         if self.rule == "certified":
-            constants = certified_constants(smooth, THETA)
-            assert constants is not None
-            return constants
+            return np.asarray(certified_constants(smooth, THETA))
         if self.rule == "heuristic":
             return theory.lipschitz_constants(smooth.slopes, self.problem.h_max, THETA)
         if self.rule == "c = 14":

@@ -55,8 +55,6 @@ def experiment(plan: Plan) -> Report:
 
 
 def _figure() -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     ax = figure.subplots()
     places = {one.name: one.at for one in ROADMAP}

@@ -115,8 +115,7 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         noise = np.array([case.noise(int(h)) for h in tree.depth[seen]])
         variance.append(noise / np.sqrt(tree.count[seen]) / tree.std[seen])
         draws.append(_draw(case, true, trial.node, t, before, tree))
-        best = study.found
-        assert best.node is not None
+        best: Any = study.found
         regret.append(aggregated_regret(true.instrument, best, true.f_star))
         depth.append(best.node[0])
     of = {key: column(draws, key) for key in draws[0]}
@@ -182,10 +181,8 @@ def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: di
     printed = bounds.regret_depth(budget, beta, noise, case.delta, ARITY, near)
     held[THEOREM] = _all([3 * case.delta(printed) / float(regret[-1])])
     floor = 3 * deltas[case.problem.h_max]
-    rates = [
-        max(floor, bounds.proved_rate(n, case.beta(n), noise, deltas[0], 1 / ARITY, ARITY, near, case.test))
-        for n in range(1, budget + 1)
-    ]
+    about = noise, deltas[0], 1 / ARITY, ARITY, near, case.test
+    rates = [max(floor, bounds.proved_rate(n, case.beta(n), *about)) for n in range(1, budget + 1)]
     held[RATE] = _last(np.array(rates) / regret)
     return {"d": near.d, "C": near.C, "rate": rates}
 

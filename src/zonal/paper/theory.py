@@ -52,17 +52,18 @@ def experiment(plan: Plan) -> Report:
     return report.publish(plan, _figure(runs, plan))
 
 
-def promised(case: Case, statement: str) -> float | None:
-    """Return how often a statement holds at least, as printed or as proved; None where nothing is promised."""
-    if statement == g.STEEP:
-        return 1 - case.steep if case.rule == "certified" else 1 - case.steep / case.problem.h_max
-    if statement == g.SMOOTH:
-        return 1.0 if case.algorithm == "StoOO" else 1 - case.steep
-    if statement == g.INTERVALS:
-        return 1 - 2 * THETA if case.algorithm == "StoOO" else 1 - THETA
-    if statement in (g.XI, g.DEEPEST, g.THEOREM, g.THEOREM_RIGHT, g.RATE):
-        return case.promised
-    return 1.0
+def promised(case: Case, statement: str) -> float:
+    """Return how often a statement holds at least, as printed or as proved."""
+    certified, empirical = case.rule == "certified", case.algorithm == "StoOO"
+    if case.where == VALLEY.name:  # one function: no chance in it
+        return 1.0
+    promises = {
+        g.STEEP: 1 - (case.steep if certified else case.steep / case.problem.h_max),
+        g.SMOOTH: 1.0 if empirical else 1 - case.steep,
+        g.INTERVALS: 1 - (2 if empirical else 1) * THETA,
+        **dict.fromkeys((g.XI, g.DEEPEST, g.THEOREM, g.THEOREM_RIGHT, g.RATE), case.promised),
+    }
+    return promises.get(statement, 1.0)
 
 
 def _steep(case: Case, slopes: Floats) -> list[Any]:
@@ -74,28 +75,26 @@ def _steep(case: Case, slopes: Floats) -> list[Any]:
 
 
 def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
-    """Return a row for each statement that was checked."""
+    """Return a row for each statement that was checked; AVE-StoOO's std is its bound."""
+    left_out = g.STD if case.algorithm == "StoOO" else ""
+    given = [run for run in runs if run["held"][g.XI][0] >= 1 - ROUNDING]
     rows = []
-    for statement in [one for one in ORDER if one in runs[0]["held"]]:
-        if case.algorithm == "StoOO" and statement == g.STD:
-            continue  # an empirical std is that bound
-        counted = [run["held"][statement] for run in runs if statement not in g.GIVEN_XI or _xi(run)]
-        promise = 1.0 if case.where == VALLEY.name else promised(case, statement)  # one function: no chance in it
-        remark = _remark(case, statement, runs)
-        if counted:
-            worst, typical = np.array(counted, dtype=float).T
-            held = float(np.mean(worst >= 1 - ROUNDING))
-            rows.append([statement, promise, held, len(counted), float(np.median(typical)), remark])
-        else:
-            rows.append([statement, promise, "", 0, "", remark])
+    for statement in ORDER:
+        if statement in runs[0]["held"] and statement != left_out:
+            counted = [run["held"][statement] for run in (given if statement in g.GIVEN_XI else runs)]
+            rows.append([statement, promised(case, statement), *_held(counted), _remark(statement, runs)])
     return rows
 
 
-def _xi(run: Answer) -> bool:
-    return bool(run["held"][g.XI][0] >= 1 - ROUNDING)
+def _held(ratios: list[g.Ratios]) -> list[Any]:
+    """Return how often a statement held, in how many runs, and how far it typically was from failing."""
+    if not ratios:
+        return ["", 0, ""]
+    worst, typical = np.array(ratios, dtype=float).T
+    return [float(np.mean(worst >= 1 - ROUNDING)), len(ratios), float(np.median(typical))]
 
 
-def _remark(case: Case, statement: str, runs: list[Answer]) -> str:
+def _remark(statement: str, runs: list[Answer]) -> str:
     """Return what else is to be said of a statement."""
     if statement == g.NEAR:
         return f"estimated: median d {_median(runs, 'd'):.2f}, C {_median(runs, 'C'):.0f}"
