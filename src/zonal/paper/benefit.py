@@ -35,7 +35,7 @@ def draws(answer: Answer, arity: int = 2) -> dict[Node, int]:
 
 
 def predictions(answer: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floats, Floats]:
-    """Return posterior mean and std of f at points, given a run's rewards as its search weighed them."""
+    """Return mean and std of f at points, given a run's rewards and the noise that its search assumed."""
     known = NOISE, zn.reward_function("f3", "paper").kernel
     sem, kernel = (math.sqrt(authors.LIKELIHOOD), authors.KERNEL) if preset == "authors" else known
     study = zn.Study([(0, 1)], budget=1, kernel=kernel, noise=sem, feedback=zn.Average(s))

@@ -24,8 +24,8 @@ Node = tuple[int, int]
 THETA = 0.1
 ARITY = 2
 ROUNDING = 1e-9
-CUT = 8.5  # frequencies beyond so many over the lengthscale carry nothing
-PERIOD = 10.0  # lengthscales between the unit interval and its next copy, of which nothing is felt
+CUT = 8.5  # frequencies above CUT / lengthscale have no power
+PERIOD = 10.0  # lengthscales between the unit interval and its next copy: enough to be independent of it
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import zonal as zn
 from zonal.paper.searches import NOISE, study
 from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
-from zonal.problems import Draw, Simulation, draw
+from zonal.problems import Simulation, draw
+from zonal.problems.functions import Curve
 
 # The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
 # before it prefers any. A gentler one shows the tree leaning towards the maximum.
@@ -24,7 +25,7 @@ TRIES = 60  # functions to choose from
 class Scene(NamedTuple):
     """A function drawn from the model, as Assumption 1 has it, and a search for its best cell."""
 
-    f: Draw
+    f: Curve
     slope: float  # its steepest, the L of the study's delta
     instrument: Simulation
     study: zn.Study  # GPOO, nothing measured yet

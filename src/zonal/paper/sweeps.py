@@ -39,10 +39,7 @@ Run = Callable[..., Answer]
 Case = TypeVar("Case")
 
 # Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
-STYLES = [
-    ("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"),
-    ("#E69F00", (0, (5, 1))), ("#56B4E9", (0, (3, 1, 1, 1))), ("#000000", (0, (1, 1))),
-]  # fmt: skip
+STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"), ("#E69F00", (0, (5, 1)))]
 
 LINE = 120  # letters
 
@@ -102,12 +99,12 @@ def sweep(
 
 
 def _name(run: Run, values: dict[str, Any]) -> str:
-    """Return what makes a run this run; another version's runs are not taken for ours."""
+    """Return the key under which a run is kept; it has the version, so that another one's runs are not reused."""
     return json.dumps([__version__, f"{run.__module__}.{run.__qualname__}", values], sort_keys=True)
 
 
 def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str) -> dict[str, Answer]:
-    """Return the answers of tasks by name: those that were kept, and the others, which are kept from now on."""
+    """Return all answers known by name: those on file, and those computed now, which are appended to it."""
     path = folder(plan.out) / "runs.jsonl"
     known = _read(path)
     missing = {name: values for name, values in tasks.items() if name not in known}
@@ -162,7 +159,7 @@ def _call(run: Run, values: dict[str, Any]) -> Answer:
 
 
 def column(runs: Iterable[Answer], key: str) -> Floats:
-    """Return one number, or list of numbers, of every run, a row a run."""
+    """Return one entry of all answers, a number or a list of numbers, as an array with a row a run."""
     return np.array([run[key] for run in runs], dtype=float)
 
 
@@ -179,7 +176,7 @@ class Report:
     name: str  # of the experiment, and of its files
     columns: Sequence[str]
     rows: list[Sequence[Any]] = field(default_factory=list)  # of plain values
-    notes: list[str] = field(default_factory=list)  # what a reader must know; printed below the table
+    notes: list[str] = field(default_factory=list)  # printed below the table
 
     def text(self) -> str:
         """Return the table as aligned text; names of columns are broken where a line would be too long."""

@@ -1,4 +1,4 @@
-"""The paper's statements, checked: many functions searched, how often each held, and how often it promised to."""
+"""The paper's statements, checked on many functions: how often each held, and how often it is promised to."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ This room plays the world's part. It must not know studies, beliefs or policies.
 """
 
 from zonal.problems.functions import (
-    Draw,
     RewardFunction,
     aggregated_regret,
     draw,
@@ -16,6 +15,6 @@ from zonal.problems.instruments import PerWeight, Simulation, simulate
 from zonal.problems.landscapes import Landscape, from_table
 
 __all__ = [
-    "Draw", "Landscape", "PerWeight", "RewardFunction", "Simulation", "aggregated_regret", "draw", "from_table",
+    "Landscape", "PerWeight", "RewardFunction", "Simulation", "aggregated_regret", "draw", "from_table",
     "grid_optimum", "reward_function", "simulate", "true_optimum",
 ]  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from zonal.averages.kernels import RBF
 from zonal.errors import check_choice
 from zonal.problems.instruments import Floats, Function, Simulation
 from zonal.spaces import Region
+
+Curve = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -88,25 +91,11 @@ def reward_function(
     return RewardFunction(name, preset, tuple((np.array(x) + shift).tolist()), tuple(y), lengthscale, noise)
 
 
-@dataclass(frozen=True)
-class Draw:
-    """A function drawn from a Gaussian process on an interval. Made by `draw`."""
-
-    frequencies: Floats
-    cosines: Floats
-    sines: Floats
-
-    def __call__(self, points: ArrayLike) -> Floats:
-        """Return the function's values at points of shape (n, 1)."""
-        phase = np.asarray(points, dtype=float)[:, :1] * self.frequencies
-        return np.cos(phase) @ self.cosines + np.sin(phase) @ self.sines
-
-
-def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Draw:
+def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Curve:
     """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
 
-    The RBF's spectrum is Gaussian and f a random Fourier series whose period is so much longer than the interval
-    that nothing of the next period is felt.
+    The RBF's spectrum is Gaussian, so f is a random Fourier series; its period is so much longer than the interval
+    that values in the next period are independent of those in this one.
 
     Parameters
     ----------
@@ -116,15 +105,25 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
         Where the function will be used.
     rng : int or Generator, optional
         Where the randomness comes from.
+
+    Returns
+    -------
+    callable
+        Points of shape (n, 1) to values of shape (n,).
     """
     lengthscale = float(kernel.lengthscales(1)[0])
     step = 2 * math.pi / (high - low + 10 * lengthscale)
-    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1)
+    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1, dtype=float)
     density = lengthscale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (lengthscale * frequencies) ** 2)
     power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
     power[0] /= 2
-    noise = np.random.default_rng(rng).standard_normal((2, len(frequencies)))
-    return Draw(np.asarray(frequencies), *(np.sqrt(power) * noise))
+    cosines, sines = np.sqrt(power) * np.random.default_rng(rng).standard_normal((2, len(frequencies)))
+    return partial(_series, frequencies, cosines, sines)
+
+
+def _series(frequencies: Floats, cosines: Floats, sines: Floats, points: Floats) -> Floats:
+    phase = np.asarray(points, dtype=float)[:, :1] * frequencies
+    return np.cos(phase) @ cosines + np.sin(phase) @ sines
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:

@@ -64,7 +64,8 @@ class Instrument(ABC):
     def draw(self) -> float:
         """Return the next draw of the noise, in standard deviations.
 
-        Whoever measures elsewhere draws here first: the k-th measurement has the k-th draw, wherever it is made.
+        To measure in another process, draw here first: then the k-th measurement has the k-th draw wherever it
+        is made.
         """
         return float(self._rng.standard_normal())
 
