@@ -29,9 +29,9 @@ import zonal as zn
 from zonal.cli import main as zonal
 from zonal.cli import paper
 from zonal.paper import authors, benefit, heatmap
-from zonal.paper.regret import NOISE, SHOWN, authors_run, label
-from zonal.paper.results import Preset
-from zonal.paper.runs import Answer, Interrupted, Task, run_all
+from zonal.paper.regret import ALGORITHMS
+from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
+from zonal.paper.sweeps import Answer, Interrupted, Plan, Preset, column, sweep
 from zonal.problems import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = ROOT.parent / "shared" / "anchors" / "authors.json"
 PRESETS: tuple[Preset, ...] = ("authors", "paper")
 FUNCTIONS = ("f1", "f2", "f3")
-ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree", 1)]
 BOUND = ("GPOO", "GPTree")  # must agree with the authors' code at the next line's budgets
 AT = (20, 40, 80)
 SEEDS = 3  # times that is asked, with new noise
@@ -51,11 +50,11 @@ ROUNDED = 5e-5  # its regrets have four decimals,
 ROUNDED_MORE = 5e-4  # those over S and K three
 TIMED = 3  # runs of 80 rounds, as for the authors' seconds
 ROUNDS = 80
-# How GPOO on the third function is run: preset, whether 0.005 is a variance in the text's too, what is returned.
+# How GPOO on the third function is run: preset, what is returned, whether 0.005 is a variance in the text's too.
 READINGS: dict[str, dict[str, Any]] = {
     "authors": {"preset": "authors"},
     "paper": {"preset": "paper"},
-    "paper, the highest non-leaf": {"preset": "paper", "returns": "highest"},
+    "paper, the highest non-leaf": {"preset": "paper", "policy": "GPOO, highest"},
     "paper, 0.005 a variance": {"preset": "paper", "variance": True},
 }
 BY_PRESET = ("regret", "benefit", "heatmap")  # the other experiments are the same for both presets, and run once
@@ -236,40 +235,32 @@ def _options(job: Job, preset: Preset, out: Path) -> list[str]:
     return [part for name, value in values.items() for part in (f"--{name}", str(value))]
 
 
+def often(job: Job, rng: int, preset: Preset = "authors") -> Plan:
+    """Return the settings of the comparison with the authors' code."""
+    return Plan(job.out / "comparison", job.many, job.budget, preset, rng, job.jobs)
+
+
 def compare(job: Job, rng: int, algorithms: Iterable[str]) -> Curves:
     """Run the authors' preset often, on all three functions."""
-    cases = [(f, name, s) for f in FUNCTIONS for name, s in ALGORITHMS if name in algorithms]
-    tasks = [
-        Task(authors_run, {"function": f, "policy": name, "s": s, "budget": job.budget, "seed": [rng, i]})
-        for f, name, s in cases
-        for i in range(job.many)
-    ]
-    answers = iter(run_all(tasks, job.out / "comparison", job.jobs, f"comparison, seed {rng}"))
-    return {case: np.array([next(answers)["regret"] for _ in range(job.many)]) for case in cases}
+    cases = {
+        (f, name, s): {"function": f, "policy": name, "s": s}
+        for f in FUNCTIONS
+        for name, s in ALGORITHMS
+        if name in algorithms
+    }
+    title = f"comparison, seed {rng}"
+    done = sweep(often(job, rng), title, regret_run, cases, preset="authors", budget=job.budget)
+    return {case: column(runs, "regret") for case, runs in done.items()}
 
 
 def benefit_runs(job: Job, reading: str) -> dict[int, list[Answer]]:
     """Run GPOO on the third function often, by S."""
-    tasks = [
-        Task(benefit.search, {**READINGS[reading], "s": s, "budget": job.budget, "seed": [job.rng, i]})
-        for s in benefit.FEEDBACKS
-        for i in range(job.many)
-    ]
-    answers = iter(run_all(tasks, job.out / "comparison", job.jobs, f"benefit, {reading}"))
-    return {s: [next(answers) for _ in range(job.many)] for s in benefit.FEEDBACKS}
+    return benefit.compare(often(job, job.rng), f"benefit, {reading}", **READINGS[reading])
 
 
 def heatmap_runs(job: Job, preset: Preset, budgets: list[int]) -> Floats:
     """Run every S and K often; return regrets of shape (S, K, runs, budgets)."""
-    tasks = [
-        Task(heatmap.run, {"preset": preset, "s": s, "arity": k, "budgets": budgets, "seed": [job.rng, i]})
-        for s in heatmap.POINTS
-        for k in heatmap.PARTS
-        for i in range(job.many)
-    ]
-    answers = run_all(tasks, job.out / "comparison", job.jobs, f"heatmap, {preset}")
-    shape = len(heatmap.POINTS), len(heatmap.PARTS), job.many, len(budgets)
-    return np.array([answer["regret"] for answer in answers]).reshape(shape)
+    return heatmap.regrets(often(job, job.rng, preset), budgets, f"heatmap, {preset}")
 
 
 def paper_curves(job: Job) -> Curves:
@@ -373,7 +364,7 @@ def optima(anchors: Anchors) -> str:
             x_theirs, theirs = anchors.optimum[name]
             code = f"{theirs:.4f} at {x_theirs:.4f}" if preset == "authors" else "-"
             rows.append([preset, name, f"{high:.4f} at {x:.4f}", code, f"{true:.4f}", f"{true - high:.5f}"])
-    f = benefit.function(variance=True)
+    f = reward_function("f3", "paper", variance=True)
     (x, high), (_, true) = grid_optimum(f), true_optimum(f)
     rows.append(
         ["paper, 0.005 a variance", "f3", f"{high:.4f} at {x:.4f}", "-", f"{true:.4f}", f"{true - high:.5f}"]
@@ -390,8 +381,7 @@ def benefit_table(job: Job) -> str:
     rows = []
     for reading, how in READINGS.items():
         runs = benefit_runs(job, reading)
-        theirs = how["preset"] == "authors"
-        f = zn.reward_function("f3", "authors") if theirs else benefit.function(how.get("variance", False))
+        f = reward_function("f3", how["preset"], how.get("variance", False))
         one, ten = (authors.Task(f, s) for s in benefit.FEEDBACKS)
         judges = {"its own S": (one, ten), "the centre": (one, one), "10 points": (ten, ten)}
         for name, judge in judges.items():
@@ -521,19 +511,12 @@ def library_search(budget: int) -> Callable[[int], object]:
     """Return the library's own GPOO on f1 with S = 10, by seed."""
     f = zn.reward_function("f1", "authors")
 
-    def search(seed: int) -> object:
-        study = zn.Study(
-            zn.Box([(0, 1)]),
-            budget=budget,
-            kernel=authors.KERNEL,
-            noise=NOISE,
-            feedback=zn.Average(10),
-            policy=zn.GPOO(zn.GeometricDelta(14, 0.5)),
-        )
-        study.optimize(zn.simulate(f, zn.Average(10), NOISE, rng=seed))
-        return study.recommend()
+    def timed(seed: int) -> object:
+        searched = study(authors.KERNEL, zn.GPOO(zn.GeometricDelta(14, 0.5)), 10, budget)
+        searched.optimize(zn.simulate(f, zn.Average(10), NOISE, rng=seed))
+        return searched.recommend()
 
-    return search
+    return timed
 
 
 def run_times(anchors: Anchors) -> str:

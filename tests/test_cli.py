@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from zonal.cli import main
-from zonal.paper import regret
+from zonal.paper import regret, searches, sweeps
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -78,11 +78,11 @@ def test_help_and_version_are_there() -> None:
 def test_an_experiment_prints_its_table_and_writes_pictures_and_tables(
     tmp_path: Path, preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regret, "LEVEL", 4)  # 16 smallest regions take much less time than 256
+    monkeypatch.setattr(searches, "LEVEL", 4)  # 16 smallest regions take much less time than 256
     options = ["--runs", "2", "--budget", "12", "--jobs", "1", "--out", str(tmp_path)]
     code, output = run("paper", "regret", "--preset", preset, *options)
     assert code == 0, output
-    names = list(regret.policies()) if preset == "paper" else ["GPOO", "StoOO", "GPTree"]
+    names = list(searches.policies()) if preset == "paper" else ["GPOO", "StoOO", "GPTree"]
     assert all(name in output for name in names)
     assert {path.name for path in tmp_path.iterdir()} == {
         "regret.pdf", "regret.png", "regret.csv", "regret.json", "runs.jsonl",
@@ -106,11 +106,11 @@ def numbers(folder: Path, *words: str) -> object:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The comparison by four of its nine algorithms, one of which draws random numbers; without its picture."""
-    some = {name: regret.policies()[name] for name in ("GPOO", "StoOO", "GPTree", "Thompson")}
+    some = {name: searches.policies()[name] for name in ("GPOO", "StoOO", "GPTree", "Thompson")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regret, "policies", lambda: some)
         patch.setattr(regret, "_figure", lambda *_: None)
-        patch.setattr(regret, "save", lambda *_: None)
+        patch.setattr(sweeps, "save", lambda *_: None)
         folder = tmp_path_factory.mktemp("played")
         numbers(folder, "--jobs", "1")
         yield folder

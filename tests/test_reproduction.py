@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
 
-from zonal.paper import benefit, delta, figure1, figure2, figure3, heatmap, regret, runs, theory
+from zonal.paper import delta, figure1, figure2, heatmap, searches, sweeps, theory
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -279,19 +279,18 @@ def test_lower_means_by_two_standard_errors_of_the_paired_difference() -> None:
     assert not make.lower(base, base)
 
 
-def small_save(figure: Figure, settings: Any, name: str) -> None:
+def small_save(figure: Figure, path: Path) -> None:
     """Save a stand-in: drawing takes longest, and tests/paper looks at the pictures."""
-    Image.new("RGB", (2000, 100)).save(settings.out / f"{name}.png")
+    Image.new("RGB", (2000, 100)).save(path.with_suffix(".png"))
 
 
 @pytest.fixture
 def reduced() -> Iterator[None]:
     """Make every experiment small, and its pictures too."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figure1, figure2, figure3, regret, benefit, heatmap, delta, theory):
-            patch.setattr(module, "save", small_save)
+        patch.setattr(sweeps, "save", small_save)
         patch.setattr(figure1, "TRIES", 2)
-        patch.setattr(regret, "LEVEL", 4)
+        patch.setattr(searches, "LEVEL", 4)
         patch.setattr(heatmap, "POINTS", (1, 10))
         patch.setattr(heatmap, "PARTS", (2, 3))
         patch.setattr(delta, "GRID", (7, 14))
@@ -326,7 +325,7 @@ def test_the_script_fills_the_page_and_resumes(reduced: None, tmp_path: Path) ->
         assert picture.size == (1400, 70)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "_compute", lambda *_: pytest.fail("computed again"))
+        patch.setattr(sweeps, "_compute", lambda *_: pytest.fail("computed again"))
         curves = make.compare(job, 0, ["GPTree"])
     assert {case: curve.shape for case, curve in curves.items()} == {
         (f, "GPTree", 1): (2, 20) for f in ("f1", "f2", "f3")

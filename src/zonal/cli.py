@@ -19,7 +19,7 @@ from zonal.errors import CannotWrite
 from zonal.tables.files import check_writable
 
 if TYPE_CHECKING:
-    from zonal.paper.results import Settings
+    from zonal.paper.sweeps import Plan
 
 
 class _Group(click.Group):
@@ -53,12 +53,10 @@ def main() -> None:
 )
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and draw what was found."""
-    from zonal.demo import demonstrate
+    from zonal.paper.demo import demonstrate
 
     _check_picture(out)
-    finished = demonstrate(budget, rng)
-    finished.draw(out)
-    click.echo(finished.report())
+    click.echo(demonstrate(budget, rng, out))
     click.echo(f"picture               {out.resolve()}")
 
 
@@ -288,7 +286,7 @@ _EXPERIMENTS = {
 }
 
 
-def _experiment(name: str, settings: Settings) -> None:
+def _experiment(name: str, settings: Plan) -> None:
     """Run one experiment and print its table."""
     module = import_module(f"zonal.paper.{name}")
     started = perf_counter()
@@ -324,10 +322,9 @@ def _add(name: str, about: str) -> None:
     def command(
         runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path
     ) -> None:
-        from zonal.paper.results import Settings
-        from zonal.paper.runs import Interrupted
+        from zonal.paper.sweeps import Interrupted, Plan
 
-        settings = Settings(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
+        settings = Plan(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
         try:
             for experiment in _EXPERIMENTS if name == "all" else [name]:
                 _experiment(experiment, settings)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from zonal.paper import delta
-from zonal.paper.results import Settings
+from zonal.paper.sweeps import Plan
 
 
 def test_a_fold_is_judged_by_the_choice_made_without_it() -> None:
@@ -43,7 +43,7 @@ def test_the_experiment_chooses_the_lowest_mean_and_writes_all_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
-    table = delta.experiment(Settings(out=tmp_path, runs=2, budget=14, jobs=1))
+    table = delta.experiment(Plan(out=tmp_path, runs=2, budget=14, jobs=1))
     names = {"delta.csv", "delta.json", "delta.pdf", "delta.png"}
     assert {path.name for path in tmp_path.iterdir()} >= names
     content = json.loads((tmp_path / "delta.json").read_text(encoding="utf-8"))

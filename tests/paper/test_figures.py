@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
@@ -20,8 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import oracle
-from zonal.paper import benefit, figure1, figure2, figure3, heatmap, regret
-from zonal.paper.results import Preset, Settings, Table
+from zonal.paper import benefit, figure1, figure2, figure3, heatmap, sweeps
+from zonal.paper.searches import NOISE
+from zonal.paper.searches import run as run_search
+from zonal.paper.sweeps import Answer, Plan, Preset, Report
 from zonal.plots import column_width
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -33,15 +36,15 @@ EXPERIMENTS: dict[str, ModuleType] = {
 SMALL: dict[str, Any] = {"runs": 3, "budget": 12, "jobs": 1}
 every_experiment = pytest.mark.parametrize("name", EXPERIMENTS)
 both_presets = pytest.mark.parametrize("preset", ["authors", "paper"])
-Made = dict[str, tuple[Table, Figure]]
+Made = dict[str, tuple[Report, Figure]]
 
 
-def make(name: str, out: Path, **settings: Any) -> tuple[Table, Figure]:
+def make(name: str, out: Path, **settings: Any) -> tuple[Report, Figure]:
     """Run an experiment and catch its figure before it is written, which takes longest."""
     caught: list[Figure] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EXPERIMENTS[name], "save", lambda figure, *rest: caught.append(figure))
-        table = EXPERIMENTS[name].experiment(Settings(out=out, **{**SMALL, **settings}))
+        patch.setattr(sweeps, "save", lambda figure, *rest: caught.append(figure))
+        table = EXPERIMENTS[name].experiment(Plan(out=out, **{**SMALL, **settings}))
     return table, caught[0]
 
 
@@ -67,7 +70,11 @@ def made(tmp_path_factory: pytest.TempPathFactory, fewer: None) -> Made:
     return {name: make(name, out, budget=40 if name == "figure1" else 12) for name in EXPERIMENTS}
 
 
-def column(table: Table, name: str) -> Any:
+def gpoo_on_f3(preset: Preset, s: int, budget: int, seed: list[int], arity: int = 2) -> Answer:
+    return run_search(preset, "f3", "GPOO", s, budget, seed, arity)
+
+
+def column(table: Report, name: str) -> Any:
     return np.array([row[list(table.columns).index(name)] for row in table.rows])
 
 
@@ -92,7 +99,7 @@ def legends(figure: Figure) -> list[Any]:
 
 @every_experiment
 def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -> None:
-    table: Table = EXPERIMENTS[name].experiment(Settings(out=tmp_path, **SMALL))
+    table: Report = EXPERIMENTS[name].experiment(Plan(out=tmp_path, **SMALL))
     assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     written = json.loads((tmp_path / f"{name}.json").read_text())
@@ -228,7 +235,7 @@ def test_figure2_rounds_are_those_of_the_algorithm_written_densely() -> None:
         2,
         figure2.S,
         oracle.rbf(figure1.KERNEL.variance, 0.15),
-        figure1.NOISE,
+        NOISE,
         lambda node, box: next(rewards) or 0.0,
         10,
         lambda h: shown.slope * 0.75 * 0.5**h,  # a cell reaches 3/4 of its width from its points
@@ -304,7 +311,7 @@ def test_figure2_draws_a_w_that_touches_the_confidence_and_stays_below_the_b_val
 
 
 def test_figure3_leads_from_assumptions_to_the_corollary(tmp_path: Path) -> None:
-    table = figure3.experiment(Settings(out=tmp_path))
+    table = figure3.experiment(Plan(out=tmp_path))
     assert (tmp_path / "figure3.png").exists()
     names = [row[0] for row in table.rows]
     for one in figure3.ROADMAP:
@@ -324,7 +331,7 @@ def test_figure3_leads_from_assumptions_to_the_corollary(tmp_path: Path) -> None
 @both_presets
 @pytest.mark.parametrize("s", [1, 10])
 def test_predictions_at_points_are_the_posterior_given_the_rewards(preset: Preset, s: int) -> None:
-    run = benefit.search(preset, s, 15, [2])
+    run = gpoo_on_f3(preset, s, 15, [2])
     x = np.linspace(0, 1, 17)
     blocks = [oracle.representatives(oracle.cell([[0, 1]], 2, node), s) for node in run["visited"]]
     variance, scale = (0.005, 0.05) if preset == "authors" else (0.01, 0.01)  # the text: "we use the known GP"
@@ -339,25 +346,18 @@ def test_predictions_at_points_are_the_posterior_given_the_rewards(preset: Prese
 @both_presets
 @pytest.mark.parametrize("arity", [2, 3])
 def test_trees_hold_every_draw_and_the_children_of_every_expanded_node(preset: Preset, arity: int) -> None:
-    run = benefit.search(preset, 10, 30, [0], arity)
-    tree = benefit.nodes(run, arity)
-    assert tree.draws.sum() == 30
-    assert len(tree.x) == 1 + arity * len(run["expanded"])
-    assert (tree.depth[tree.parent[1:]] == tree.depth[1:] - 1).all()
-    offset = np.abs(tree.x - tree.x[tree.parent])
-    assert (offset <= 0.5 / arity ** np.maximum(tree.depth - 1.0, 0)).all()  # a child lies within its parent
-    families = np.bincount(tree.parent[1:], minlength=len(tree.x))
-    assert set(families.tolist()) == {0, arity}
-
-
-def test_the_papers_search_is_the_one_of_the_regret_comparison() -> None:
-    for s, arity in ((1, 2), (10, 3)):
-        here = benefit.search("paper", s, 20, [4, 1], arity)["regret"]
-        assert here == regret.paper_run("f3", "GPOO", s, 20, [4, 1], arity)["regret"]
+    run = gpoo_on_f3(preset, 10, 30, [0], arity)
+    tree = benefit.draws(run, arity)
+    assert sum(tree.values()) == 30
+    assert next(iter(tree)) == (0, 0)
+    assert len(tree) == 1 + arity * len(run["expanded"])
+    families = Counter((h - 1, i // arity) for h, i in tree if h)
+    assert set(families) == {tuple(node) for node in run["expanded"]} <= set(tree)
+    assert set(families.values()) == {arity}
 
 
 def test_the_presets_search_different_functions_by_different_procedures() -> None:
-    ours, theirs = (benefit.search(preset, 1, 5, [0]) for preset in ("paper", "authors"))
+    ours, theirs = (gpoo_on_f3(preset, 1, 5, [0]) for preset in ("paper", "authors"))
     assert tuple(ours["visited"][0]) == (0, 0)  # Algorithm 1 measures the root, their code does not
     assert tuple(theirs["visited"][0]) == (1, 0)
 
@@ -365,7 +365,7 @@ def test_the_presets_search_different_functions_by_different_procedures() -> Non
 def test_benefit_draws_its_nodes_by_number_of_draws(made: Made) -> None:
     figure = made["benefit"][1]
     for ax, s in zip(figure.axes[:2], benefit.FEEDBACKS, strict=True):
-        draws = benefit.nodes(benefit.search("authors", s, 12, [0, 0])).draws
+        draws = np.array(list(benefit.draws(gpoo_on_f3("authors", s, 12, [0, 0])).values()))
         drawn = [len(np.asarray(points.get_offsets())) for points in ax.collections]
         assert drawn == [np.sum(draws == 0), np.sum(draws == 1), np.sum(draws > 1), 1]
     lightness = [
@@ -380,7 +380,7 @@ def test_benefit_draws_and_lists_the_mean_regret_and_one_standard_deviation(made
     table, figure = made["benefit"]
     ax = next(ax for ax in figure.axes if ax.get_ylabel() == "aggregated regret")
     for s, row, line, band in zip(benefit.FEEDBACKS, table.rows, ax.lines, ax.collections, strict=True):
-        curve = np.array([benefit.search("authors", s, 12, [0, i])["regret"] for i in range(3)])
+        curve = np.array([gpoo_on_f3("authors", s, 12, [0, i])["regret"] for i in range(3)])
         np.testing.assert_allclose(np.asarray(line.get_ydata()), curve.mean(axis=0))
         corners = band.get_paths()[0].vertices
         top = [np.asarray(corners)[np.asarray(corners)[:, 0] == n, 1].max() for n in range(1, 13)]
@@ -394,7 +394,7 @@ def test_benefit_marks_every_measurement_at_the_centre_of_its_cell(made: Made) -
     figure = made["benefit"][1]
     panels = [ax for ax in figure.axes if ax.get_title().endswith("posterior of f")]
     for ax, s in zip(panels, benefit.FEEDBACKS, strict=True):
-        run = benefit.search("authors", s, 12, [0, 0])
+        run = gpoo_on_f3("authors", s, 12, [0, 0])
         marks = ax.lines[-1].get_data()
         np.testing.assert_allclose(np.asarray(marks[0], float), [(i + 0.5) / 2**h for h, i in run["visited"]])
         np.testing.assert_array_equal(marks[1], run["rewards"])
@@ -407,7 +407,7 @@ def test_heatmap_lists_means_errors_and_logarithms_of_all_runs(made: Made) -> No
     table = made["heatmap"][0]
     assert len(table.rows) == 2 * 2 * 3
     for n, s, k, mean, error, log in table.rows:
-        regrets = np.array([benefit.search("authors", s, 12, [0, i], k)["regret"][n - 1] for i in range(3)])
+        regrets = np.array([gpoo_on_f3("authors", s, 12, [0, i], k)["regret"][n - 1] for i in range(3)])
         assert mean == pytest.approx(regrets.mean())
         assert error == pytest.approx(regrets.std(ddof=1) / math.sqrt(3))
         assert log == pytest.approx(math.log(regrets.mean()))
@@ -446,7 +446,7 @@ def test_heatmap_of_a_small_budget_has_one_panel(tmp_path: Path, fewer: None) ->
 
 def test_a_printed_table_fits_its_line_and_keeps_every_number() -> None:
     names = [f"a rather long name of column number {j}" for j in range(6)]
-    table = Table("wide", names, [[j + 0.5 for j in range(6)]], ["a note that goes on and on " * 12])
+    table = Report("wide", names, [[j + 0.5 for j in range(6)]], ["a note that goes on and on " * 12])
     lines = table.text().splitlines()
     assert max(map(len, lines)) <= 120
     assert " ".join(lines).split().count("column") == 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,8 @@ import pytest
 import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
-from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, truth
-from zonal.paper.fields import Field
-from zonal.paper.results import Settings
-from zonal.paper.runs import Answer
+from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Field, Truth
+from zonal.paper.sweeps import Answer, Plan
 
 CASES = list(theory.CASES)
 AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]
@@ -24,14 +23,14 @@ LIKELY = (g.SMOOTH, g.INTERVALS, g.XI, g.EXPANDED, g.COUNT, g.DEEPEST, g.THEOREM
 
 
 def run(case: Case, budget: int = 25, seed: int = 0) -> Answer:
-    return g.search_run(**theory._plain(case), budget=budget, seed=[0, seed])
+    return g.search_run(**asdict(case), budget=budget, seed=[0, seed])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_delta_of_the_bounds_is_the_delta_of_the_search(case: Case) -> None:
     problem = case.problem
     study = zn.Study(
-        problem.space, budget=20, kernel=problem.kernel, noise=problem.measured, feedback=case.feedback,
+        problem.space, budget=20, kernel=problem.kernel, noise=problem.noise, feedback=case.feedback,
         policy=case.policy,
     )  # fmt: skip
     study.optimize(lambda region: 0.0)
@@ -79,7 +78,7 @@ def test_a_function_steeper_than_l_is_noticed() -> None:
 
 def test_near_optimal_nodes_are_counted_right() -> None:
     case = AVERAGES
-    true = truth(case, [0, 0])
+    true = Truth(case, [0, 0])
     for h, size in enumerate(g.near_sizes(case, true)):
         edges = np.arange(2**h)[:, None] / 2**h
         inner = (np.arange(10) + 0.5)[None, :] / 10 / 2**h
@@ -110,7 +109,7 @@ def test_fields_have_the_kernels_covariance_and_the_derivative_of_their_values(p
 
 @pytest.mark.parametrize("case", [BEFORE, TWO_AXES], ids=str)
 def test_the_maximum_is_no_lower_than_any_value(case: Case) -> None:
-    true = truth(case, [0, 3])
+    true = Truth(case, [0, 3])
     points = np.random.default_rng(0).uniform(size=(20_000, case.problem.d))
     assert true.f(points).max() <= true.f_star
     assert true.f(true.x_star[None, :])[0] == pytest.approx(true.f_star)
@@ -138,7 +137,7 @@ def test_any_number_of_processes_writes_the_same_table_and_all_files(
     tables = []
     for jobs in (1, 2):
         out = tmp_path / str(jobs)
-        tables.append(theory.experiment(Settings(out=out, runs=2, budget=12, jobs=jobs)).rows)
+        tables.append(theory.experiment(Plan(out=out, runs=2, budget=12, jobs=jobs)).rows)
         assert {path.name for path in out.iterdir()} >= {"theory.csv", "theory.json", "theory.pdf", "theory.png"}
     assert tables[0] == tables[1]
     with (tmp_path / "1" / "theory.csv").open(encoding="utf-8") as file:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,7 @@ from zonal.averages.feedback import Average, Footprints
 from zonal.averages.kernels import RBF
 from zonal.beliefs.gp import GaussianBelief
 from zonal.errors import whole_number
+from zonal.problems import grid_optimum
 from zonal.spaces import Box
 
 Floats = NDArray[np.float64]
@@ -35,30 +35,8 @@ REWARD_STD = 0.1
 H_MAX = 10
 C, RHO = 14.0, 0.5  # delta(h) = 14 / 2^h for every arity
 ETA = 0.1  # error probability
+ROOT = 0, 0
 TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the library's policies
-GRID = np.linspace(0, 1, 1000)  # where f* is sought
-
-
-@dataclass(frozen=True)
-class AuthorsRun:
-    """What one run did.
-
-    Attributes
-    ----------
-    recommended : tuple of (depth, index)
-        The recommendation when n = 1 .. budget measurements were made.
-    visited : tuple of (depth, index)
-        The nodes measured, in order.
-    rewards : tuple of float
-        What each measurement returned.
-    expanded : tuple of (depth, index)
-        The nodes split, in order; the root is among them even where it was never measured.
-    """
-
-    recommended: tuple[Node, ...]
-    visited: tuple[Node, ...]
-    rewards: tuple[float, ...]
-    expanded: tuple[Node, ...]
 
 
 class Task:
@@ -87,7 +65,7 @@ class Task:
         self.function = function
         self.feedback = Average(s)
         self.arity = whole_number(arity, "arity", 2)
-        self.optimum = float(np.max(np.asarray(function(GRID[:, None]))))
+        self.optimum = grid_optimum(function)[1]
         self._averages: dict[Node, float] = {}
 
     def average(self, node: Node) -> float:
@@ -103,10 +81,6 @@ class Task:
         """Return the aggregated regret of recommending `node`, against the best of 1,000 grid points."""
         return self.optimum - self.average(node)
 
-    def regrets(self, run: AuthorsRun) -> Floats:
-        """Return the aggregated regret of a run after each of its measurements, shape (budget,)."""
-        return np.array([self.regret(node) for node in run.recommended])
-
     def footprints(self, nodes: list[Node]) -> Footprints:
         """Return where measurements of some cells look."""
         widths = np.array([[1 / self.arity**depth] for depth, _ in nodes])
@@ -114,130 +88,92 @@ class Task:
         return Footprints(halves * widths, widths)
 
 
-class _Learner(Protocol):
-    """What rewards teach about the nodes, which it knows by row."""
+class AuthorsRun:
+    """A run: its tree, what was measured, and what was recommended.
 
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
+    Attributes
+    ----------
+    recommended : list of (depth, index)
+        The recommendation when n = 1, 2, ... measurements were made.
+    visited, expanded : list of (depth, index)
+        The nodes measured and those split, in order; the root is split even where it was never measured.
+    rewards : list of float
+        What each measurement returned.
+    rows : dict
+        By node, its row.
+    leaves : list of (depth, index)
+        In order of creation.
+    best : (depth, index)
+        The node recommended now.
+    """
 
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-
-
-class _Posterior:
-    """The posterior under the likelihood's variance, which is not that of the rewards."""
-
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._belief = GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
-
-    @property
-    def mean(self) -> Floats:
-        """Predicted mean of every node."""
-        return self._belief.mean
-
-    @property
-    def std(self) -> Floats:
-        """Predicted standard deviation of a *reward* of every node; the authors take it for the average's."""
-        return np.sqrt(self._belief.variance + LIKELIHOOD)
-
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
-        self._belief.track(self._task.footprints(nodes))
-
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-        self._belief.observe(row, reward, LIKELIHOOD)
-
-
-class _Counts:
-    """Sum and number T of every node's own rewards."""
-
-    def __init__(self) -> None:
-        self.total = np.zeros(0)
-        self.count = np.zeros(0)
-
-    def grow(self, nodes: list[Node]) -> None:
-        """Take in new nodes, which get the next rows."""
-        self.total = np.pad(self.total, (0, len(nodes)))
-        self.count = np.pad(self.count, (0, len(nodes)))
-
-    def learn(self, row: int, reward: float) -> None:
-        """Take in one reward."""
-        self.total[row] += reward
-        self.count[row] += 1
-
-
-class _Record:
-    """A run under way: its tree, a row a node, and what was measured and recommended so far."""
-
-    def __init__(self, task: Task, budget: int, rng: np.random.Generator, learner: _Learner) -> None:
+    def __init__(
+        self, task: Task, budget: int, rng: np.random.Generator, belief: GaussianBelief | None = None
+    ) -> None:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
-        self._learner = learner
-        self._nodes: list[Node] = [(0, 0)]
-        self.parent = np.zeros(1, dtype=np.intp)  # the root is its own
-        self.depth = np.zeros(1, dtype=np.intp)
-        self.leaf = np.ones(1, dtype=np.bool_)
-        self.best = 0  # row recommended
-        self._recommended: list[Node] = []
-        self._visited: list[Node] = []
-        self._rewards: list[float] = []
-        self._expanded: list[Node] = []
-        learner.grow(self._nodes)
-
-    @property
-    def n(self) -> int:
-        """Measurements so far."""
-        return len(self._rewards)
+        self._belief = belief
+        self.recommended: list[Node] = []
+        self.visited: list[Node] = []
+        self.expanded: list[Node] = []
+        self.rewards: list[float] = []
+        self.rows: dict[Node, int] = {}
+        self.leaves: list[Node] = []
+        self.best = ROOT
+        self._add([ROOT])
 
     @property
     def spent(self) -> bool:
         """Whether the budget is used up."""
-        return self.n >= self._budget
+        return len(self.rewards) >= self._budget
 
-    def split(self, row: int) -> range:
-        """Split a leaf and return the rows of its children."""
-        (depth, index), arity, start = self._nodes[row], self._task.arity, len(self._nodes)
-        children = [(depth + 1, arity * index + j) for j in range(arity)]
-        self._nodes += children
-        self._expanded.append((depth, index))
-        self.leaf[row] = False
-        self.leaf = np.append(self.leaf, np.ones(arity, dtype=np.bool_))
-        self.parent = np.append(self.parent, np.full(arity, row))
-        self.depth = np.append(self.depth, np.full(arity, depth + 1))
-        self._learner.grow(children)
-        return range(start, start + arity)
+    def split(self, leaf: Node) -> None:
+        """Split a leaf."""
+        (depth, index), arity = leaf, self._task.arity
+        self.expanded.append(leaf)
+        self.leaves.remove(leaf)
+        self._add([(depth + 1, arity * index + j) for j in range(arity)])
 
-    def measure(self, row: int) -> None:
+    def _add(self, nodes: list[Node]) -> None:
+        self.rows.update(zip(nodes, range(len(self.rows), len(self.rows) + len(nodes)), strict=True))
+        self.leaves += nodes
+        if self._belief is not None:
+            self._belief.track(self._task.footprints(nodes))
+
+    def measure(self, node: Node) -> None:
         """Measure a node and learn from it.
 
         Open: a node is judged for recommendation when the next round begins, so the recommendation that goes with
         n measurements does not know what the n-th did to its node.
         """
-        node = self._nodes[row]
         reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
-        self._recommended.append(self._nodes[self.best])
-        self._visited.append(node)
-        self._rewards.append(reward)
-        self._learner.learn(row, reward)
-
-    def finish(self) -> AuthorsRun:
-        """Return the run as a value."""
-        return AuthorsRun(
-            tuple(self._recommended), tuple(self._visited), tuple(self._rewards), tuple(self._expanded)
-        )
+        self.recommended.append(self.best)
+        self.visited.append(node)
+        self.rewards.append(reward)
+        if self._belief is not None:
+            self._belief.observe(self.rows[node], reward, LIKELIHOOD)
 
 
-def _best(value: Floats) -> NDArray[np.intp]:
-    """Return the rows of the highest value in order of creation: one, or those that tie."""
-    return np.flatnonzero(value >= np.maximum.reduce(value) - TIE)
+def _posterior(task: Task) -> GaussianBelief:
+    """Return what rewards teach under the likelihood's variance, which is not that of the rewards."""
+    return GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
 
 
-def delta(depth: NDArray[np.intp], c: float = C) -> Floats:
-    """Return the bound delta(h) = c rho^h on how much f varies within cells of some depths."""
-    return c * np.power(RHO, depth)
+def _std(posterior: GaussianBelief) -> Floats:
+    """Return predicted standard deviations of *rewards*; the authors take them for those of the averages."""
+    return np.sqrt(posterior.variance + LIKELIHOOD)
+
+
+def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
+    """Return the leaves of the highest value in order of creation: one, or those that tie."""
+    value = np.asarray(value)
+    return [leaves[i] for i in np.flatnonzero(value >= np.maximum.reduce(value) - TIE)]
+
+
+def delta(nodes: list[Node], c: float = C) -> list[float]:
+    """Return delta(h) = c rho^h, the bound on how much f varies within each of some cells."""
+    return [c * RHO**depth for depth, _ in nodes]
 
 
 def gpoo_beta(n: int) -> float:
@@ -246,18 +182,9 @@ def gpoo_beta(n: int) -> float:
 
 
 def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
-    """Run the authors' GPOO. Nothing in it depends on the budget: one run serves every smaller one.
+    """Run the authors' GPOO, with their c of delta or another.
 
-    Parameters
-    ----------
-    task : Task
-        What is searched.
-    budget : int
-        Measurements, those of the root's children included.
-    rng : Generator
-        Where the noise comes from.
-    c : float
-        Of delta.
+    Nothing in it depends on the budget: one run serves every smaller one.
 
     Examples
     --------
@@ -266,80 +193,60 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     >>> run.recommended[-1][0]
     7
     """
-    posterior = _Posterior(task)
-    record = _Record(task, budget, rng, posterior)
-    last = 0
-    for last in record.split(0):
+    posterior = _posterior(task)
+    run = AuthorsRun(task, budget, rng, posterior)
+    run.split(ROOT)
+    for last in list(run.leaves):
         # Open: until all children are measured, the one measured last stands in for the recommendation.
-        record.best = last
-        record.measure(last)
-        if record.spent:
+        run.best = last
+        run.measure(last)
+        if run.spent:
             break
-    while not record.spent:
-        width = math.sqrt(gpoo_beta(record.n)) * posterior.std
-        bound = delta(record.depth, c)
-        mean = posterior.mean
-        value = np.where(record.leaf, mean + width + bound, -np.inf)
-        if bound[last] >= width[last] and record.depth[last] <= H_MAX:
-            record.split(last)
-            value[last] = -np.inf
+    while not run.spent:
+        mean, width = posterior.mean, math.sqrt(gpoo_beta(len(run.rewards))) * _std(posterior)
+        rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet
+        if delta([last], c)[0] >= width[row] and last[0] <= H_MAX:
+            rivals.remove(last)
+            run.split(last)
             # Open: both means are those of now; the recommendation's is not kept from when it was chosen.
-            if (record.depth[last], mean[last]) > (record.depth[record.best], mean[record.best]):
-                record.best = last
-        last = int(_best(value)[0])  # children just created have no value yet
-        record.measure(last)
-    return record.finish()
+            if (last[0], mean[row]) > (run.best[0], mean[run.rows[run.best]]):
+                run.best = last
+        rows = [run.rows[leaf] for leaf in rivals]
+        last = _best(rivals, mean[rows] + width[rows] + delta(rivals, c))[0]
+        run.measure(last)
+    return run
 
 
 def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
-    """Run the authors' StoOO for one budget, which its widths depend on; only the last recommendation counts.
+    """Run the authors' StoOO, with s > 1 AVE-StoOO, for one budget.
 
-    Parameters
-    ----------
-    task : Task
-        What is searched; with s > 1 this is AVE-StoOO.
-    budget : int
-        Measurements.
-    rng : Generator
-        Where the noise comes from.
+    Its widths depend on the budget, so that only the last recommendation counts.
     """
-    counts = _Counts()
-    record = _Record(task, budget, rng, counts)
+    run = AuthorsRun(task, budget, rng)
     half_log = math.log(budget**2 / ETA) / 2
+    own: dict[Node, list[float]] = {}  # rewards of each node
     # Open: the root is measured like any node, and children compete in the very round that made them.
-    row = 0
-    record.measure(row)
-    while not record.spent:
-        if counts.count[row] >= half_log / counts.count[row]:
-            record.split(row)
-            if record.depth[row] > record.depth[record.best]:
-                record.best = row
-        tried = counts.count > 0
-        value = (counts.total + half_log) / np.maximum(counts.count, 1) + delta(record.depth)
-        value[~tried] = np.inf
-        value[~record.leaf] = -np.inf
-        row = int(_best(value)[0])
-        record.measure(row)
-    return record.finish()
+    leaf = ROOT
+    run.measure(leaf)
+    while not run.spent:
+        draws = own.setdefault(leaf, [])
+        draws.append(run.rewards[-1])
+        if len(draws) >= half_log / len(draws):
+            run.split(leaf)
+            if leaf[0] > run.best[0]:
+                run.best = leaf
+        index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
+        leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
+        run.measure(leaf)
+    return run
 
 
-@dataclass(frozen=True)
-class GPTreeConstants:
-    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14).
+class GPTreeConstants(NamedTuple):
+    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14)."""
 
-    Attributes
-    ----------
-    beta : float
-        beta_n, the factor of standard deviations.
-    h_max : float
-        The deepest depth at which nodes are refined.
-    variation : array
-        V(h) for h = 0, 1, ..., one depth beyond any a refined node can have.
-    """
-
-    beta: float
-    h_max: float
-    variation: Floats
+    beta: float  # beta_n, the factor of standard deviations
+    h_max: float  # the deepest depth at which nodes are refined
+    variation: Floats  # V(h) for h = 0, 1, ..., one depth beyond any that a refined node can have
 
 
 def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
@@ -356,38 +263,31 @@ def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
 
 
 def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80) -> AuthorsRun:
-    """Run the authors' GPTree. They set its horizon to 80 and read that one run at every budget.
+    """Run the authors' GPTree; `horizon` is the n of its constants.
 
-    Parameters
-    ----------
-    task : Task
-        What is searched.
-    budget : int
-        Measurements.
-    rng : Generator
-        Where the noise comes from.
-    horizon : int
-        The n of its constants.
+    They set it to 80 and read that one run at every budget.
     """
     constants = gptree_constants(horizon, task.arity)
     beta, variation = constants.beta, constants.variation
-    posterior = _Posterior(task)
-    record = _Record(task, budget, rng, posterior)
+    posterior = _posterior(task)
+    run = AuthorsRun(task, budget, rng, posterior)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
-    record.measure(0)
-    while not record.spent:
-        spread = beta * posterior.std
+    run.measure(ROOT)
+    while not run.spent:
+        spread = beta * _std(posterior)
         upper = posterior.mean + spread
-        own = variation[record.depth]
-        above = np.where(record.depth > 0, upper[record.parent] + variation[record.depth - 1], np.inf)
+        rows = [run.rows[leaf] for leaf in run.leaves]
+        depth, index = np.array(run.leaves).T
+        parents = [run.rows.get(node, 0) for node in zip(depth - 1, index // task.arity, strict=True)]
+        above = np.where(depth > 0, upper[parents] + variation[depth - 1], np.inf)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.
-        row = int(_best(np.where(record.leaf, np.minimum(upper, above) + own, -np.inf))[-1])
-        if spread[row] <= own[row] and record.depth[row] <= constants.h_max:
-            record.split(row)
-            if record.depth[row] > record.depth[record.best]:
-                record.best = row
+        leaf = _best(run.leaves, np.minimum(upper[rows], above) + variation[depth])[-1]
+        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= constants.h_max:
+            run.split(leaf)
+            if leaf[0] > run.best[0]:
+                run.best = leaf
         else:
-            record.measure(row)
-    return record.finish()
+            run.measure(leaf)
+    return run

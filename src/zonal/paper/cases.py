@@ -6,70 +6,41 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 import zonal as zn
 from zonal import theory
-from zonal.paper.fields import Field
+from zonal.paper.sweeps import Floats
 from zonal.policies import Policy
-from zonal.problems import PerWeight, Simulation
+from zonal.problems import PerWeight
 from zonal.theory import bounds
 from zonal.theory.bounds import Test
 from zonal.theory.steepness import Smoothness, certified_constants
 
-Floats = NDArray[np.float64]
 Node = tuple[int, int]
 
 THETA = 0.1
 ARITY = 2
 ROUNDING = 1e-9
-
-
-class Valley:
-    """A deep valley beside a low hill: one reward in the valley makes its cell certain, and certainly bad."""
-
-    def __call__(self, points: Floats) -> Floats:
-        """Return the values at points of shape (n, 1)."""
-        bumps = VALLEY.kernel(np.asarray(points, dtype=float), [[0.25], [0.7]])
-        return np.asarray(bumps @ [-2.5, 0.1])
-
-    def on_grid(self, x: Floats) -> Floats:
-        """Return the values on a grid."""
-        return self(x[:, None])
+CUT = 8.5  # frequencies above CUT / lengthscale have no power
+PERIOD = 10.0  # lengthscales between the unit interval and its next copy: enough to be independent of it
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Functions, how they are measured, and the tree on their box.
-
-    Attributes
-    ----------
-    name : str
-    kernel : RBF
-        Of the model, from which f is drawn unless it is `Valley`.
-    d : int
-        Axes.
-    noise : float
-        Of one measurement.
-    h_max : int
-        Small: the confidence intervals of all nodes are checked in every round, and not only those of the tree.
-    by_size : bool
-        Whether the noise grows as a cell shrinks, as ``noise / sqrt(volume)``.
-    """
+class Testbed:
+    """Functions, how they are measured, and the tree on the unit cube, which is halved."""
 
     name: str
-    kernel: zn.RBF
-    d: int
-    noise: float
-    h_max: int
-    by_size: bool = False
+    kernel: zn.RBF  # of the model, from which f is drawn unless it is the valley
+    d: int  # axes
+    noise: float | PerWeight  # of one measurement; the same, or growing as a cell shrinks
+    h_max: int  # small: the confidence intervals of all nodes are checked, and not only those of the tree
 
     @property
     def space(self) -> zn.Box:
-        """The unit cube, halved."""
+        """The unit cube."""
         return zn.Box([(0, 1)] * self.d, arity=ARITY)
 
     @property
@@ -82,67 +53,43 @@ class Problem:
         """All nodes down to h_max + 1."""
         return [(h, i) for h, count in enumerate(self.counts) for i in range(count)]
 
-    @property
-    def measured(self) -> float | PerWeight:
-        """The noise, as a study takes it."""
-        return PerWeight(self.noise) if self.by_size else self.noise
-
     def noise_at(self, depth: int) -> float:
         """Return the noise of one measurement of a cell of a depth."""
-        return self.noise * math.sqrt(self.counts[depth]) if self.by_size else self.noise
+        return self.noise.std * math.sqrt(self.counts[depth]) if isinstance(self.noise, PerWeight) else self.noise
 
     @property
     def smooth(self) -> Smoothness:
         """How f varies."""
-        slopes = self.kernel.slopes([False] * self.d)
-        assert slopes is not None
+        slopes = np.asarray(self.kernel.slopes([False] * self.d))
         return Smoothness(slopes, self.kernel.curvatures(self.d), self.kernel.bends(self.d), np.ones(self.d))
 
 
-LINE = Problem("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
-UNEVEN = Problem("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.03, 7, by_size=True)
-SQUARE = Problem("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
-VALLEY = Problem("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
+LINE = Testbed("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)
+UNEVEN = Testbed("d = 1, noise by size", zn.RBF(variance=0.1, lengthscale=0.05), 1, PerWeight(0.03), 7)
+SQUARE = Testbed("d = 2", zn.RBF(variance=0.1, lengthscale=0.5), 2, 0.1, 8)
+VALLEY = Testbed("valley", zn.RBF(variance=1.0, lengthscale=0.1), 1, 0.01, 7)
 PROBLEMS = {problem.name: problem for problem in (LINE, UNEVEN, SQUARE, VALLEY)}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A way to search.
+    """A way to search."""
 
-    Attributes
-    ----------
-    where : str
-        The problem.
-    algorithm : {"GPOO", "StoOO"}
-    s : int
-        Representative points of a cell along an axis.
-    rule : str
-        Where delta comes from: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L.
-    test : {"after", "before"}
-        When line 6 is decided.
-    """
-
-    where: str
-    algorithm: str
-    s: int
-    rule: str
-    test: Test
+    where: str  # the problem
+    algorithm: str  # GPOO or StoOO
+    s: int  # representative points of a cell along an axis
+    rule: str  # of delta: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L
+    test: Test  # when line 6 is decided
 
     @property
-    def name(self) -> str:
-        """What a table calls it: StoOO with averages is AVE-StoOO."""
-        return "AVE-StoOO" if self.algorithm == "StoOO" and self.s > 1 else self.algorithm
-
-    @property
-    def problem(self) -> Problem:
+    def problem(self) -> Testbed:
         """What is searched."""
         return PROBLEMS[self.where]
 
     @property
-    def feedback(self) -> zn.Center | zn.Average:
+    def feedback(self) -> zn.Average:
         """What a measurement sees."""
-        return zn.Center() if self.s == 1 else zn.Average(self.s)
+        return zn.Average(self.s)
 
     @property
     def reach(self) -> float:
@@ -154,9 +101,7 @@ class Case:
         """The Lipschitz constants with which delta fulfils Assumption 3 with equality."""
         smooth = self.problem.smooth
         if self.rule == "certified":
-            constants = certified_constants(smooth, THETA)
-            assert constants is not None
-            return constants
+            return np.asarray(certified_constants(smooth, THETA))
         if self.rule == "heuristic":
             return theory.lipschitz_constants(smooth.slopes, self.problem.h_max, THETA)
         if self.rule == "c = 14":
@@ -208,50 +153,90 @@ class Case:
         """The probability with which the theorem holds."""
         if self.algorithm == "StoOO":
             return bounds.event_probability_stooo(THETA)
-        return bounds.event_probability(
-            self.steep, max(THETA, bounds.interval_failure(self.problem.counts, THETA))
-        )
+        failure = max(THETA, bounds.interval_failure(self.problem.counts, THETA))
+        return bounds.event_probability(self.steep, failure)
 
 
-@dataclass(frozen=True)
+def valley(points: Floats) -> Floats:
+    """Return a deep valley beside a low hill: one reward in it makes its cell certain, and certainly bad."""
+    return np.asarray(VALLEY.kernel(points, [[0.25], [0.7]]) @ [-2.5, 0.1])
+
+
+class Field:
+    """A function on the unit cube drawn from a zero-mean GP with an RBF kernel of one lengthscale.
+
+    The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
+    coefficient for every combination of waves along the axes.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    d : int
+        Axes, 1 or 2.
+    rng : Generator
+        Where the randomness comes from.
+    """
+
+    def __init__(self, kernel: zn.RBF, d: int, rng: np.random.Generator) -> None:
+        scale = float(kernel.lengthscales(1)[0])
+        step = 2 * math.pi / (1 + PERIOD * scale)
+        self._waves = step * np.arange(math.ceil(CUT / (scale * step)) + 1)
+        power = 2 * step * scale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (scale * self._waves) ** 2)
+        power[0] /= 2  # both signs of a frequency are one term, but not of 0
+        self._heights = np.sqrt(power)
+        shape = (2 * len(self._waves),) * d
+        self._coefficients = math.sqrt(kernel.variance) * rng.standard_normal(shape)
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the values at points of shape (n, d)."""
+        columns = np.asarray(points, dtype=float).T
+        values = self._basis(columns[0]) @ self._coefficients
+        return np.asarray(values if len(columns) == 1 else np.sum(values * self._basis(columns[1]), axis=1))
+
+    def on_grid(self, x: Floats, along: int | None = None) -> Floats:
+        """Return f, or its derivative along an axis, on the grid whose every axis is `x`; shape (len(x),) * d."""
+        values = self._coefficients
+        for j in range(values.ndim):
+            values = np.moveaxis(np.tensordot(self._basis(x, j == along), values, (1, j)), 0, j)
+        return np.asarray(values)
+
+    def _basis(self, x: Floats, derivative: bool = False) -> Floats:
+        phase = x[:, None] * self._waves
+        if derivative:
+            heights = self._heights * self._waves
+            return np.hstack([-np.sin(phase) * heights, np.cos(phase) * heights])
+        return np.hstack([np.cos(phase) * self._heights, np.sin(phase) * self._heights])
+
+
 class Truth:
-    """A function and what only the simulation knows.
+    """The function of a seed, the same in every case on a problem, and what only the simulation knows of it.
 
     Attributes
     ----------
     f : callable
     x_star : array, shape (d,)
     f_star, lowest : float
-        The maximum and the minimum.
+        The maximum, where it is, and the minimum.
     instrument : Simulation
     averages : dict
         True averages of all nodes down to h_max + 1.
     grid, values : array
-        Points along an axis, and f there where d = 1.
+        Points along an axis, and f on the grid that they span.
     """
 
-    f: Any
-    x_star: Floats
-    f_star: float
-    lowest: float
-    instrument: Simulation
-    averages: dict[Node, float]
-    grid: Floats
-    values: Floats
-
-
-def truth(case: Case, seed: Sequence[int]) -> Truth:
-    """Return the function of a seed, the same in every case on a problem."""
-    problem = case.problem
-    f: Any = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0])) if problem != VALLEY else Valley()
-    grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
-    values = f.on_grid(grid)
-    start = np.array([grid[i] for i in np.unravel_index(np.argmax(values), values.shape)])
-    best = climbed(f, start, float(grid[1]))
-    instrument = zn.simulate(f, case.feedback, problem.measured, rng=np.random.default_rng([*seed, 1]))
-    averages = {node: instrument.average(problem.space.cell(node)) for node in problem.nodes}
-    f_star = float(f(best[None, :])[0])
-    return Truth(f, best, f_star, float(values.min()), instrument, averages, grid, values)
+    def __init__(self, case: Case, seed: Sequence[int]) -> None:
+        problem, noise = case.problem, np.random.default_rng([*seed, 1])
+        field = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0]))
+        self.f: Callable[[Floats], Floats] = valley if problem == VALLEY else field
+        self.grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
+        self.values = valley(self.grid[:, None]) if problem == VALLEY else field.on_grid(self.grid)
+        top = np.unravel_index(np.argmax(self.values), self.values.shape)
+        self.x_star = climbed(self.f, self.grid[list(top)], float(self.grid[1]))
+        self.f_star = float(self.f(self.x_star[None, :])[0])
+        self.lowest = float(self.values.min())
+        self.instrument = zn.simulate(self.f, case.feedback, problem.noise, rng=noise)
+        self.averages = {node: self.instrument.average(problem.space.cell(node)) for node in problem.nodes}
 
 
 def climbed(f: Callable[[Floats], Floats], x: Floats, step: float) -> Floats:

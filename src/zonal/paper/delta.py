@@ -7,23 +7,21 @@ functions with the same noise, so that differences between them are paired.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import zonal as zn
 from zonal.paper import authors
-from zonal.paper.results import STYLES, Settings, Table, save, seed
-from zonal.paper.runs import Answer, Task, run_all
-from zonal.problems import Draw, aggregated_regret, draw, true_optimum
+from zonal.paper.searches import NOISE, search, study
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, standard_error, sweep
+from zonal.problems import draw, true_optimum
 
-Floats = NDArray[np.float64]
 Procedure = tuple[str, int]  # whose, and S
 
 KERNEL = zn.RBF(variance=0.1, lengthscale=0.05)
-NOISE = 0.1
 PROCEDURES: tuple[Procedure, ...] = (("authors", 1), ("authors", 10), ("text", 10))
 NAMES = {"authors": "the authors' procedure", "text": "the text"}
 GRID = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80)
@@ -37,32 +35,16 @@ TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
     """Draw one function and search it with every c; return the regrets after each measurement, a list a c."""
     f = draw(KERNEL, 0, 1, np.random.default_rng([*seed, 0]))
-    one = _authors if procedure == "authors" else _text
-    return {"regret": [one(f, s, c, budget, np.random.default_rng([*seed, 1])) for c in GRID]}
+    theirs, f_star = authors.Task(f, s), true_optimum(f)[1]
 
+    def regret(c: float) -> Any:
+        rng = np.random.default_rng([*seed, 1])
+        if procedure == "authors":
+            return [theirs.regret(node) for node in authors.gpoo(theirs, budget, rng, c).recommended]
+        policy = zn.GPOO(zn.GeometricDelta(c, 0.5))
+        return search(study(KERNEL, policy, s, budget), f, f_star, rng)["regret"]
 
-def _authors(f: Draw, s: int, c: float, budget: int, rng: np.random.Generator) -> list[float]:
-    task = authors.Task(f, s)
-    return [float(regret) for regret in task.regrets(authors.gpoo(task, budget, rng, c))]
-
-
-def _text(f: Draw, s: int, c: float, budget: int, rng: np.random.Generator) -> list[float]:
-    _, f_star = true_optimum(f)
-    instrument = zn.simulate(f, zn.Average(s), NOISE, rng=rng)
-    study = zn.Study(
-        zn.Box([(0, 1)]),
-        budget=budget,
-        kernel=KERNEL,
-        noise=NOISE,
-        feedback=zn.Average(s),
-        policy=zn.GPOO(zn.GeometricDelta(c, 0.5)),
-    )
-    regret = []
-    for _ in range(budget):
-        trial = study.ask()
-        study.tell(trial, instrument(trial.region))
-        regret.append(aggregated_regret(instrument, study.found, f_star))
-    return regret
+    return {"regret": [regret(c) for c in GRID]}
 
 
 def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats]:
@@ -87,90 +69,74 @@ def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats
     return choices, regret[np.arange(len(regret)), choices[fold]]
 
 
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Search with every c, choose one, write the curves as a picture and a table."""
-    number = FUNCTIONS * settings.runs
-    tasks = [
-        Task(search_run, {"procedure": whose, "s": s, "budget": settings.budget, "seed": seed(settings, i)})
-        for whose, s in PROCEDURES
-        for i in range(number)
-    ]
-    answers = iter(run_all(tasks, settings.out, settings.jobs, "delta"))
-    curves = {one: np.array([next(answers)["regret"] for _ in range(number)]) for one in PROCEDURES}
-    budgets = [n for n in EARLIER if n < settings.budget]
+    cases = {(whose, s): {"procedure": whose, "s": s} for whose, s in PROCEDURES}
+    number = FUNCTIONS * plan.runs
+    done = sweep(plan, "delta", search_run, cases, dict.fromkeys(cases, number), budget=plan.budget)
+    curves = {case: column(runs, "regret") for case, runs in done.items()}  # functions, c, N
+    budgets = [n for n in EARLIER if n < plan.budget]
     columns = ["c", "regret", "se", "minus chosen", "se of that", "folds", *(f"regret N={n}" for n in budgets)]
-    table = Table("delta", ["procedure", "S", *columns])
-    for (whose, s), curve in curves.items():  # functions, c, N
-        table.rows.extend([whose, s, *row] for row in _rows(curve, budgets))
-        table.notes.append(_note(whose, s, curve[:, :, -1]))
-    table.notes.insert(
-        0,
-        f"GPOO, delta(h) = c 2^-h, noise {NOISE}, N = {settings.budget}, h_max = 10; mean aggregated regret over "
+    report = Report("delta", ["procedure", "S", *columns])
+    report.notes.append(
+        f"GPOO, delta(h) = c 2^-h, noise {NOISE}, N = {plan.budget}, h_max = 10; mean aggregated regret over "
         f"{number} functions drawn from RBF(0.1, 0.05), the same for every c and procedure; se: its error; folds: "
-        f"how often c was chosen without the fold it is judged on.",
+        f"how often c was chosen without the fold it is judged on."
     )
-    chosen = {f"{whose}, S = {s}": GRID[_best(curve)] for (whose, s), curve in curves.items()}
-    table.write(settings, chosen=chosen)
-    save(_figure(curves, settings), settings, "delta")
-    return table
+    for case, curve in curves.items():
+        report.rows.extend([*case, *row] for row in _rows(curve, budgets))
+        report.notes.append(_note(*case, curve[:, :, -1]))
+    chosen = {f"{whose}, S = {s}": GRID[_best(curve[:, :, -1])] for (whose, s), curve in curves.items()}
+    return report.publish(plan, _figure(curves, plan), chosen=chosen)
 
 
-def _best(curve: Floats) -> int:
+def _best(regret: Floats) -> int:
     """Return the entry of the c with the lowest mean regret."""
-    return int(np.argmin(curve[:, :, -1].mean(axis=0)))
+    return int(np.argmin(regret.mean(axis=0)))
 
 
 def _rows(curve: Floats, budgets: list[int]) -> list[list[Any]]:
     """Return a row a c."""
-    regret, best = curve[:, :, -1], _best(curve)
+    regret = curve[:, :, -1]
     choices, _ = cross_validate(regret, min(FOLDS, len(regret)))
     rows = []
     for j, c in enumerate(GRID):
-        paired = regret[:, j] - regret[:, best]
-        means = [float(x) for x in (regret[:, j].mean(), _error(regret[:, j]), paired.mean(), _error(paired))]
-        earlier = [float(curve[:, j, n - 1].mean()) for n in budgets]
-        rows.append([c, *means, int(np.sum(choices == j)), *earlier])
+        own, gap = regret[:, j], regret[:, j] - regret[:, _best(regret)]
+        means = [own.mean(), standard_error(own), gap.mean(), standard_error(gap)]
+        earlier = [curve[:, j, n - 1].mean() for n in budgets]
+        rows.append([c, *map(float, means), int(np.sum(choices == j)), *map(float, earlier)])
     return rows
 
 
 def _note(whose: str, s: int, regret: Floats) -> str:
-    best = int(np.argmin(regret.mean(axis=0)))
-    gaps = [regret[:, j] - regret[:, best] for j in range(len(GRID))]
-    alike = [c for c, gap in zip(GRID, gaps, strict=True) if gap.mean() <= _error(gap)]
+    best = _best(regret)
+    gaps = (regret - regret[:, [best]]).T
+    alike = [c for c, gap in zip(GRID, gaps, strict=True) if gap.mean() <= standard_error(gap)]
     edge = " (at the grid's edge: a better one may lie beyond)" if best in (0, len(GRID) - 1) else ""
     _, left_out = cross_validate(regret, min(FOLDS, len(regret)))
     paper = regret[:, GRID.index(PAPER)]
     return (
         f"{NAMES[whose]}, S = {s}: lowest at c = {GRID[best]}{edge}, "
         f"within one standard error of it: {', '.join(map(str, alike))}; cross-validated regret "
-        f"{left_out.mean():.4f} ± {_error(left_out):.4f}; c = {PAPER} has {paper.mean():.4f}, more by "
-        f"{(paper - left_out).mean():.4f} ± {_error(paper - left_out):.4f}."
+        f"{left_out.mean():.4f} ± {standard_error(left_out):.4f}; c = {PAPER} has {paper.mean():.4f}, more by "
+        f"{(paper - left_out).mean():.4f} ± {standard_error(paper - left_out):.4f}."
     )
 
 
-def _error(values: Floats) -> float:
-    """Return the standard error of a mean; 0 for a single value, which has none."""
-    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-
-
-def _figure(curves: dict[Procedure, Floats], settings: Settings) -> Any:
-    from matplotlib.figure import Figure
-
+def _figure(curves: dict[Procedure, Floats], plan: Plan) -> Figure:
     figure = Figure(figsize=(4.8, 4.6), layout="constrained")
     axes: Any = figure.subplots()
     for ((whose, s), curve), (colour, style), marker in zip(curves.items(), STYLES, "os^D", strict=False):
-        regret = curve[:, :, -1]
-        error = [_error(column) for column in regret.T]
-        name = f"{whose}, S = {s}"
+        regret, name = curve[:, :, -1], f"{whose}, S = {s}"
+        best, error = _best(regret), [standard_error(own) for own in regret.T]
         axes.errorbar(
             GRID, regret.mean(axis=0), error, color=colour, ls=style, marker=marker, ms=5, capsize=3, label=name
         )
-        best = _best(curve)
         axes.plot(GRID[best], regret[:, best].mean(), "o", ms=13, mfc="none", mec=colour)
     axes.plot([], [], "o", ms=11, mfc="none", mec="black", ls="", label="lowest")
     axes.axvline(PAPER, color="black", lw=1, ls=":", label=f"the paper's c = {PAPER}")
     axes.set(xscale="log", yscale="log", xlabel=r"$c$ of $\delta(h) = c\,2^{-h}$ (value units)")
-    axes.set_ylabel(f"mean aggregated regret, N = {settings.budget}")
+    axes.set_ylabel(f"mean aggregated regret, N = {plan.budget}")
     axes.set_xticks(GRID, [str(c) for c in GRID])
     axes.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     axes.minorticks_off()

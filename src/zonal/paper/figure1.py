@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import zonal as zn
-from zonal.paper.results import Settings, Table, save, seed
+from zonal.paper.searches import NOISE, study
+from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
-from zonal.problems import Draw, Simulation, draw
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from zonal.problems import Simulation, draw
+from zonal.problems.functions import Curve
 
 # The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
 # before it prefers any. A gentler one shows the tree leaning towards the maximum.
 KERNEL = zn.RBF(variance=0.1, lengthscale=0.15)
-NOISE = 0.1
 S = 10
 ROUNDS = 25  # few enough for cells of different depths side by side
 TRIES = 60  # functions to choose from
 
 
-@dataclass(frozen=True)
-class Scene:
-    """A function drawn from the model, as Assumption 1 has it, and a search for its best cell.
+class Scene(NamedTuple):
+    """A function drawn from the model, as Assumption 1 has it, and a search for its best cell."""
 
-    Attributes
-    ----------
-    f : Draw
-        The function.
-    slope : float
-        Its steepest slope, the L of the study's ``delta``.
-    instrument : Simulation
-        What measures it.
-    study : Study
-        GPOO, nothing measured yet.
-    """
-
-    f: Draw
-    slope: float
+    f: Curve
+    slope: float  # its steepest, the L of the study's delta
     instrument: Simulation
-    study: zn.Study
+    study: zn.Study  # GPOO, nothing measured yet
 
 
 def scene(seed: list[int], s: int, budget: int) -> Scene:
@@ -51,66 +36,44 @@ def scene(seed: list[int], s: int, budget: int) -> Scene:
     f = draw(KERNEL, 0.0, 1.0, np.random.default_rng([*seed, 0]))
     x = np.linspace(0, 1, 10_001)
     slope = float(np.abs(np.gradient(f(x[:, None]), x)).max())
-    study = zn.Study(
-        [(0, 1)],
-        budget=budget,
-        kernel=KERNEL,
-        noise=NOISE,
-        feedback=zn.Average(s),
-        policy=zn.GPOO(zn.LipschitzDelta(slope)),
-        value_name="reward",
-    )
-    return Scene(f, slope, zn.simulate(f, zn.Average(s), NOISE, rng=np.random.default_rng([*seed, 1])), study)
+    instrument = zn.simulate(f, zn.Average(s), NOISE, rng=np.random.default_rng([*seed, 1]))
+    return Scene(f, slope, instrument, study(KERNEL, zn.GPOO(zn.LipschitzDelta(slope)), s, budget))
 
 
-def experiment(settings: Settings) -> Table:
+@column_width()
+def experiment(plan: Plan) -> Report:
     """Draw the tree of an early stage of a run, and list its nodes."""
-    shown = _telling(settings)
-    study, tree = shown.study, shown.study.tree
-    table = Table(
+    shown = _telling(plan)
+    tree = shown.study.tree
+    report = Report(
         "figure1", ["depth", "index", "lower", "upper", "count", "mean", "std", "true average", "expanded"]
     )
-    for row in np.lexsort((tree.index, tree.depth)).tolist():
+    for row in np.lexsort((tree.index, tree.depth)):
         node = int(tree.depth[row]), int(tree.index[row])
-        cell = study.space.cell(node)
-        table.rows.append(
-            [
-                *node,
-                *cell.edges[0],
-                int(tree.count[row]),
-                float(tree.mean[row]),
-                float(tree.std[row]),
-                shown.instrument.average(cell),
-                bool(tree.expanded[row]),
-            ]
-        )
-    found = study.recommend()
-    table.notes += [
-        f"GPOO after {study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with variance "
-        f"{KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
+        cell = shown.study.space.cell(node)
+        count, mean, std = int(tree.count[row]), float(tree.mean[row]), float(tree.std[row])
+        average, expanded = shown.instrument.average(cell), bool(tree.expanded[row])
+        report.rows.append([*node, *cell.edges[0], count, mean, std, average, expanded])
+    found = shown.study.recommend()
+    report.notes += [
+        f"GPOO after {shown.study.told} averages of S = {S} points, noise {NOISE}; f drawn from a GP with "
+        f"variance {KERNEL.variance} and lengthscale {KERNEL.lengthscale}, whatever the preset",
         f"delta(h) from f's steepest slope, L = {shown.slope:.3f}; recommended: node {found.node}, "
         f"x {found.region.bounds[0, 0]:g} to {found.region.bounds[0, 1]:g}",
     ]
-    table.write(settings)
-    with column_width():
-        save(_figure(shown), settings, "figure1")
-    return table
+    return report.publish(plan, _figure(shown))
 
 
-def _telling(settings: Settings) -> Scene:
+def _telling(plan: Plan) -> Scene:
     """Return, finished, the search whose leaves lie at the most depths, and differ most in depth."""
-    scenes = []
-    for i in range(TRIES):
-        one = scene(seed(settings, i), S, min(ROUNDS, settings.budget))
+    scenes = [scene([plan.rng, i], S, min(ROUNDS, plan.budget)) for i in range(TRIES)]
+    for one in scenes:
         one.study.optimize(one.instrument)
-        scenes.append(one)
     depths = [one.study.tree.depth[one.study.tree.first_child < 0] for one in scenes]
     return scenes[max(range(TRIES), key=lambda i: (len(np.unique(depths[i])), float(depths[i].std())))]
 
 
 def _figure(shown: Scene) -> Figure:
-    from matplotlib.figure import Figure
-
     study = shown.study
     figure = Figure(figsize=(3.3, 3.9), layout="constrained")
     cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])

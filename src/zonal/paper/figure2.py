@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count, pairwise
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 import zonal as zn
-from zonal.paper.figure1 import KERNEL, NOISE, Scene, scene
-from zonal.paper.results import Settings, Table, save, seed
+from zonal.paper.figure1 import KERNEL, Scene, scene
+from zonal.paper.searches import NOISE
+from zonal.paper.sweeps import Floats, Plan, Report
 from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 S = 2
 ROUNDS = 12  # later pictures have too many cells to read
@@ -25,35 +24,18 @@ FEWEST = 8  # leaves, and depths among them, that make a picture worth looking a
 DEPTHS = 3
 LIPSCHITZ = "#E69F00"
 BY_DEPTH = ["#56B4E9", "#F0E442", "#CC79A7", "#009E73", ESTIMATE]  # Okabe and Ito's, repeated below depth 4
-Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """A leaf just before its round's reward is taken in (line 4).
+class Leaf(NamedTuple):
+    """A leaf just before its round's reward is taken in (line 4)."""
 
-    Attributes
-    ----------
-    node : (depth, index)
-    lower, upper : float
-        The cell's edges.
-    mean : float
-        Posterior mean of its average.
-    average : float
-        Its true average.
-    confidence : float
-        CI_t.
-    variation : float
-        delta(depth).
-    """
-
-    node: tuple[int, int]
-    lower: float
+    lower: float  # edges of the cell
     upper: float
-    mean: float
-    average: float
-    confidence: float
-    variation: float
+    mean: float  # posterior mean of its average
+    average: float  # the truth
+    confidence: float  # CI_t
+    variation: float  # delta(depth)
+    node: tuple[int, int]
 
     @property
     def b(self) -> float:
@@ -61,27 +43,13 @@ class Leaf:
         return self.mean + self.confidence + self.variation
 
 
-@dataclass(frozen=True)
-class Round:
-    """One round of Algorithm 1.
-
-    Attributes
-    ----------
-    t : int
-    leaves : list of Leaf
-        From left to right.
-    chosen : Leaf
-        The selected one.
-    confidence_after : float
-        Its CI_t once its reward is known, which line 6 compares with delta.
-    expanded : bool
-        Whether it was expanded.
-    """
+class Round(NamedTuple):
+    """One round of Algorithm 1."""
 
     t: int
-    leaves: list[Leaf]
+    leaves: list[Leaf]  # from left to right
     chosen: Leaf
-    confidence_after: float
+    confidence_after: float  # the chosen leaf's CI_t once its reward is known, which line 6 compares with delta
     expanded: bool
 
 
@@ -91,26 +59,17 @@ def rounds(shown: Scene) -> Iterator[Round]:
     while study.remaining:
         t = study.told + 1
         trial, tree, bands = study.ask(), study.tree, study.bands()
-        leaves = []
+        leaves = {}
         for row in np.flatnonzero(tree.first_child < 0).tolist():
             node = int(tree.depth[row]), int(tree.index[row])
             cell = study.space.cell(node)
-            leaves.append(
-                Leaf(
-                    node,
-                    float(cell.bounds[0, 0]),
-                    float(cell.bounds[0, 1]),
-                    float(tree.mean[row]),
-                    shown.instrument.average(cell),
-                    float(bands.confidence[row]),
-                    float(bands.variation[row]),
-                )
-            )
+            mean, ci, delta = (float(a[row]) for a in (tree.mean, bands.confidence, bands.variation))
+            lower, upper = cell.edges[0]
+            leaves[row] = Leaf(lower, upper, mean, shown.instrument.average(cell), ci, delta, node)
         study.tell(trial, shown.instrument(trial.region))
-        row = int(np.flatnonzero((tree.depth == trial.node[0]) & (tree.index == trial.node[1]))[0])
+        row = next(row for row, leaf in leaves.items() if leaf.node == trial.node)
         after = float(bands.confidence[row] * study.tree.std[row] / tree.std[row])  # the same beta_t
-        chosen = next(leaf for leaf in leaves if leaf.node == trial.node)
-        yield Round(t, sorted(leaves, key=lambda leaf: leaf.lower), chosen, after, bool(study.tree.expanded[row]))
+        yield Round(t, sorted(leaves.values()), leaves[row], after, bool(study.tree.expanded[row]))
 
 
 def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
@@ -124,37 +83,30 @@ def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
     return np.asarray(leaf.mean + leaf.confidence + slope * nearest)
 
 
-def experiment(settings: Settings) -> Table:
+@column_width()
+def experiment(plan: Plan) -> Report:
     """Find two such rounds, draw them and list their leaves."""
-    shown, pair = next(_telling(settings))
-    table = Table(
-        "figure2",
-        ["t", "depth", "index", "lower", "upper", "mean", "true average", "CI", "delta", "b-value", "selected",
-         "expanded"],
-    )  # fmt: skip
+    shown, pair = next(_telling(plan))
+    columns = "t,depth,index,lower,upper,mean,true average,CI,delta,b-value,selected,expanded"
+    report = Report("figure2", columns.split(","))
     for one in pair:
         for leaf in one.leaves:
-            numbers = [leaf.mean, leaf.average, leaf.confidence, leaf.variation, leaf.b]
+            *numbers, node = leaf
             selected = leaf is one.chosen
-            table.rows.append(
-                [one.t, *leaf.node, leaf.lower, leaf.upper, *numbers, selected, selected and one.expanded]
-            )
-    table.notes += [
+            report.rows.append([one.t, *node, *numbers, leaf.b, selected, selected and one.expanded])
+    report.notes += [
         f"GPOO, S = {S}, K = 2, noise {NOISE}; f drawn from a GP with variance {KERNEL.variance} and lengthscale "
         f"{KERNEL.lengthscale}, whatever the preset; delta(h) from f's steepest slope, L = {shown.slope:.3f}",
         *(_verdict(one) for one in pair),
         *(_held(one, shown) for one in pair),
     ]
-    table.write(settings)
-    with column_width():
-        save(_figure(shown, pair), settings, "figure2")
-    return table
+    return report.publish(plan, _figure(shown, pair))
 
 
-def _telling(settings: Settings) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
+def _telling(plan: Plan) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
     """Yield pairs of rounds in which there is something to see; about one function in fifty has them."""
     for i in count():
-        shown = scene(seed(settings, i), S, ROUNDS)
+        shown = scene([plan.rng, i], S, ROUNDS)
         for pair in pairwise(rounds(shown)):
             if pair[0].expanded and not pair[1].expanded and all(map(_is_rich, pair)):
                 yield shown, pair
@@ -177,20 +129,16 @@ def _verdict(one: Round) -> str:
 
 def _held(one: Round, shown: Scene) -> str:
     """Return how much of f lies below the W and below the b-values."""
-    below = {"the Lipschitz W": 0.0, "the b-values": 0.0}
+    w = b = 0.0
     for leaf in one.leaves:
         x = np.linspace(leaf.lower, leaf.upper, 201)
         f, width = shown.f(x[:, None]), leaf.upper - leaf.lower
-        below["the Lipschitz W"] += width * float(np.mean(f <= lipschitz(leaf, x, shown.slope)))
-        below["the b-values"] += width * float(np.mean(f <= leaf.b))
-    return f"t = {one.t}: f lies below " + ", ".join(
-        f"{name} on {100 * part:.1f} %" for name, part in below.items()
-    )
+        w += width * float(np.mean(f <= lipschitz(leaf, x, shown.slope)))
+        b += width * float(np.mean(f <= leaf.b))
+    return f"t = {one.t}: f lies below the Lipschitz W on {100 * w:.1f} %, the b-values on {100 * b:.1f} %"
 
 
 def _figure(shown: Scene, pair: tuple[Round, Round]) -> Figure:
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(7, 6.4), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for ax, one in zip(panels, pair, strict=True):
@@ -233,9 +181,6 @@ def _panel(ax: Axes, one: Round, shown: Scene) -> None:
 
 def _keys(depths: list[int]) -> list[object]:
     """Return the legend's entries."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     return [
         Line2D([], [], color=FUNCTION, lw=1.6, label="reward function f"),
         Line2D([], [], color=INK, lw=1.6, label="posterior mean of a cell"),

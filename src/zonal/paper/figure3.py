@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from zonal.paper.results import Settings, Table, save
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from zonal.paper.sweeps import Plan, Report
 from zonal.plots import INK, column_width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # What became of a statement: how a table says it, and how its box is drawn.
 LOOKS = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added": ("#C8E6F8", "--")}
 HALF = 0.95, 0.36  # of a box's width and height
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A box of the roadmap.
+class Statement(NamedTuple):
+    """A box of the roadmap."""
 
-    Attributes
-    ----------
-    name, text : str
-        What the paper calls it, and what it says.
-    at : (x, y)
-        Its place.
-    uses : tuple of str
-        Names of the statements it rests on.
-    fate : {"as printed", "put right", "added"}
-        What became of it in docs/theory.md.
-    """
-
-    name: str
-    text: str
-    at: tuple[float, float]
-    uses: tuple[str, ...]
-    fate: str
+    name: str  # what the paper calls it
+    text: str  # what it says
+    at: tuple[float, float]  # its place
+    uses: tuple[str, ...]  # names of the statements it rests on
+    fate: str  # what became of it in docs/theory.md
 
 
 ROADMAP = (
@@ -59,21 +45,16 @@ ROADMAP = (
 )
 
 
-def experiment(settings: Settings) -> Table:
+@column_width()
+def experiment(plan: Plan) -> Report:
     """Draw the roadmap and list its statements."""
-    table = Table("figure3", ["statement", "rests on", "in docs/theory.md"])
-    table.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
-    table.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
-    table.write(settings)
-    with column_width():
-        save(_figure(), settings, "figure3")
-    return table
+    report = Report("figure3", ["statement", "rests on", "in docs/theory.md"])
+    report.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
+    report.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")
+    return report.publish(plan, _figure())
 
 
 def _figure() -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     ax = figure.subplots()
     places = {one.name: one.at for one in ROADMAP}
@@ -89,8 +70,6 @@ def _figure() -> Figure:
 
 
 def _box(ax: Axes, one: Statement) -> None:
-    from matplotlib.patches import Rectangle
-
     colour, style = LOOKS[one.fate]
     (x, y), (wide, high) = one.at, HALF
     ax.add_patch(Rectangle((x - wide, y - high), 2 * wide, 2 * high, fc=colour, ec=INK, ls=style))

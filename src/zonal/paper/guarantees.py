@@ -7,20 +7,18 @@ held if that is at least 1, and a typical one.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth, truth
-from zonal.paper.fields import Field
-from zonal.paper.runs import Answer
+from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Field, Node, Truth
+from zonal.paper.sweeps import Answer, Floats, column
 from zonal.problems import aggregated_regret
 from zonal.theory import bounds
 from zonal.tree import TreeTable
 
-Floats = NDArray[np.float64]
 Ratios = tuple[float, float]  # worst and typical
 
 STEEP = "no slope exceeds L (Assumption 2)"
@@ -40,23 +38,17 @@ RATE = "R_N <= constant x rate (Corollary, put right)"
 GIVEN_XI = (EXPANDED, COUNT)
 
 
-def search_run(where: str, algorithm: str, s: int, rule: str, test: Any, budget: int, seed: list[int]) -> Answer:
-    """Draw a function, search it, and return which statements held, with the numbers behind them."""
-    case = Case(where, algorithm, s, rule, test)
-    true = truth(case, seed)
-    sizes = near_sizes(case, true)
-    found = search(case, true, budget)
+def search_run(budget: int, seed: list[int], **case_of: Any) -> Answer:
+    """Draw a function, search it as a `Case` says, and return which statements held, and the numbers behind."""
+    case = Case(**case_of)
+    true = Truth(case, seed)
+    sizes, found = near_sizes(case, true), search(case, true, budget)
     held = {SMOOTH: _all([smoothness(case, true)]), **found.pop("held")}
     held[XI] = _all([held[SMOOTH][0], held[INTERVALS][0]])
     regret, depth = np.maximum(found["regret"], 1e-12), np.array(found["depth"])
-    rounds = range(1, budget + 1)
-    proved = [
-        bounds.proved_depth(
-            n, case.beta(n), case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
-        )
-        for n in rounds
-    ]
-    bound = np.array([3 * case.delta(h) for h in proved])
+    about = case.noise, case.delta, ARITY, sizes.__getitem__, case.problem.h_max, case.test
+    proved = [bounds.proved_depth(n, case.beta(n), *about) for n in range(1, budget + 1)]
+    bound = 3 * np.array(list(map(case.delta, proved)))
     held[THEOREM_RIGHT] = _last(bound / regret)
     held[DEEPEST] = _last(3 * case.deltas[depth] / regret)
     held[COUNT] = _last(_counts(case, sizes, depth) / np.arange(1, budget + 1))
@@ -77,22 +69,16 @@ def steep_run(where: str, draws: int, seed: list[int]) -> Answer:
 
 def near_sizes(case: Case, true: Truth) -> list[int]:
     """Return the true number of nodes in I_h, depth by depth."""
-    sizes = [0] * (case.problem.h_max + 2)
-    for (h, _), average in true.averages.items():
-        sizes[h] += average + 3 * case.delta(h) >= true.f_star
-    return sizes
+    near = Counter(h for (h, _), average in true.averages.items() if average + 3 * case.delta(h) >= true.f_star)
+    return [near[h] for h in range(case.problem.h_max + 2)]
 
 
 def smoothness(case: Case, true: Truth) -> float:
     """Return the least of L |x - x*| / (f* - f(x)) over representative points of cells with x*: xi_1 if >= 1."""
     space = case.problem.space
-    holds = [
-        cell
-        for node in case.problem.nodes
-        for cell in [space.cell(node, case.feedback)]
-        if np.all((cell.bounds[:, 0] <= true.x_star) & (true.x_star <= cell.bounds[:, 1]))
-    ]
-    points = np.concatenate([cell.points for cell in holds])
+    cells = [space.cell(node, case.feedback) for node in case.problem.nodes]
+    inside = [np.all((cell.bounds.T[0] <= true.x_star) & (true.x_star <= cell.bounds.T[1])) for cell in cells]
+    points = np.concatenate([cell.points for cell, holds in zip(cells, inside, strict=True) if holds])
     allowed = np.abs(points - true.x_star) @ case.L + ROUNDING
     return float(np.min(allowed / np.maximum(true.f_star - true.f(points), ROUNDING)))
 
@@ -104,7 +90,7 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         problem.space,
         budget=budget,
         kernel=problem.kernel,
-        noise=problem.measured,
+        noise=problem.noise,
         feedback=case.feedback,
         policy=case.policy,
     )
@@ -129,21 +115,21 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
         noise = np.array([case.noise(int(h)) for h in tree.depth[seen]])
         variance.append(noise / np.sqrt(tree.count[seen]) / tree.std[seen])
         draws.append(_draw(case, true, trial.node, t, before, tree))
-        best = study.found
-        assert best.node is not None
+        best: Any = study.found
         regret.append(aggregated_regret(true.instrument, best, true.f_star))
         depth.append(best.node[0])
-    weighed = [one for one in draws if one["depth"] <= problem.h_max]
-    expanded = [one for one in weighed if one["expanded"]]
+    of = {key: column(draws, key) for key in draws[0]}
+    weighed = of["depth"] <= problem.h_max
+    split = weighed & (of["expanded"] > 0)
     held = {
         INTERVALS: _all(intervals),
-        EXPANDED: _all([1 / max(one["gap"], ROUNDING) for one in expanded]),
-        STD: _all(np.concatenate(variance).tolist()),
-        DRAWS: _all([one["bound"] / one["count"] for one in weighed]),
-        DRAWS_RIGHT: _all([one["most"] / one["count"] for one in weighed]),
+        EXPANDED: _all(1 / np.maximum(of["gap"][split], ROUNDING)),
+        STD: _all(np.concatenate(variance)),
+        DRAWS: _all((of["bound"] / of["count"])[weighed]),
+        DRAWS_RIGHT: _all((of["most"] / of["count"])[weighed]),
     }
-    late = [one["late"] for one in expanded]
-    return {"held": held, "regret": regret, "depth": depth, "draws": draws, "late": float(np.mean(late or [0.0]))}
+    late = float(np.mean(of["late"][split])) if split.any() else 0.0
+    return {"held": held, "regret": regret, "depth": depth, "draws": draws, "late": late}
 
 
 def _slack(error: Floats, std: Floats, beta: float) -> float:
@@ -158,13 +144,13 @@ def _draw(case: Case, true: Truth, node: Node, t: int, before: TreeTable, after:
     numbers = case.beta(t), case.noise(depth), case.delta(depth)
     expanded = bool(after.expanded[row] and not before.expanded[row])
     return {
-        "depth": depth,
-        "count": int(after.count[row]),
+        "gap": (true.f_star - true.averages[node]) / (3 * case.delta(depth)),  # in I_h: at most 1
         "bound": bounds.draw_bound(*numbers),
         "most": bounds.most_draws(*numbers, case.test, expanded),
-        "expanded": expanded,
-        "gap": (true.f_star - true.averages[node]) / (3 * case.delta(depth)),  # in I_h: at most 1
         "late": bool(math.sqrt(case.beta(t)) * before.std[row] > case.delta(depth)),
+        "depth": depth,
+        "count": int(after.count[row]),
+        "expanded": expanded,
     }
 
 
@@ -173,16 +159,13 @@ def _counts(case: Case, sizes: list[int], depth: Floats) -> Floats:
 
     The depth recommended is that one; nothing is said once it is h_max. Before anything is expanded, n <= B_0.
     """
-    most, h_max = [], case.problem.h_max
-    for n, deepest in enumerate(depth.tolist(), start=1):
-        numbers = [(case.beta(n), case.noise(h), case.delta(h), case.test) for h in range(h_max + 1)]
-        spent = [1 + ARITY * bounds.most_draws(*numbers[h + 1], expanded=False) for h in range(h_max)]
-        if deepest >= h_max:
-            most.append(math.inf)
-        else:
-            inside = sum(size * spent[h] for h, size in enumerate(sizes[: deepest + 1]))
-            most.append(bounds.most_draws(*numbers[0], expanded=False) + inside)
-    return np.array(most)
+    most, h_max = np.full(len(depth), np.inf), case.problem.h_max
+    for i in np.flatnonzero(depth < h_max):
+        numbers = [(case.beta(int(i) + 1), case.noise(h), case.delta(h), case.test) for h in range(h_max + 1)]
+        draws = [bounds.most_draws(*number, expanded=False) for number in numbers]
+        inside = sizes[: depth[i] + 1]
+        most[i] = draws[0] + sum(size * (1 + ARITY * draws[h + 1]) for h, size in enumerate(inside))
+    return most
 
 
 def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: dict[str, Ratios]) -> dict[str, Any]:
@@ -191,24 +174,22 @@ def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: di
     nu = bounds.shape_constant(1 - case.reach, deltas[0])
     near = bounds.near_optimality(true.grid, true.values, true.f_star, nu / 3, [3 * delta for delta in deltas])
     allowed = [bounds.near_optimal_nodes(delta, near) for delta in deltas]
-    held[NEAR] = _all([most / max(size, 1) for most, size in zip(allowed, sizes, strict=True)])
+    held[NEAR] = _all(np.array(allowed) / np.maximum(sizes, 1))
     if case.problem is UNEVEN:
         return {"d": near.d, "C": near.C}
     noise, beta = case.noise(0), case.beta(budget)
     printed = bounds.regret_depth(budget, beta, noise, case.delta, ARITY, near)
     held[THEOREM] = _all([3 * case.delta(printed) / float(regret[-1])])
     floor = 3 * deltas[case.problem.h_max]
-    rates = [
-        max(floor, bounds.proved_rate(n, case.beta(n), noise, deltas[0], 1 / ARITY, ARITY, near, case.test))
-        for n in range(1, budget + 1)
-    ]
+    about = noise, deltas[0], 1 / ARITY, ARITY, near, case.test
+    rates = [max(floor, bounds.proved_rate(n, case.beta(n), *about)) for n in range(1, budget + 1)]
     held[RATE] = _last(np.array(rates) / regret)
     return {"d": near.d, "C": near.C, "rate": rates}
 
 
-def _all(ratios: list[float]) -> Ratios:
+def _all(ratios: list[float] | Floats) -> Ratios:
     """Return the worst and the median; infinity where there is nothing to hold."""
-    return (min(ratios), float(np.median(ratios))) if ratios else (math.inf, math.inf)
+    return (float(np.min(ratios)), float(np.median(ratios))) if np.size(ratios) else (math.inf, math.inf)
 
 
 def _last(ratios: Floats) -> Ratios:

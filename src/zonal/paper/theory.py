@@ -1,21 +1,19 @@
-"""The paper's statements, checked: many functions searched, how often each held, and how often it promised to."""
+"""The paper's statements, checked on many functions: how often each held, and how often it is promised to."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
-from zonal.paper.guarantees import search_run, steep_run
-from zonal.paper.results import STYLES, Settings, Table, save, seed
-from zonal.paper.runs import Answer, Task, run_all
+from zonal.paper.searches import label
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, sweep
 from zonal.theory import bounds
-
-Floats = NDArray[np.float64]
 
 DRAWS = 500  # functions a run whose steepest slope is looked at without a search
 # Functions of each case at the usual number of runs, fewer or more in proportion.
@@ -37,66 +35,35 @@ ORDER = (
 )  # fmt: skip
 
 
-def number(case: Case, settings: Settings) -> int:
-    """Return how many functions a case is checked on."""
-    return math.ceil(CASES[case] * settings.runs / USUAL)
-
-
-def experiment(settings: Settings) -> Table:
+def experiment(plan: Plan) -> Report:
     """Run the searches, write how often each statement held, and a picture of regret, draws and their bounds."""
-    tasks = [
-        Task(search_run, {**_plain(case), "budget": settings.budget, "seed": seed(settings, i)})
-        for case in CASES
-        for i in range(number(case, settings))
-    ]
-    drawn = list(dict.fromkeys(case.where for case in CASES if case.where != VALLEY.name))
-    tasks += [
-        Task(steep_run, {"where": where, "draws": DRAWS, "seed": seed(settings, i)})
-        for where in drawn
-        for i in range(settings.runs)
-    ]
-    answers = iter(run_all(tasks, settings.out, settings.jobs, "theory"))
-    runs = {case: [next(answers) for _ in range(number(case, settings))] for case in CASES}
-    slopes = {where: np.concatenate([next(answers)["slopes"] for _ in range(settings.runs)]) for where in drawn}
-    columns = [
-        "on",
-        "algorithm",
-        "S",
-        "delta",
-        "test",
-        "statement",
-        "promised",
-        "held",
-        "runs",
-        "bound/truth",
-        "remark",
-    ]
-    table = Table("theory", columns)
+    number = {case: math.ceil(usual * plan.runs / USUAL) for case, usual in CASES.items()}
+    cases = {case: asdict(case) for case in CASES}
+    runs = sweep(plan, "theory", g.search_run, cases, number, budget=plan.budget)
+    drawn = {case.where: {"where": case.where} for case in CASES if case.where != VALLEY.name}
+    steep = sweep(plan, "theory, slopes", g.steep_run, drawn, draws=DRAWS)
+    slopes = {where: np.concatenate(column(listed, "slopes")) for where, listed in steep.items()}
+    columns = "on,algorithm,S,delta,test,statement,promised,held,runs,bound/truth,remark"
+    report = Report("theory", columns.split(","), notes=_notes(plan))
     for case, listed in runs.items():
-        named = [case.where, case.name, case.s, case.rule, case.test]
+        named = [case.where, label(case.algorithm, case.s), case.s, case.rule, case.test]
         first = [_steep(case, slopes[case.where])] if case.where in slopes else []
-        table.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
-    table.notes.extend(_notes(settings))
-    table.write(settings)
-    save(_figure(runs, settings), settings, "theory")
-    return table
+        report.rows.extend([*named, *row] for row in [*first, *_rows(case, listed)])
+    return report.publish(plan, _figure(runs, plan))
 
 
-def _plain(case: Case) -> dict[str, Any]:
-    return {name: getattr(case, name) for name in ("where", "algorithm", "s", "rule", "test")}
-
-
-def promised(case: Case, statement: str) -> float | None:
-    """Return how often a statement holds at least, as printed or as proved; None where nothing is promised."""
-    if statement == g.STEEP:
-        return 1 - case.steep if case.rule == "certified" else 1 - case.steep / case.problem.h_max
-    if statement == g.SMOOTH:
-        return 1.0 if case.algorithm == "StoOO" else 1 - case.steep
-    if statement == g.INTERVALS:
-        return 1 - 2 * THETA if case.algorithm == "StoOO" else 1 - THETA
-    if statement in (g.XI, g.DEEPEST, g.THEOREM, g.THEOREM_RIGHT, g.RATE):
-        return case.promised
-    return 1.0
+def promised(case: Case, statement: str) -> float:
+    """Return how often a statement holds at least, as printed or as proved."""
+    certified, empirical = case.rule == "certified", case.algorithm == "StoOO"
+    if case.where == VALLEY.name:  # one function: no chance in it
+        return 1.0
+    promises = {
+        g.STEEP: 1 - (case.steep if certified else case.steep / case.problem.h_max),
+        g.SMOOTH: 1.0 if empirical else 1 - case.steep,
+        g.INTERVALS: 1 - (2 if empirical else 1) * THETA,
+        **dict.fromkeys((g.XI, g.DEEPEST, g.THEOREM, g.THEOREM_RIGHT, g.RATE), case.promised),
+    }
+    return promises.get(statement, 1.0)
 
 
 def _steep(case: Case, slopes: Floats) -> list[Any]:
@@ -108,28 +75,26 @@ def _steep(case: Case, slopes: Floats) -> list[Any]:
 
 
 def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
-    """Return a row for each statement that was checked."""
+    """Return a row for each statement that was checked; AVE-StoOO's std is its bound."""
+    left_out = g.STD if case.algorithm == "StoOO" else ""
+    given = [run for run in runs if run["held"][g.XI][0] >= 1 - ROUNDING]
     rows = []
-    for statement in [one for one in ORDER if one in runs[0]["held"]]:
-        if case.algorithm == "StoOO" and statement == g.STD:
-            continue  # an empirical std is that bound
-        counted = [run["held"][statement] for run in runs if statement not in g.GIVEN_XI or _xi(run)]
-        promise = 1.0 if case.where == VALLEY.name else promised(case, statement)  # one function: no chance in it
-        remark = _remark(case, statement, runs)
-        if counted:
-            worst, typical = np.array(counted, dtype=float).T
-            held = float(np.mean(worst >= 1 - ROUNDING))
-            rows.append([statement, promise, held, len(counted), float(np.median(typical)), remark])
-        else:
-            rows.append([statement, promise, "", 0, "", remark])
+    for statement in ORDER:
+        if statement in runs[0]["held"] and statement != left_out:
+            counted = [run["held"][statement] for run in (given if statement in g.GIVEN_XI else runs)]
+            rows.append([statement, promised(case, statement), *_held(counted), _remark(statement, runs)])
     return rows
 
 
-def _xi(run: Answer) -> bool:
-    return bool(run["held"][g.XI][0] >= 1 - ROUNDING)
+def _held(ratios: list[g.Ratios]) -> list[Any]:
+    """Return how often a statement held, in how many runs, and how far it typically was from failing."""
+    if not ratios:
+        return ["", 0, ""]
+    worst, typical = np.array(ratios, dtype=float).T
+    return [float(np.mean(worst >= 1 - ROUNDING)), len(ratios), float(np.median(typical))]
 
 
-def _remark(case: Case, statement: str, runs: list[Answer]) -> str:
+def _remark(statement: str, runs: list[Answer]) -> str:
     """Return what else is to be said of a statement."""
     if statement == g.NEAR:
         return f"estimated: median d {_median(runs, 'd'):.2f}, C {_median(runs, 'C'):.0f}"
@@ -139,7 +104,7 @@ def _remark(case: Case, statement: str, runs: list[Answer]) -> str:
         empty = _share([run["bound"][-1] > run["range"] for run in runs])
         return f"bound above f* - min f, and so idle: {empty} of runs"
     if statement == g.RATE:
-        return _powers(_column(runs, "regret"), _column(runs, "rate"))
+        return _powers(column(runs, "regret"), column(runs, "rate"))
     return ""
 
 
@@ -152,27 +117,23 @@ def _powers(regret: Floats, rate: Floats) -> str:
     return f"from N = 10 mean regret falls as N^{fall[0]:.2f}, the bound as N^{fall[1]:.2f}"
 
 
-def _column(runs: list[Answer], key: str) -> Floats:
-    return np.array([run[key] for run in runs], dtype=float)
-
-
 def _median(runs: list[Answer], key: str) -> float:
-    return float(np.median(_column(runs, key)))
+    return float(np.median(column(runs, key)))
 
 
 def _share(held: Any) -> str:
     return f"{100 * float(np.mean(held)):.0f} %" if np.size(held) else "-"
 
 
-def _notes(settings: Settings) -> list[str]:
+def _notes(plan: Plan) -> list[str]:
     about = [
-        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise}"
-        f"{' / sqrt(width)' if one.by_size else ''}, h_max = {one.h_max}"
+        f"{one.name}: RBF({one.kernel.variance}, {one.kernel.lengthscale}), noise {one.noise_at(0)}"
+        f"{' / sqrt(width)' if one is UNEVEN else ''}, h_max = {one.h_max}"
         for one in (LINE, UNEVEN, SQUARE, VALLEY)
     ]
     return [
         f"functions drawn from the model, the same for every case on a problem; K = 2, theta = {THETA}, "
-        f"N = {settings.budget}. {'; '.join(about)}.",
+        f"N = {plan.budget}. {'; '.join(about)}.",
         "valley: f = -2.5 k(., 0.25) + 0.1 k(., 0.7), one function, on which xi holds; what is said of it is "
         "promised for certain.",
         "held: fraction of the runs counted; 'given xi': of the runs in which xi (AVE-StoOO: its event) held; "
@@ -186,15 +147,13 @@ def _notes(settings: Settings) -> list[str]:
     ]
 
 
-def _figure(runs: dict[Case, list[Answer]], settings: Settings) -> Any:
-    from matplotlib.figure import Figure
-
+def _figure(runs: dict[Case, list[Answer]], plan: Plan) -> Figure:
     figure = Figure(figsize=(4.8, 7.8), layout="constrained")
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.15, 1])
     top, bottom = parts[0].subplots(), parts[1].subplots()
     shown = {case: runs[case] for case in list(CASES)[:2]}
     _draw_regret(top, shown)
-    _draw_draws(bottom, shown, settings)
+    _draw_draws(bottom, shown, plan)
     for part, axes in zip(parts, (top, bottom), strict=True):
         handles, labels = axes.get_legend_handles_labels()
         look = {"ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 3}
@@ -206,11 +165,11 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
     """Draw true regret and the bounds on it against the budget; a case has a colour, a quantity a line style."""
     highest = 1000.0
     for (case, listed), (colour, _), marker in zip(runs.items(), STYLES, ("", "s"), strict=False):
-        regret = _column(listed, "regret")
+        regret = column(listed, "regret")
         n = np.arange(1, regret.shape[1] + 1)
         curves = [
-            (r"$3\delta(h_N)$, put right", "--", _column(listed, "bound")),
-            ("Corollary, put right", ":", _column(listed, "rate")),
+            (r"$3\delta(h_N)$, put right", "--", column(listed, "bound")),
+            ("Corollary, put right", ":", column(listed, "rate")),
             ("true regret", "-", regret),
         ]
         for text, style, curve in curves:
@@ -230,7 +189,7 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
     axes.set_xticks(ticks, [str(n) for n in ticks])
 
 
-def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], settings: Settings) -> None:
+def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], plan: Plan) -> None:
     """Draw how often expanded nodes were measured, against Lemma 4."""
     depth = np.arange(LINE.h_max + 1)
     for j, ((case, listed), (colour, style), marker) in enumerate(zip(runs.items(), STYLES, "os", strict=False)):
@@ -239,7 +198,7 @@ def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], settings: Settings) -
         shift = 0.16 * (j - 0.5)  # beside each other, not on top
         look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
         axes.plot(points[:, 0] + shift, points[:, 1], **look)
-        numbers = [(case.beta(settings.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
+        numbers = [(case.beta(plan.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]
         most = [bounds.most_draws(*one, case.test) for one in numbers]
         axes.plot(depth + shift, most, color=colour, ls=style, lw=1.5, label=f"Lemma 4, put right, S = {case.s}")
         printed = [bounds.draw_bound(*one) for one in numbers]

@@ -28,26 +28,13 @@ from zonal.problems.landscapes import Direction, Landscape, from_table
 from zonal.spaces import Box, Category, Interval, MemberSpace, Product, Sequences
 
 Floats = NDArray[np.float64]
+# Roots of covariances that multiply noise, one a dimension; and the axes from which on the product is added.
+Piece = tuple[list[Floats], list[int]]
 
 MOST_CELLS = 65_536
 MOST_MEMBERS = 4096
 SLACK = (1e-10, 1e-8)  # of the variance: smooth functions have covariances that rounding makes singular
 TRIED = 200  # members on which a function is tried out as a kernel
-
-
-class Roots(NamedTuple):
-    """One term of a kernel: roots of covariances, each with the axes along which it is added up.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Smallest parts of each axis.
-    parts : list of (list of array, list of int)
-        Roots that multiply noise, one a dimension; and the first axes at which the product is added.
-    """
-
-    shape: tuple[int, ...]
-    parts: list[tuple[list[Floats], list[int]]]
 
 
 class Drawn(NamedTuple):
@@ -81,21 +68,20 @@ class Model:
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw a function."""
         if self.kernel is not None:
-            return Drawn(self.kernel, self._function(self._roots, rng))
-        kernel = drawn_kernel(self.space, self.std, rng)
-        return Drawn(kernel, self._function(_roots(self.space, kernel), rng))
-
-    @cached_property
-    def _roots(self) -> list[Roots]:
-        assert self.kernel is not None
-        return _roots(self.space, self.kernel)
-
-    def _function(self, roots: list[Roots], rng: np.random.Generator) -> Landscape:
+            kernel, terms = self.kernel, self._roots
+        else:
+            kernel = drawn_kernel(self.space, self.std, rng)
+            terms = _roots(self.space, kernel)
         with one_thread():
-            values = sum(_spread(term, rng) for term in roots)
+            values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
         if isinstance(self.space, MemberSpace):
             values = np.asarray(values)[self.space.place]
-        return from_table(self.space, values, direction=self.direction)
+        return Drawn(kernel, from_table(self.space, values, direction=self.direction))
+
+    @cached_property
+    def _roots(self) -> list[list[Piece]]:
+        assert self.kernel is not None
+        return _roots(self.space, self.kernel)
 
 
 def model_of(
@@ -151,21 +137,24 @@ def with_smallest(space: Any) -> Any:
 
 def _check_size(space: Any) -> None:
     if isinstance(space, MemberSpace):
-        number, most, fix = space.size, MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
+        most, fix = MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
     elif isinstance(space, Box | Product):
-        number, most, fix = math.prod(_cells(space)), MOST_CELLS, "Give the space a wider smallest=."
+        most, fix = MOST_CELLS, "Give the space a wider smallest=."
     elif isinstance(space, Sequences):
-        number, most, fix = math.prod(_cells(space)), MOST_CELLS, "Use fewer positions, or pass a landscape."
+        most, fix = MOST_CELLS, "Use fewer positions, or pass a landscape."
     else:
         raise InvalidInput(
             "functions are drawn on a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy."
         )
+    number = math.prod(_cells(space))
     if number > most:
         raise InvalidInput(f"functions are drawn on {most} smallest parts at most", number, fix)
 
 
 def _cells(space: Any) -> list[int]:
-    """Return the number of smallest parts of each axis."""
+    """Return the number of smallest parts of each axis, or of members."""
+    if isinstance(space, MemberSpace):
+        return [space.size]
     deepest = space.deepest()
     return [
         len(axis.symbols) if isinstance(axis, Category) else space.arity ** space.splits(j, deepest)
@@ -189,7 +178,7 @@ def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     return kernel_from(family, std**2, np.where(symbols, 1 / (1 + np.exp(-odds)), scales), symbols.tolist())
 
 
-def _roots(space: Any, kernel: Kernel) -> list[Roots]:
+def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
         if isinstance(space, MemberSpace):
@@ -200,12 +189,12 @@ def _roots(space: Any, kernel: Kernel) -> list[Roots]:
                     kernel,
                     "Pass features, or use zn.Categorical.",
                 )
-            return [Roots((space.size,), [([_root(kernel(space.features, space.features), kernel)], [0])])]
+            return [[([_root(kernel(space.features, space.features), kernel)], [0])]]
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 
 
-def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> Roots:
-    cells = tuple(_cells(space))
+def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
+    cells = _cells(space)
     if isinstance(term, Motif):
         lengths = lengths_of_pieces(space.axes, term)
         own = _root(_covariance(space.axes[0], cells[0], Match(term.correlation)), kernel)
@@ -214,10 +203,10 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> Roots:
             places = len(cells) - long + 1
             scale = math.sqrt(term.variance / places / len(lengths))
             pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
-        return Roots(cells, pieces)
+        return pieces
     along = zip(space.axes, cells, term.along([isinstance(axis, Category) for axis in space.axes]), strict=True)
     roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
-    return Roots(cells, [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])])
+    return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
 
 def _covariance(axis: Interval | Category, cells: int, factor: Along | Match) -> Floats:
@@ -240,13 +229,13 @@ def _root(covariance: Floats, kernel: Kernel) -> Floats:
     raise InvalidInput("the kernel is not positive semi-definite here", kernel, "Use RBF, Matern or Categorical.")
 
 
-def _spread(term: Roots, rng: np.random.Generator) -> Floats:
-    """Return a draw: noise, one dimension an axis, multiplied by a root along each of them."""
-    total = np.zeros(term.shape)
-    for roots, firsts in term.parts:
+def _sample(pieces: list[Piece], shape: list[int], rng: np.random.Generator) -> Floats:
+    """Return a draw of one term: noise, one dimension an axis, multiplied by a root along each of them."""
+    total = np.zeros(shape)
+    for roots, firsts in pieces:
         noise = rng.standard_normal([len(root) for root in roots])
         for j, root in enumerate(roots):
             noise = np.moveaxis(np.tensordot(root, noise, axes=(1, j)), 0, j)
         for first in firsts:
-            total += noise.reshape(noise.shape + (1,) * (len(term.shape) - first - noise.ndim))
+            total += noise.reshape(noise.shape + (1,) * (len(shape) - first - noise.ndim))
     return total

@@ -1,16 +1,53 @@
-"""An instrument with a known truth: averages over regions, with noise on top."""
+"""Instruments with a known truth: averages of a function over regions, with noise on top."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from zonal.errors import standard_deviation
-from zonal.spaces import Region
+from zonal.averages.feedback import Feedback
+from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
+from zonal.spaces import Category, Region, with_feedback
 
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
+
+QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
+POOR = 1e-5  # accuracy below which a warning is due
+MOST_POINTS = 2_000_000
+
+
+@dataclass(frozen=True)
+class PerWeight:
+    """Noise that averages out: ``std / sqrt(weight)`` for a region of that weight (a box's volume).
+
+    Parameters
+    ----------
+    std : float
+        Standard deviation of one measurement of a region of weight 1.
+    """
+
+    std: float
+
+    def __post_init__(self) -> None:
+        standard_deviation(self.std, "PerWeight's std")
+
+    def __call__(self, region: Region) -> float:
+        """Return the standard deviation of one measurement of `region`."""
+        if region.weight <= 0:
+            raise InvalidInput(
+                "noise per weight has no value for a region without weight",
+                region.name,
+                "Tell its standard error: sem=...",
+            )
+        return self.std / math.sqrt(region.weight)
 
 
 class Instrument(ABC):
@@ -27,18 +64,148 @@ class Instrument(ABC):
     def draw(self) -> float:
         """Return the next draw of the noise, in standard deviations.
 
-        Whoever measures elsewhere draws here first: the k-th measurement has the k-th draw, wherever it is made.
+        To measure in another process, draw here first: then the k-th measurement has the k-th draw wherever it
+        is made.
         """
         return float(self._rng.standard_normal())
 
     def reading(self, region: Region, draw: float) -> float:
         """Return the measurement of `region` that a draw of the noise gives."""
-        return self.average(region) + self._std(region) * draw
+        noise = self._noise
+        std = standard_deviation(noise(region), "noise") if callable(noise) else noise
+        return self.average(region) + std * draw
 
     @abstractmethod
     def average(self, region: Region) -> float:
         """Return the true average over `region`."""
 
-    def _std(self, region: Region) -> float:
-        noise = self._noise
-        return standard_deviation(noise(region), "noise") if callable(noise) else noise
+
+class Simulation(Instrument):
+    """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
+
+    def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
+        if not callable(f):
+            raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        if not isinstance(feedback, Feedback):
+            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        super().__init__(noise, rng)
+        self._f = f
+        self._feedback = feedback
+        self._known: dict[tuple[Any, Hashable], float] = {}
+
+    def average(self, region: Region) -> float:
+        """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
+        place = region.space, region.key
+        if place not in self._known:
+            if region.space.axes is None:
+                seen = with_feedback(region, self._feedback)
+                self._known[place] = float(seen.weights @ self._values(seen.points))
+            else:
+                self._known[place] = _mean(self._values, region, self._feedback)
+        return self._known[place]
+
+    def _values(self, points: Floats) -> Floats:
+        values = np.asarray(self._f(points))
+        if values.shape != (len(points),):
+            raise InvalidInput(
+                f"f must turn points of shape {points.shape} into values of shape ({len(points)},)",
+                values.shape,
+                "Vectorise f over the first axis.",
+            )
+        if values.dtype.kind not in "biuf":
+            raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
+        values = values.astype(float)
+        if not np.isfinite(values).all():
+            where = points[~np.isfinite(values)][0]
+            raise InvalidInput("f is not finite", where, "Keep the space where f is defined.")
+        return values
+
+
+def simulate(
+    f: Function,
+    feedback: Feedback,
+    noise: Noise = 0.0,
+    rng: int | np.random.Generator | None = None,
+) -> Simulation:
+    """Turn a function of points into a measuring function for regions.
+
+    Parameters
+    ----------
+    f : callable
+        Vectorised: points of shape (n, d) to values of shape (n,).
+    feedback : Center, Average or Mean
+        What a measurement sees; `Mean` integrates f by adaptive cubature.
+    noise : float or callable
+        Standard deviation of the measurement noise, or a function of the region.
+    rng : int or Generator, optional
+        Where the noise comes from.
+
+    Examples
+    --------
+    >>> from zonal import Box, Average
+    >>> measure = simulate(lambda x: x[:, 0] ** 2, Average(10), noise=0.1, rng=0)
+    >>> round(measure.average(Box([(0, 1)]).cell((1, 1))), 4)
+    0.5831
+    """
+    return Simulation(f, feedback, noise, random_generator(rng))
+
+
+def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
+    """Return the mean of f over what a feedback sees of a product, by finer and finer rules until two agree."""
+    axes = range(len(region.space.axes))
+    exact = {j: _rule(region, feedback, j, 1, 1) for j in axes}
+    finer = {j: _rule(region, feedback, j, 2, 1)[0] for j in axes}
+    # Along an axis of symbols, and where points are looked at, or one, every rule is the same.
+    free = [j for j in axes if len(finer[j]) > len(exact[j][0]) and np.ptp(finer[j]) > 0]
+    most = MOST_POINTS // math.prod(len(exact[j][0]) for j in axes if j not in free)
+    if most < 1:
+        raise InvalidInput(
+            f"f would have to be evaluated at more than {MOST_POINTS} points, or combinations of symbols",
+            region.name,
+            "Measure pools in a way of your own: any function of a region will do.",
+        )
+    estimate, gap, scale = math.nan, math.inf, 0.0
+    for panels, order in _finer(len(free), most):
+        rules = exact | {j: _rule(region, feedback, j, panels, order) for j in free}
+        places, shares = zip(*rules.values(), strict=True)
+        grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
+        values = f(region.space.native(grid))  # rules are spread as the axes are: over decades, if logarithmic
+        scale = max(scale, float(np.max(np.abs(values))))
+        values = values.reshape([len(place) for place in places])
+        for weights in reversed(shares):
+            values = values @ weights
+        gap, estimate = abs(float(values) - estimate), float(values)
+        if not free or gap <= QUADRATURE * scale:
+            return estimate
+    if gap > POOR * scale:
+        warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
+    return estimate
+
+
+def _rule(region: Any, feedback: Feedback, j: int, panels: int, order: int) -> tuple[Floats, Floats]:
+    """Return places along an axis of the space, and weights that average over what is seen of a region there."""
+    axis, offset = region.space.axes[j], region.offset[j]
+    if isinstance(axis, Category):
+        symbols = axis.members(int(offset))
+        return np.array(symbols, dtype=float), axis.frequencies(int(offset))[symbols]
+    places, weights = feedback.along(axis).rule(region.sizes[j], panels, order)
+    return axis.low + offset + places, weights
+
+
+def _finer(d: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield panels and their order, finer and finer, as fine as `d` axes allow.
+
+    With few axes, more and more panels of 16 places, which narrow peaks and kinks need; with many, more places.
+    """
+    panels, order = {1: 8, 2: 2}.get(d, 1), 16 if d <= 3 else 4
+    while d > 0 and order > 1 and (panels * order) ** d > most:
+        panels, order = 1, order // 2
+    yield panels, order
+    while d > 0:
+        if d <= 3:
+            panels *= 2
+        else:
+            order += max(1, order // 3)
+        if (panels * order) ** d > most:
+            return
+        yield panels, order

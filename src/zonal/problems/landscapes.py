@@ -6,6 +6,7 @@ This is what a campaign is rehearsed on before it is paid for. It must not know 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -49,13 +50,12 @@ class TableInstrument(Instrument):
         return self._landscape.average(region, self._feedback)
 
 
-class Landscape:
+class Landscape(ABC):
     """A space with a known value everywhere. Made by `from_table`."""
 
-    def __init__(self, space: Any, averages: _Members | _Grid, direction: Direction) -> None:
+    def __init__(self, space: Any, direction: Direction) -> None:
         self.space = space
         self.direction = direction
-        self._averages = averages
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._best: dict[int | None, Best] = {}  # by depth; None for the smallest regions
 
@@ -65,7 +65,9 @@ class Landscape:
         With a `feedback` other than the exact mean, the average over the parts in which its points lie.
         """
         where = region if isinstance(region, Region) else self.space.region(region)
-        return self._averages.of(where, feedback)
+        if where.space != self.space:
+            raise InvalidInput("this region is of another space", where.name, "Use the landscape's own space.")
+        return self._average(where, feedback or Mean())
 
     def simulate(
         self,
@@ -88,13 +90,18 @@ class Landscape:
 
     def best(self, depth: int | None = None) -> Best:
         """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
-        if depth is None:
-            return self._best_of_smallest()
-        depth = whole_number(depth, "depth", 0)
+        depth = None if depth is None else whole_number(depth, "depth", 0)
         if depth not in self._best:
-            self._check(depth)
-            index, average = self._averages.best(depth, self._sign)
-            self._best[depth] = Best(self.space.cell((depth, index)), average)
+            level = self.space.deepest() if depth is None else depth
+            if level is None:
+                raise InvalidInput(
+                    "without a smallest region there is no best one",
+                    self.space,
+                    "Pass a depth, or a space with smallest=.",
+                )
+            if not 0 < self.space.count(level) <= MOST_VALUES:
+                raise InvalidInput("there are no regions of this depth, or too many", level, "Pass another depth.")
+            self._best[depth] = self._find_best(depth)
         return self._best[depth]
 
     def regret(self, region: Region) -> float:
@@ -103,23 +110,17 @@ class Landscape:
         regret = self._sign * (best - self.average(region))
         return regret if abs(regret) > TIE * abs(best) else 0.0  # less is rounding
 
-    def _check(self, depth: int) -> None:
-        if not 0 < self.space.count(depth) <= MOST_VALUES:
-            raise InvalidInput("there are no regions of this depth, or too many", depth, "Pass another depth.")
+    def _first_of_best(self, averages: Floats) -> int:
+        heights = self._sign * averages
+        return int(np.flatnonzero(heights >= heights.max() - TIE * float(np.abs(heights).max()))[0])
 
-    def _best_of_smallest(self) -> Best:
-        deepest = self.space.deepest()
-        if deepest is None:
-            raise InvalidInput(
-                "without a smallest region there is no best one",
-                self.space,
-                "Pass a depth, or a space with smallest=.",
-            )
-        if None not in self._best:
-            self._check(deepest)
-            node, average = self._averages.best_leaf(self._sign)
-            self._best[None] = Best(self.space.cell(node), average)
-        return self._best[None]
+    @abstractmethod
+    def _average(self, region: Any, feedback: Feedback) -> float:
+        """Return the average over what a feedback sees of a region."""
+
+    @abstractmethod
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best of all regions of a depth, or of the smallest regions."""
 
 
 def from_table(
@@ -156,118 +157,95 @@ def from_table(
         raise InvalidInput("a table needs a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy.")
     ordered = space.arrange(values, "values")
     weighed = None if weights is None else space.arrange(weights, "weights")
-    averages = _Members(space, ordered, weighed) if space.axes is None else _Grid(space, ordered, weighed)
-    return Landscape(space, averages, direction)
+    made = _MemberTable if space.axes is None else _GridTable
+    return made(space, direction, ordered, weighed)
 
 
-class _Members:
+class _MemberTable(Landscape):
     """Averages over sets of members."""
 
-    def __init__(self, space: Any, values: Any, weights: Any) -> None:
-        self._space: MemberSpace = space
+    space: MemberSpace
+
+    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+        super().__init__(space, direction)
         self._values = _numbers(values, (space.size,))[space.rows]
-        self._weights = space.weights
-        if weights is not None:
-            self._weights = checked_weights(weights, space.size)[space.rows]
+        self._weights = space.weights if weights is None else checked_weights(weights, space.size)[space.rows]
 
-    def of(self, region: Region, feedback: Feedback | None = None) -> float:
-        """Return the average over a region, or over those of its members that a feedback looks at."""
-        if not isinstance(region, MemberRegion) or region.space != self._space:
-            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
-        if feedback is not None and not isinstance(feedback, Mean):
-            seen, shares = feedback.seen(region)
-            return float(shares @ self._values[seen])
+    def _average(self, region: MemberRegion, feedback: Feedback) -> float:
         at = region.positions
-        return float(np.average(self._values[at], weights=self._weights[at]))
+        if isinstance(feedback, Mean):
+            return float(np.average(self._values[at], weights=self._weights[at]))
+        seen, shares = feedback.seen(region)
+        return float(shares @ self._values[seen])
 
-    def best(self, depth: int, sign: float) -> tuple[int, float]:
-        """Return index and average of the best region of a depth."""
-        index = _first_of_best(sign * self._all(depth))
-        return index, self.of(self._space.cell((depth, index)))
-
-    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
-        """Return node and average of the best region without children, at any depth."""
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best region of a depth, or of those without children, at any depth."""
         found = []
-        for depth in range(self._space.deepest() + 1):
-            leaves = np.flatnonzero(self._space.level(depth).children == 0)
-            if len(leaves):
-                node = depth, int(leaves[_first_of_best(sign * self._all(depth)[leaves])])
-                found.append((node, self.of(self._space.cell(node))))
-        return max(found, key=lambda leaf: sign * leaf[1])
-
-    def _all(self, depth: int) -> Floats:
-        """Return the averages over all regions of a depth."""
-        level = self._space.level(depth)
-        total = sums(self._weights, level.start, level.stop)
-        return sums(self._values * self._weights, level.start, level.stop) / total
+        for h in range(self.space.deepest() + 1) if depth is None else [depth]:
+            level = self.space.level(h)
+            total = sums(self._weights, level.start, level.stop)
+            averages = sums(self._values * self._weights, level.start, level.stop) / total
+            rivals = np.flatnonzero((level.children == 0) | (depth is not None))
+            if len(rivals):
+                cell = self.space.cell((h, int(rivals[self._first_of_best(averages[rivals])])))
+                found.append(Best(cell, self.average(cell)))
+        return max(found, key=lambda best: self._sign * best.average)
 
 
-class _Grid:
+class _GridTable(Landscape):
     """Averages over products: equal pixels along continuous axes, symbols along the others."""
 
-    def __init__(self, space: Any, values: Any, weights: Any) -> None:
-        self._space = space
-        shape: tuple[int | None, ...] = tuple(
-            len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes
-        )
+    def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
+        super().__init__(space, direction)
+        shape = tuple(len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes)
         self._values = _numbers(values, shape)
         self._weights = None if weights is None else _numbers(weights, self._values.shape)
         if self._weights is not None and not (self._weights > 0).all():
             raise InvalidInput("weights must be positive", float(self._weights.min()), "Leave none at 0.")
 
-    def of(self, region: Region, feedback: Feedback | None = None) -> float:
-        """Return the average over a region, or over the pixels that a feedback looks at."""
-        if not isinstance(region, ProductRegion) or region.space != self._space:
-            raise InvalidInput("this region is of another space", region.name, "Use the landscape's own space.")
+    def _average(self, region: ProductRegion, feedback: Feedback) -> float:
         overlaps, inside = [], []
-        for j, pixels in enumerate(self._values.shape):
-            overlap = self._overlap(j, region.offset[j], region.sizes[j], pixels, feedback or Mean())
+        for j, (offset, size) in enumerate(zip(region.offset, region.sizes, strict=True)):
+            overlap = self._overlap(j, offset, size, feedback)
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])
         return float(self._contract(tuple(inside), overlaps))
 
-    def best(self, depth: int, sign: float) -> tuple[int, float]:
-        """Return index and average of the best region of a depth, all of them at once."""
-        space, shape = self._space, self._values.shape
-        matrices = []
+    def _find_best(self, depth: int | None) -> Best:
+        """Return the best region of a depth, or of the deepest, all of them compared at once."""
+        space, seen = self.space, Mean()
+        depth = space.deepest() if depth is None else depth
+        overlaps = []
         for j, axis in enumerate(space.axes):
             splits = space.splits(j, depth)
             if isinstance(axis, Category):
                 pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
-                matrices.append(np.array([self._overlap(j, pool, 0.0, shape[j], Mean()) for pool in pools]))
+                overlaps.append(np.array([self._overlap(j, pool, 0.0, seen) for pool in pools]))
             else:
                 parts, whole = space.arity**splits, axis.high - axis.low
                 centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
-                matrices.append(np.array([self._overlap(j, c, whole / parts, shape[j], Mean()) for c in centers]))
-        averages = self._contract((slice(None),) * len(shape), matrices)
-        nodes = self._indices(depth, averages.shape)
+                overlaps.append(np.array([self._overlap(j, center, whole / parts, seen) for center in centers]))
+        averages = self._contract((slice(None),) * len(overlaps), overlaps)
         by_node = np.empty(averages.size)
-        by_node[nodes] = averages.ravel()
-        index = _first_of_best(sign * by_node)
-        return index, float(by_node[index])
-
-    def best_leaf(self, sign: float) -> tuple[tuple[int, int], float]:
-        """Return node and average of the best region of the smallest size."""
-        deepest = self._space.deepest()
-        index, average = self.best(deepest, sign)
-        return (deepest, index), average
+        by_node[self._indices(depth, averages.shape)] = averages.ravel()
+        index = self._first_of_best(by_node)
+        return Best(space.cell((depth, index)), float(by_node[index]))
 
     def _indices(self, depth: int, parts: tuple[int, ...]) -> NDArray[np.intp]:
         """Return the index within the depth of every combination of parts, the last axis fastest."""
-        space = self._space
         left = [np.asarray(part).ravel() for part in np.indices(parts)]
         index, scale = np.zeros(math.prod(parts), dtype=np.intp), 1
         for level in reversed(range(depth)):  # the last split wrote the last digit
-            axis, children = space.axis_at(level), space.children_at(level)
+            axis, children = self.space.axis_at(level), self.space.children_at(level)
             left[axis], digit = np.divmod(left[axis], children)
             index += digit * scale
             scale *= children
         return index
 
-    def _overlap(self, j: int, offset: float, size: float, pixels: int, feedback: Feedback) -> Floats:
+    def _overlap(self, j: int, offset: float, size: float, feedback: Feedback) -> Floats:
         """Return the share of each pixel, or symbol, in what is seen of one part of an axis."""
-        axis = self._space.axes[j]
+        axis, pixels = self.space.axes[j], self._values.shape[j]
         if not isinstance(axis, Category):
             return feedback.along(axis).shares(offset, size, (axis.high - axis.low) / pixels, pixels)
         inside = axis.frequencies(int(offset))
@@ -290,11 +268,6 @@ def _along(values: Floats, overlaps: list[Floats]) -> Floats:
         if overlaps[j].ndim == 2:
             values = np.moveaxis(values, 0, j)
     return np.asarray(values)
-
-
-def _first_of_best(values: Floats) -> int:
-    slack = TIE * float(np.abs(values).max())
-    return int(np.flatnonzero(values >= values.max() - slack)[0])
 
 
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:

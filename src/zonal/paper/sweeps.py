@@ -1,0 +1,228 @@
+"""What every experiment is: a plan, many runs of every case, a table and a picture on disk.
+
+A run is a function of plain values, its seed among them, so that the number of processes changes nothing; its
+answer is a dictionary of plain values. Finished answers are appended to one file: Ctrl-C loses only what was under
+way, and a second call computes only what is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import platform
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from zonal import __version__
+from zonal.driving.workers import worker_pool
+from zonal.errors import CannotWrite
+from zonal.tables.files import folder, write, write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+Preset = Literal["authors", "paper"]
+Answer = dict[str, Any]
+Run = Callable[..., Answer]
+Case = TypeVar("Case")
+
+# Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
+STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"), ("#E69F00", (0, (5, 1)))]
+
+LINE = 120  # letters
+
+
+class Interrupted(Exception):
+    """Ctrl-C; what had finished is kept."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an experiment is run."""
+
+    out: Path  # the folder of pictures, tables and finished runs
+    runs: int = 30  # of each case, independent
+    budget: int = 80  # N
+    preset: Preset = "authors"  # the authors' functions and procedure, or the paper's
+    rng: int = 0  # the seed from which every run's own seed is derived
+    jobs: int = 2  # processes
+
+
+def sweep(
+    plan: Plan,
+    title: str,
+    run: Run,
+    cases: Mapping[Case, Mapping[str, Any]],
+    runs: Mapping[Case, int] | None = None,
+    /,
+    **shared: Any,
+) -> dict[Case, list[Answer]]:
+    """Return the answers of all runs of every case, computing those that are not in the folder yet.
+
+    Parameters
+    ----------
+    plan : Plan
+        Whose folder, number of runs, seed and number of processes are used.
+    title : str
+        Of the progress bar.
+    run : callable
+        At the top level of a module; called with the values of a case, the shared ones, and ``seed=[rng, i]`` in
+        the i-th run.
+    cases : mapping
+        The plain values (numbers, strings, lists) of each case.
+    runs : mapping, optional
+        Runs of each case where they differ.
+    **shared
+        Values of all cases.
+    """
+    tasks: dict[str, dict[str, Any]] = {}  # by name
+    names: dict[Case, list[str]] = {}
+    for case, values in cases.items():
+        number = plan.runs if runs is None else runs[case]
+        own = [{**values, **shared, "seed": [plan.rng, i]} for i in range(number)]
+        names[case] = [_name(run, one) for one in own]
+        tasks.update(zip(names[case], own, strict=True))
+    answers = _answers(run, tasks, plan, title)
+    return {case: [answers[name] for name in own] for case, own in names.items()}
+
+
+def _name(run: Run, values: dict[str, Any]) -> str:
+    """Return the key under which a run is kept; it has the version, so that another one's runs are not reused."""
+    return json.dumps([__version__, f"{run.__module__}.{run.__qualname__}", values], sort_keys=True)
+
+
+def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str) -> dict[str, Answer]:
+    """Return all answers known by name: those on file, and those computed now, which are appended to it."""
+    path = folder(plan.out) / "runs.jsonl"
+    known = _read(path)
+    missing = {name: values for name, values in tasks.items() if name not in known}
+    if missing:
+        done = len(tasks) - len(missing)
+        with (
+            path.open("a", encoding="utf-8") as file,
+            tqdm(total=len(tasks), initial=done, desc=title, unit="run", disable=None) as bar,
+        ):
+            try:
+                for name, answer in _compute(run, missing, plan.jobs):
+                    known[name] = answer
+                    file.write(json.dumps([name, answer]) + "\n")
+                    file.flush()
+                    bar.update()
+            except KeyboardInterrupt:
+                raise Interrupted from None
+            except OSError as error:  # what was kept before stays; a torn last line is cut off by the next call
+                raise CannotWrite(path, error) from error
+    return known
+
+
+def _read(path: Path) -> dict[str, Answer]:
+    """Return finished runs; a last line torn by a crash is cut off."""
+    known: dict[str, Answer] = {}
+    whole = 0
+    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
+        try:
+            name, answer = json.loads(line)
+        except ValueError:
+            line = b""
+        if not line.endswith(b"\n"):
+            os.truncate(path, whole)
+            break
+        known[name] = answer
+        whole += len(line)
+    return known
+
+
+def _compute(run: Run, tasks: dict[str, dict[str, Any]], jobs: int) -> Iterable[tuple[str, Answer]]:
+    if jobs == 1:
+        yield from ((name, run(**values)) for name, values in tasks.items())
+        return
+    names = list(tasks)
+    with worker_pool(jobs) as pool:
+        for number, answer in pool.as_done(partial(_call, run), tasks.values()):
+            yield names[number], answer
+
+
+def _call(run: Run, values: dict[str, Any]) -> Answer:
+    return run(**values)
+
+
+def column(runs: Iterable[Answer], key: str) -> Floats:
+    """Return one entry of all answers, a number or a list of numbers, as an array with a row a run."""
+    return np.array([run[key] for run in runs], dtype=float)
+
+
+def standard_error(values: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis; of one run there is none."""
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else values[0] * math.nan
+    return np.asarray(spread / math.sqrt(len(values)))
+
+
+@dataclass
+class Report:
+    """Rows of one kind, printed, and written as CSV and JSON."""
+
+    name: str  # of the experiment, and of its files
+    columns: Sequence[str]
+    rows: list[Sequence[Any]] = field(default_factory=list)  # of plain values
+    notes: list[str] = field(default_factory=list)  # printed below the table
+
+    def text(self) -> str:
+        """Return the table as aligned text; names of columns are broken where a line would be too long."""
+        body = [[_show(value) for value in row] for row in self.rows]
+        cells = [list(self.columns), *body]
+        if sum(_widths(cells)) + 2 * (len(self.columns) - 1) > LINE:
+            words = [name.split() for name in self.columns]
+            tall = max(map(len, words))
+            padded = [[""] * (tall - len(own)) + own for own in words]
+            cells = [*map(list, zip(*padded, strict=True)), *body]
+        widths = _widths(cells)
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
+
+    def publish(self, plan: Plan, figure: Figure, **more: Any) -> Report:
+        """Write CSV and JSON, which carries plan, versions and seed, and the picture; return the table."""
+        lines = StringIO(newline="")
+        csv.writer(lines).writerows([self.columns, *self.rows])
+        content = {
+            "experiment": self.name,
+            "settings": {**vars(plan), "out": None},
+            "versions": {"zonal": __version__, "numpy": np.__version__, "python": platform.python_version()},
+            "columns": list(self.columns),
+            "rows": [list(row) for row in self.rows],
+            "notes": self.notes,
+            **more,
+        }
+        path = folder(plan.out) / self.name
+        write(path.with_suffix(".csv"), lines.getvalue().encode())
+        write(path.with_suffix(".json"), json.dumps(content, indent=1).encode())
+        save(figure, path)
+        return self
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture as PDF and PNG."""
+    undated = {"CreationDate": None}  # with a date no two files would be the same
+    write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
+    write_picture(figure, path.with_suffix(".png"), dpi=200)
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4f}"
+    return str(value)

@@ -1,0 +1,154 @@
+"""Functions on an interval: the paper's three, functions drawn from a Gaussian process, and their optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zonal.averages.kernels import RBF
+from zonal.errors import check_choice
+from zonal.problems.instruments import Floats, Function, Simulation
+from zonal.spaces import Region
+
+Curve = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class RewardFunction:
+    """One of the paper's reward functions: the posterior mean of a GP given hand-picked points.
+
+    Attributes
+    ----------
+    name : {"f1", "f2", "f3"}
+    preset : {"authors", "paper"}
+    x, y : tuple of float
+        The points.
+    lengthscale : float
+        Of the function's own RBF kernel, whose variance is 0.1.
+    noise : float
+        Standard deviation of the noise of its GP: the text's 0.005, which is a variance in the authors' code.
+    """
+
+    name: str
+    preset: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    lengthscale: float
+    noise: float
+
+    @property
+    def kernel(self) -> RBF:
+        """Its own kernel."""
+        return RBF(0.1, self.lengthscale)
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the function's values at points of shape (n, 1)."""
+        x = np.array(self.x)[:, None]
+        return self.kernel(np.asarray(points, dtype=float), x) @ self._weights
+
+    @cached_property
+    def _weights(self) -> Floats:
+        x = np.array(self.x)[:, None]
+        noisy = self.kernel(x, x) + self.noise**2 * np.eye(len(x))
+        return np.asarray(np.linalg.solve(noisy, self.y), dtype=float)
+
+
+def reward_function(
+    name: Literal["f1", "f2", "f3"], preset: Literal["authors", "paper"] = "authors", shift: float = 0.0
+) -> RewardFunction:
+    """Return one of the paper's three reward functions on [0, 1].
+
+    Parameters
+    ----------
+    name : {"f1", "f2", "f3"}
+        f1 and f2 are the two of the regret comparison, f3 the one that shows the benefit of averages.
+    preset : {"authors", "paper"}
+        As the authors' code defines them, or as the text does (docs/fidelity.md, rows 8 to 11).
+    shift : float
+        By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
+        hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
+    """
+    check_choice(preset, "preset", ("authors", "paper"))
+    check_choice(name, "name", ("f1", "f2", "f3"))
+    theirs = preset == "authors"
+    regions = 9 if theirs else 10
+    width = 0.9 / regions
+    centers = width * (np.arange(regions) + 0.5)
+    ripple = np.concatenate([centers, centers + 2 / 3 * width, [0.95]])
+    heights = [*[0.1] * regions, *[0.2] * regions, 0.9]
+    x, y, lengthscale = {
+        "f1": ([0.05, 0.2, 0.4, 0.65, 0.9], [0.85, 0.1, 0.87, 0.05, 0.98], 0.1 if theirs else 0.05),
+        "f2": (ripple, heights, 0.05),
+        "f3": ([*ripple, 0.94, 0.945], [*heights, 0.1, 0.2], 0.01),
+    }[name]
+    noise = math.sqrt(0.005) if theirs else 0.005
+    return RewardFunction(name, preset, tuple((np.array(x) + shift).tolist()), tuple(y), lengthscale, noise)
+
+
+def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Curve:
+    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
+
+    The RBF's spectrum is Gaussian, so f is a random Fourier series; its period is so much longer than the interval
+    that values in the next period are independent of those in this one.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    low, high : float
+        Where the function will be used.
+    rng : int or Generator, optional
+        Where the randomness comes from.
+
+    Returns
+    -------
+    callable
+        Points of shape (n, 1) to values of shape (n,).
+    """
+    lengthscale = float(kernel.lengthscales(1)[0])
+    step = 2 * math.pi / (high - low + 10 * lengthscale)
+    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1, dtype=float)
+    density = lengthscale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (lengthscale * frequencies) ** 2)
+    power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
+    power[0] /= 2
+    cosines, sines = np.sqrt(power) * np.random.default_rng(rng).standard_normal((2, len(frequencies)))
+    return partial(_series, frequencies, cosines, sines)
+
+
+def _series(frequencies: Floats, cosines: Floats, sines: Floats, points: Floats) -> Floats:
+    phase = np.asarray(points, dtype=float)[:, :1] * frequencies
+    return np.cos(phase) @ cosines + np.sin(phase) @ sines
+
+
+def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1] on an equally spaced grid, as the paper finds them."""
+    grid = np.linspace(0, 1, points)
+    values = np.asarray(f(grid[:, None]))
+    top = int(np.argmax(values))
+    return float(grid[top]), float(values[top])
+
+
+def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
+    """Return x* and f* of a function on [0, 1], refined from a fine grid by bounded minimisation."""
+    from scipy.optimize import minimize_scalar
+
+    x, best = grid_optimum(f, points)
+    step = 1 / (points - 1)
+    found = minimize_scalar(
+        lambda z: -float(np.asarray(f(np.array([[z]])))[0]),
+        bounds=(max(0.0, x - step), min(1.0, x + step)),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return (float(found.x), -float(found.fun)) if -found.fun > best else (x, best)
+
+
+def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
+    """Return f* less the true average over a recommended region (Definition 2)."""
+    return f_star - instrument.average(region)
