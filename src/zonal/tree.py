@@ -1,198 +1,150 @@
 """The tree is a table: one row a node, one column a quantity.
 
 The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
-exporters read the columns.
+exporters read the columns. A table never changes: whatever happens to a node makes another table, with other
+columns in place of those that changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-INTS = (
-    "depth",
-    "index",  # position within the depth, in order of the coordinate
-    "parent",  # row of the parent, -1 for the root
-    "first_child",  # row of the first child, -1 for a leaf; siblings are adjacent rows
-    "slot",  # which footprint of the belief
-)
-COUNTS = (
-    "count",  # T: trials told
-    "looks",  # trials told or under way
-)
-FLOATS = (
-    "mean",  # posterior of the average, from told measurements
-    "std",
-    "std_before",  # std just before the reward told last: on Z_{1:t-1}, as equation 6 has it
-    "noise",  # standard deviation of one measurement
-    "reward",  # mean of the node's own rewards, as told; 0 without any
-)
-FLAGS = (
-    "expanded",  # line 6 of Algorithm 1 passed (or the node was split by force)
-    "askable",  # may be measured now
-    "splittable",  # a leaf that may be split
-    "smallest",  # will never be split
-    "forbidden",  # by the user: neither measured nor recommended
-)
-KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = (
-    (INTS, np.int64),
-    (COUNTS, np.int64),
-    (FLOATS, np.float64),
-    (FLAGS, np.bool_),
-)
-PLACES = {name: (kind, at) for kind, (names, _) in enumerate(KINDS) for at, name in enumerate(names)}
-DEPTH, PARENT, FIRST_CHILD = (PLACES[name][1] for name in ("depth", "parent", "first_child"))
-FLAG, SPLITTABLE = PLACES["splittable"]
-CAPACITY = 256  # rows at first
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Tree:
-    """A table of nodes: every name in `KINDS` is a read-only array of `size` entries.
+    """A table of nodes: every column is a read-only array with one entry a node; the root comes first.
 
-    Whoever changes a table forks it first: what others have read of it stays true.
+    Attributes
+    ----------
+    depth, index : array of int
+        The node; `index` is its position within the depth, in order of the coordinate.
+    parent, first_child : array of int
+        Row of the parent, -1 for the root, and of the first child, -1 for a leaf; siblings are adjacent rows.
+    slot : array of int
+        Which footprint of the belief.
+    count, looks : array of int
+        Trials told (T), and trials told or under way.
+    noise : array of float
+        Standard deviation of one measurement.
+    reward : array of float
+        Mean of the node's own rewards, as told; 0 without any.
+    expanded : array of bool
+        Whether line 6 of Algorithm 1 passed, or the node was split by force.
+    askable : array of bool
+        Whether it may be measured now.
+    smallest : array of bool
+        Whether it will never be split.
+    forbidden : array of bool
+        Whether the user forbids to measure and to recommend it.
+    mean, std : array of float
+        Posterior of the average.
+    std_before : array of float
+        While a reward is judged: std just before it, on Z_{1:t-1}, as equation 6 has it.
     """
 
-    depth: NDArray[np.int64]
-    index: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    first_child: NDArray[np.int64]
-    count: NDArray[np.int64]
-    looks: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-    std_before: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    expanded: NDArray[np.bool_]
-    askable: NDArray[np.bool_]
-    splittable: NDArray[np.bool_]
-    smallest: NDArray[np.bool_]
-    forbidden: NDArray[np.bool_]
+    depth: Ints
+    index: Ints
+    parent: Ints
+    first_child: Ints
+    slot: Ints
+    count: Ints
+    looks: Ints
+    noise: Floats
+    reward: Floats
+    expanded: Flags
+    askable: Flags
+    smallest: Flags
+    forbidden: Flags
+    mean: Floats
+    std: Floats
+    std_before: Floats
 
     def __init__(self, noise: float, splittable: bool = True, forbidden: bool = False) -> None:
-        self.size = 1
-        self._blocks = [np.zeros((len(names), CAPACITY), dtype) for names, dtype in KINDS]
-        self._ours = [True] * len(KINDS)  # whether a block may be written
-        self.write(0, parent=-1, first_child=-1, noise=noise, splittable=splittable, smallest=not splittable)
-        self.write(0, forbidden=forbidden, askable=not forbidden)
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        """Show the rows in use of a column that was not asked for since it was written."""
-        place = PLACES.get(name)
-        if place is None:
-            raise AttributeError(name)
-        kind, at = place
-        column = self.__dict__[name] = self._blocks[kind][at, : self.size]
-        column.flags.writeable = False
-        return column
-
-    def fork(self) -> Tree:
-        """Return the same table, to be changed; this one stays as it is."""
-        twin = Tree.__new__(Tree)
-        twin.__dict__.update(self.__dict__)
-        twin._blocks = self._blocks.copy()
-        twin._ours = [False] * len(KINDS)  # copied when first written
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in PLACES and name != "_contenders"}
-
-    def _block(self, kind: int) -> NDArray[Any]:
-        """Return a block to write into."""
-        if not self._ours[kind]:
-            self._blocks[kind] = self._blocks[kind].copy()
-            self._ours[kind] = True
-            self._forget(KINDS[kind][0])
-        if kind == FLAG:
-            self._forget(("_contenders",))
-        return self._blocks[kind]
-
-    def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
-        """Return the same table with other columns of the posterior, to be read only."""
-        seen = Tree.__new__(Tree)
-        seen.__dict__.update(self.__dict__, mean=_frozen(mean.view()), std=_frozen(std))
-        return seen
+        for name in ("depth", "index", "slot", "count", "looks"):
+            setattr(self, name, np.zeros(1, dtype=np.int64))
+        self.parent = self.first_child = np.full(1, -1)
+        self.noise, self.reward = np.array([noise]), np.zeros(1)
+        self.expanded, self.askable = np.zeros(1, dtype=bool), np.array([not forbidden])
+        self.smallest, self.forbidden = np.array([not splittable]), np.array([forbidden])
 
     @property
-    def leaf(self) -> NDArray[np.bool_]:
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.depth)
+
+    def having(self, **columns: NDArray[Any]) -> Tree:
+        """Return the same table with other columns, which nobody may write into from now on."""
+        twin = Tree.__new__(Tree)
+        own = twin.__dict__
+        own.update(self.__dict__)
+        own.update(columns)
+        for column in columns:
+            own[column].flags.writeable = False
+        if "_contenders" in own and ("askable" in columns or "first_child" in columns):
+            del own["_contenders"]
+        return twin
+
+    def put(self, row: int, **entries: Any) -> Tree:
+        """Return the same table with other entries in one row."""
+        columns = {}
+        for name in entries:
+            column = columns[name] = getattr(self, name).copy()
+            column[row] = entries[name]
+        return self.having(**columns)
+
+    def plus(self, rows: NDArray[np.intp], families: NDArray[np.intp], **children: Any) -> Tree:
+        """Return the table with the children of some leaves: adjacent rows for each, in order.
+
+        Parameters
+        ----------
+        rows, families : array of int
+            The leaves, and how many children each has.
+        **children : array
+            Columns of the children; those that are left out follow from the leaves, or are 0.
+        """
+        size, first = len(self.depth), self.first_child.copy()
+        last = families.cumsum()
+        first[rows] = size + last - families
+        zeros = np.zeros(int(last[-1]), dtype=np.int64)
+        children |= {
+            "depth": self.depth[rows].repeat(families) + 1,
+            "parent": rows.repeat(families),
+            "count": zeros,
+            "looks": zeros,
+            "reward": zeros.astype(float),
+            "expanded": zeros.astype(bool),
+        }
+        columns = {name: np.concatenate((self.__dict__[name], more)) for name, more in children.items()}
+        return self.having(first_child=np.concatenate((first, zeros - 1)), **columns)
+
+    @property
+    def leaf(self) -> Flags:
         """Whether each node has no children."""
         return self.first_child < 0
+
+    @property
+    def splittable(self) -> Flags:
+        """Whether each node is a leaf that may be split."""
+        return self.leaf & ~self.smallest
 
     @property
     def contenders(self) -> NDArray[np.intp]:
         """The rows that may be measured, and the leaves that may be split though they may not be measured."""
         rows: NDArray[np.intp] | None = self.__dict__.get("_contenders")
         if rows is None:  # kept, since most rounds change none of it
-            rows = self._contenders = _frozen((self.askable | self.splittable).nonzero()[0])
+            rows = self._contenders = (self.askable | self.splittable).nonzero()[0]
         return rows
-
-    def at(self, row: int, name: str) -> Any:
-        """Return one entry, as told whatever `with_posterior` shows: cheaper than to show its column first."""
-        kind, place = PLACES[name]
-        return self._blocks[kind].item(place, row)
-
-    def write(self, row: int, **entries: Any) -> None:
-        """Write into one row."""
-        for name, entry in entries.items():
-            kind, at = PLACES[name]
-            self._block(kind)[at, row] = entry
-
-    def fill(self, **columns: Any) -> None:
-        """Write whole columns."""
-        for name, column in columns.items():
-            kind, at = PLACES[name]
-            self._block(kind)[at, : self.size] = column
-
-    def split(self, rows: Sequence[int], families: Sequence[int], **children: Any) -> None:
-        """Add children of some leaves: adjacent rows for each, in order.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            The leaves.
-        families : sequence of int
-            How many children each has.
-        **children : sequence
-            Columns of the children, one entry a child.
-        """
-        old, size = self.size, self.size + sum(families)
-        capacity = self._blocks[0].shape[1]
-        if size > capacity:
-            more = max(size, 2 * capacity) - capacity
-            self._blocks = [np.pad(block, ((0, 0), (0, more))) for block in self._blocks]
-            self._ours = [True] * len(KINDS)
-        blocks = [self._block(kind) for kind in range(len(KINDS))]
-        ints, *_, flags = blocks
-        first = old
-        for row, number in zip(rows, families, strict=True):
-            last = first + number
-            ints[DEPTH, first:last] = ints[DEPTH, row] + 1
-            ints[PARENT, first:last] = row
-            ints[FIRST_CHILD, row] = first
-            flags[SPLITTABLE, row] = False
-            first = last
-        ints[FIRST_CHILD, old:size] = -1
-        for name, column in children.items():
-            kind, at = PLACES[name]
-            blocks[kind][at, old:size] = column
-        self.size = size
-        self._forget(PLACES)
-
-    def _forget(self, names: Iterable[str]) -> None:
-        """Show columns anew when they are asked for next."""
-        shown = self.__dict__
-        for name in names:
-            if name in shown:
-                del shown[name]
 
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return the table in the user's units: ``prior_mean + sign * mean``."""
-        columns = {column.name: _frozen(getattr(self, column.name).copy()) for column in fields(TreeTable)}
+        columns = {column.name: _frozen(getattr(self, column.name).view()) for column in fields(TreeTable)}
         columns["mean"] = _frozen(prior_mean + sign * self.mean)
         columns["reward"] = _frozen(np.where(self.count > 0, sign * self.reward, np.nan))
         return TreeTable(**columns)

@@ -112,6 +112,12 @@ class Feedback(ABC):
             np.array([region.sizes for region in products]),
         )
 
+    def cells(self, space: Any, depth: int, cells: Ints) -> Any:
+        """Return where measurements of some cells of a depth look, which `space` keeps as rows of numbers."""
+        if space.axes is not None:
+            return Footprints(*space.extents(depth, cells))
+        return self.footprints([space.seen((depth, -1), cell, self) for cell in cells])
+
     def check(self, space: Any) -> None:
         """Complain if a measurement of this kind has no meaning on a space."""
         if space.axes is None:

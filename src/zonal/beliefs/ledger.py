@@ -2,11 +2,12 @@
 
 Rewards whose noise is known (told with a sem, or by the user's noise) and rewards whose noise is being learned are
 kept apart, since their weights change with the noise. Sums are kept by Welford's rule: it survives large offsets.
+This is the only memory of rewards: beliefs are built from it, or follow its last line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Rewards of one footprint with one kind of noise."""
 
     count: int = 0
@@ -39,8 +39,7 @@ class Line:
         return Line(count, self.mean + share * surprise, scatter, own)
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(NamedTuple):
     """The ledger as arrays, one entry a line.
 
     Attributes
@@ -70,19 +69,62 @@ class Data:
         """Return the noise variance of each line's mean, if one reward has standard deviation `noise`."""
         return np.where(self.count > 0, noise**2 / np.maximum(self.count, 1), self.variance)
 
+    def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return slots, mean rewards and their noise variances, footprints of two lines combined by precision."""
+        variance = self.noise_variance(noise)
+        slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
+        if len(slots) == len(self.slots):
+            return self.slots, self.mean, variance
+        order = np.argsort(first)
+        mean, left = self.mean[first], variance[first]
+        for line in np.delete(np.arange(len(self.slots)), first):
+            at = where[line]
+            if left[at] > 0:
+                share = left[at] / (left[at] + variance[line])
+                mean[at] += share * (self.mean[line] - mean[at])
+                left[at] = share * variance[line]
+        return slots[order], mean[order], left[order]
 
-@dataclass(frozen=True)
-class Ledger:
-    """All rewards so far."""
+
+class Ledger(NamedTuple):
+    """All rewards so far.
+
+    Attributes
+    ----------
+    total : int
+        How many.
+    distinct : int
+        Of how many footprints.
+    lines : dict of (slot, whether its noise is to be learned) to Line
+    """
 
     total: int = 0
-    lines: dict[tuple[int, bool], Line] = field(default_factory=dict)
+    distinct: int = 0
+    lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed, as nothing of a tuple
 
     def plus(self, slot: int, reward: float, variance: float | None) -> Ledger:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
+        total, distinct, lines = self
         key = (slot, variance is None)
-        line = self.lines.get(key, Line()).plus(reward, variance)
-        return Ledger(self.total + 1, {**self.lines, key: line})
+        line = lines.get(key)
+        if line is None:
+            line = Line()
+            distinct += (slot, variance is not None) not in lines
+        return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance)})
+
+    def exact(self, slot: int) -> float | None:
+        """Return the reward of a footprint that was measured without noise, None if it was not."""
+        line = self.lines.get((slot, False))
+        return line.mean if line is not None and line.variance == 0 else None
+
+    def variance(self, slot: int, noise: float | None) -> float:
+        """Return the noise variance of a footprint's mean reward; sigma^2 / T if all have the same."""
+        known, learned = self.lines.get((slot, False)), self.lines.get((slot, True))
+        if learned is None or noise is None:
+            assert known is not None
+            return known.variance
+        own = noise**2 / learned.count
+        return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squares about their means in units of the noise variance."""

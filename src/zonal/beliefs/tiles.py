@@ -1,8 +1,9 @@
-"""A matrix that grows in both directions without being moved.
+"""A matrix that grows in both directions without being moved, shared by all who know of some part of it.
 
 Whoever doubles an array copies all of it now and then: one round in a thousand takes a second, and twice the
 memory. Here a small matrix is one array, and a large one a grid of tiles; entries are written once, and stay where
-they are. This room knows numbers only.
+they are. Two who know of the same part may both go on from there: the second to write gets a copy. This room
+knows numbers only.
 """
 
 from __future__ import annotations
@@ -43,11 +44,25 @@ class Tiles:
     ) -> None:
         self.tile = tile
         self._order: Literal["C", "F"] = order
+        self._written = (0, 0)  # by whoever wrote last
         self.first = self._fresh(min(rows, tile[0]), min(columns, tile[1]))
         self._others: dict[tuple[int, int], Floats] = {}
 
     def _fresh(self, rows: int, columns: int) -> Floats:
         return np.zeros((rows, columns), order=self._order)
+
+    def claimed(self, have: tuple[int, int], want: tuple[int, int]) -> Tiles:
+        """Return this matrix for somebody who knows of some rows and columns to write more; a copy if others did.
+
+        What anybody knows of is never overwritten.
+        """
+        own = self
+        if self._written != have:
+            own = Tiles(0, 0, self.tile, self._order)
+            own.first = self.first.copy(order=self._order)
+            own._others = {at: tile.copy(order=self._order) for at, tile in self._others.items()}
+        own._written = want
+        return own
 
     def holds(self, rows: int, columns: int) -> bool:
         """Tell whether so many rows and columns are in the first tile."""

@@ -27,7 +27,7 @@ from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
-FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
+FORMAT = 2  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 TABLES = (
     f"PRAGMA application_id = {APPLICATION}",

@@ -15,7 +15,7 @@ from zonal.averages.kernels import Categorical, Kernel, ProductKernel
 from zonal.averages.motifs import Motif
 from zonal.beliefs.frames import frame_of
 from zonal.beliefs.learner import Learner
-from zonal.beliefs.model import Model, Spec, Unknowns
+from zonal.beliefs.model import Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
     finite_number,
@@ -230,14 +230,11 @@ class Problem:
             level += 1
         return min(level, h_max + 1)
 
-    def noise_of(self, region: Region, model: Model | None) -> float:
-        """Return the standard deviation of one measurement of `region`, as given or as of a model."""
+    def noise_of(self, region: Region) -> float:
+        """Return the standard deviation of one measurement of `region`, where that is the user's own function."""
         noise = self.settings.noise
-        if noise is None:
-            return 0.0 if model is None or model.noise is None else model.noise
-        if callable(noise):
-            return standard_deviation(noise(region), f"noise({region.name})")
-        return noise
+        assert callable(noise)
+        return standard_deviation(noise(region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
         """Tell whether the user forbids a region."""
@@ -251,6 +248,8 @@ class Problem:
 
     def variance(self, noise: float, sem: float | None) -> float | None:
         """Return the noise variance of a reward, None if it is to be learned."""
+        if self.learner is None:  # every reward counts the same on an empirical belief
+            return None
         if sem is not None:
             return sem**2
-        return None if self.settings.noise is None and self.learner is not None else noise**2
+        return None if self.settings.noise is None else noise**2

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING, Floats
 
+EXACT = 1 << 51  # parts of an axis up to which numbers of their halves are exact
 MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
 
 
@@ -56,6 +57,13 @@ class Interval:
             return self.low if number == self.ends[0] else self.high
         return math.log10(number) if number > 0 else -math.inf
 
+    def extents(self, parts: Any, pieces: int) -> tuple[Floats, float]:
+        """Return offsets of the centres of some of `pieces` equal parts from the lower end, and their width."""
+        whole = self.high - self.low
+        if pieces < EXACT:
+            return whole * ((2 * parts + 1) / (2 * pieces)), whole / pieces
+        return np.array([whole * ((2 * int(part) + 1) / (2 * pieces)) for part in parts]), whole / pieces
+
 
 @dataclass(frozen=True)
 class Category:
@@ -82,6 +90,11 @@ class Category:
         """Return the frequency of every symbol within a set, shape (symbols,); they add up to 1."""
         inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
         return np.asarray(inside / inside.sum())
+
+    def extents(self, parts: Any, pieces: int) -> tuple[Any, Any]:
+        """Return the sets of some of `pieces` parts as numbers, and their shares: all symbols, or one each."""
+        pools = [self.whole if pieces == 1 else 1 << int(part) for part in parts]
+        return [float(pool) for pool in pools], [self.share(pool) for pool in pools]
 
     def pool(self, symbols: Any) -> int:
         """Return one symbol, or several, as a number."""

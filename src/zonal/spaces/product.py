@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Axis, Category, Interval, Scale, has_symbols, intervals, listed_axes, symbols_of
 from zonal.spaces.product_region import ProductRegion, span
-from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
-
-T = TypeVar("T")
+from zonal.spaces.region import ROUNDING, Floats, Immutable, Ints, Node, Region, Viewer, checked_node
 
 MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
 
@@ -191,41 +189,69 @@ class AxisSpace(Immutable):
             digits, digit = divmod(digits, children)
             parts[axis] += digit * scale[axis]
             scale[axis] *= children
-        intervals = [
-            self._part(axis, part, pieces) for axis, (part, pieces) in enumerate(zip(parts, scale, strict=True))
-        ]
-        offset, sizes, edges = zip(*intervals, strict=True)
-        return ProductRegion(self, (depth, index), feedback, offset, sizes, edges, tuple(parts))
+        return self.seen((depth, index), parts, feedback)
+
+    def seen(self, node: Node, parts: Sequence[int] | Ints, feedback: Viewer | None) -> ProductRegion:
+        """Return the region of a node that is kept as the parts of the axes which it is."""
+        own = tuple([int(part) for part in parts])
+        offset, sizes, edges = zip(*map(self._part, range(len(own)), own, self._pieces_at(node[0])), strict=True)
+        return ProductRegion(self, node, feedback, offset, sizes, edges, own)
+
+    def whole(self) -> Ints:
+        """Return the whole space as the part of each axis that it is, shape (1, d)."""
+        return np.zeros((1, self.d), dtype=np.int64)
+
+    def children(self, depth: int, index: int, parts: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
+        axis, number = self.axis_at(depth), self.children_at(depth)
+        numbers = np.arange(number)
+        cells = np.repeat(parts[None], number, axis=0)
+        cells[:, axis] *= number
+        cells[:, axis] += numbers
+        return number * index + numbers, cells
+
+    def extents(self, depth: int, cells: Ints) -> tuple[Floats, Floats]:
+        """Return centres, counted from the lower corner, and widths of cells of a depth, shapes (n, d)."""
+        centers, widths = np.empty(cells.shape), np.empty(cells.shape)
+        for j, (axis, pieces) in enumerate(zip(self.axes, self._pieces_at(depth), strict=True)):
+            centers[:, j], widths[:, j] = axis.extents(cells[:, j], pieces)
+        return centers, widths
+
+    def splittable(self, depth: int, indices: Ints) -> bool:
+        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
+        able = self._splittable.get(depth)
+        if able is None:
+            able = self._splittable[depth] = self._splits_at(depth)
+        return able
+
+    @cached_property
+    def _splittable(self) -> dict[int, bool]:
+        return {}
+
+    def _pieces_at(self, depth: int) -> list[int]:
+        """Return into how many parts each axis is split at a depth."""
+        pieces = self._all_pieces.get(depth)
+        if pieces is None:
+            pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(len(self.axes))]
+            self._all_pieces[depth] = pieces
+        return pieces
+
+    @cached_property
+    def _all_pieces(self) -> dict[int, list[int]]:
+        return {}
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
         if region.node is None or region.parts is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        axis, number = self.axis_at(depth), self.children_at(depth)
-        if axis is None:
+        if self.axis_at(depth) is None:
             raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
-        pieces = number ** self.splits(axis, depth + 1)
-
-        def put(values: tuple[T, ...], value: T) -> tuple[T, ...]:
-            return (value,) if len(values) == 1 else (*values[:axis], value, *values[axis + 1 :])
-
-        children = []
-        for j in range(number):
-            part = number * region.parts[axis] + j
-            offset, size, edges = self._part(axis, part, pieces)
-            children.append(
-                ProductRegion(
-                    self,
-                    (depth + 1, number * index + j),
-                    region.feedback,
-                    put(region.offset, offset),
-                    put(region.sizes, size),
-                    put(region.edges, edges),
-                    put(region.parts, part),
-                )
-            )
-        return tuple(children)
+        _, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
+        first = index * len(cells)
+        return tuple(
+            self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells)
+        )
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
