@@ -83,8 +83,7 @@ class Tree:
         """Return the same table with other columns, which nobody may write into from now on."""
         twin = Tree.__new__(Tree)
         own = twin.__dict__
-        own.update(self.__dict__)
-        own.update(columns)
+        own.update(self.__dict__, **columns)
         for column in columns:
             own[column].flags.writeable = False
         if "_contenders" in own and ("askable" in columns or "first_child" in columns):
@@ -95,34 +94,37 @@ class Tree:
         """Return the same table with other entries in one row."""
         columns = {}
         for name in entries:
-            column = columns[name] = getattr(self, name).copy()
+            column = columns[name] = self.__dict__[name].copy()
             column[row] = entries[name]
         return self.having(**columns)
 
-    def plus(self, rows: NDArray[np.intp], families: NDArray[np.intp], **children: Any) -> Tree:
+    def plus(
+        self, rows: NDArray[np.intp], families: NDArray[np.intp], passed: bool, inner: bool, **children: Any
+    ) -> Tree:
         """Return the table with the children of some leaves: adjacent rows for each, in order.
 
         Parameters
         ----------
         rows, families : array of int
             The leaves, and how many children each has.
+        passed, inner : bool
+            Whether the leaves count as expanded, and may still be measured, from now on.
         **children : array
             Columns of the children; those that are left out follow from the leaves, or are 0.
         """
-        size, first = len(self.depth), self.first_child.copy()
-        last = families.cumsum()
-        first[rows] = size + last - families
-        zeros = np.zeros(int(last[-1]), dtype=np.int64)
-        children |= {
-            "depth": self.depth[rows].repeat(families) + 1,
-            "parent": rows.repeat(families),
-            "count": zeros,
-            "looks": zeros,
-            "reward": zeros.astype(float),
-            "expanded": zeros.astype(bool),
-        }
-        columns = {name: np.concatenate((self.__dict__[name], more)) for name, more in children.items()}
-        return self.having(first_child=np.concatenate((first, zeros - 1)), **columns)
+        size, number = len(self.depth), len(children["index"])
+        zeros = np.zeros(number, dtype=np.int64)
+        own = self.__dict__
+        columns = {name: np.concatenate((own[name], children[name])) for name in children}
+        for name in ("count", "looks", "reward", "expanded", "first_child", "parent", "depth"):
+            columns[name] = np.concatenate((own[name], zeros), dtype=own[name].dtype, casting="unsafe")
+        columns["parent"][size:] = rows.repeat(families)
+        columns["depth"][size:] = (own["depth"][rows] + 1).repeat(families)
+        columns["first_child"][size:] = -1
+        columns["first_child"][rows] = size + families.cumsum() - families
+        columns["expanded"][rows] |= passed
+        columns["askable"][rows] &= inner
+        return self.having(**columns)
 
     @property
     def leaf(self) -> Flags:

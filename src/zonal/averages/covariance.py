@@ -25,7 +25,6 @@ from zonal.averages.profiles import Profile
 
 Floats = NDArray[np.float64]
 
-FEW = 256  # cases that are computed whether they are asked for or not
 MOST_KEPT = 256  # factors of kernels whose averages are kept
 
 
@@ -39,36 +38,32 @@ class Distances:
         self._measures = measures
         self._profile = profile
         self._scale = 1 / lengthscale
-        self._values = np.zeros(0)
-        self._known = 0  # the first cases, all of them computed
+        self._values = np.zeros(0)  # NaN where not computed yet, or where pairs share no case
 
     def of(self, alike: Alike) -> Floats:
         """Return the averages of pairs of intervals, computing those that are new."""
-        if self._known < self._intervals.cases:
-            self._extend(alike.case)
-        mean = self._values.take(alike.case)
-        if alike.apart is not None and alike.geometry is not None and alike.views is not None:
-            np.put(mean, alike.apart, means(self._measures, alike.views, self._profile, alike.geometry, self._scale))
+        case = alike[0]
+        if self._values.size < self._intervals.cases:
+            more = np.full(self._intervals.cases - self._values.size, np.nan)
+            self._values = np.concatenate((self._values, more))
+        mean = self._values.take(case)
+        if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # a NaN is not
+            return mean
+        self._compute(case[np.isnan(mean)])
+        mean = self._values.take(case)
+        if not np.maximum.reduce(mean, None) < np.inf:
+            at, geometry, views = self._intervals.alone(alike)
+            mean.reshape(-1)[at] = means(self._measures, views, self._profile, geometry, self._scale)
         return mean
 
-    def _extend(self, case: NDArray[np.int32]) -> None:
-        """Compute cases that are new: all if they are few, else those that are asked for."""
-        intervals, cases = self._intervals, self._intervals.cases
-        if cases > len(self._values):
-            more = max(cases, 2 * len(self._values)) - len(self._values)
-            self._values = np.concatenate([self._values, np.full(more, np.nan)])
-        if cases - self._known <= FEW:
-            new: Any = np.arange(self._known, cases)
-        else:
-            new = np.unique(case[np.isnan(self._values.take(case))])
-        new = new[np.isnan(self._values[new])]
-        if len(new):
-            views = intervals.views[new]
-            self._values[new] = means(
-                self._measures, np.stack([views, views]), self._profile, intervals.geometry[:, new], self._scale
-            )
-        if cases - self._known <= FEW:
-            self._known = cases
+    def _compute(self, cases: NDArray[np.intp]) -> None:
+        wanted = np.zeros(self._values.size, dtype=bool)
+        wanted[cases] = True
+        (new,) = wanted.nonzero()  # each of them once
+        geometry = self._intervals.geometry[:, new]
+        for number, measure in enumerate(self._measures):
+            own = self._intervals.views[new] == number
+            self._values[new[own]] = measure.mean(self._profile, geometry[:, own], self._scale)
 
 
 class Matches:
@@ -90,8 +85,9 @@ class Products:
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
-        product: Floats = self._factors[0].of(pairs.axes[0])
-        for factor, axis in zip(self._factors[1:], pairs.axes[1:], strict=True):
+        axes = pairs[0]
+        product: Floats = self._factors[0].of(axes[0])
+        for factor, axis in zip(self._factors[1:], axes[1:], strict=True):
             product *= factor.of(axis)
         return product
 
@@ -153,13 +149,11 @@ class ProductCovariance:
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
-        (variance, first), *others = self._terms
+        variance, first = self._terms[0]
         total = first.of(pairs)
         total *= variance
-        for variance, term in others:
-            more = term.of(pairs)
-            more *= variance
-            total += more
+        for variance, term in self._terms[1:]:
+            total += variance * term.of(pairs)
         return total
 
     def within(self, own: Pairs) -> Floats:

@@ -10,7 +10,7 @@ that it never matters who asked before. This room must not know kernels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +21,13 @@ from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Cases = NDArray[np.int32]
+Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and the keys of both
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small part of a half width
 MOST_WIDTHS = 1 << 7  # of one axis
-MOST_LAGS = 1 << 22  # of all pairs of widths together
-LEAST_LAGS = 1 << 8  # of one pair of widths that fit each other
-NEW, ALONE = -2, -1  # in place of a case: not met yet; each pair is a case of its own
+MOST_CASES = 1 << 18  # of one axis
 KIND, PLACE, CENTER, WIDTH, VIEW = range(5)  # rows of the key of an interval
-
-
-class Alike(NamedTuple):
-    """Pairs of intervals.
-
-    Attributes
-    ----------
-    case : array of int
-        Of each pair; `ALONE` where it shares its case with no other.
-    apart : array of int, or None
-        Where those are, in the flattened array; None if there are none.
-    geometry : array, shape (3, n), or None
-        Of those: distance of the centres and the two widths, the interval of the lower view, or else the wider
-        one, first.
-    views : array of int, shape (2, n), or None
-        Of those: by which measure each of the two is seen.
-    """
-
-    case: Cases
-    apart: Ints | None = None
-    geometry: Floats | None = None
-    views: Ints | None = None
 
 
 class Intervals:
@@ -59,8 +35,9 @@ class Intervals:
 
     The centre of a tree's cell is a whole number of its half widths away from the lower end of the axis: its
     *place*. A width is a whole number of narrower ones, so the distance of two centres is a whole number of half
-    widths of the narrower one: their *lag*. Each pair of widths has a piece of one long table, with the case of
-    every lag. Intervals that are on no such grid are of kind 0.
+    widths of the narrower one: their *lag*. Each pair of widths has a piece of one long list of cases, a lag after
+    the other, and at its end, and at the start of the list, one that stands for all that share theirs with no
+    other: distances too long for the list, and intervals on no such grid, which are of kind 0.
 
     Parameters
     ----------
@@ -69,9 +46,9 @@ class Intervals:
 
     Attributes
     ----------
-    geometry : array, shape (3, cases) at least
-        Distance of the centres and the two widths of each case.
-    views : array of int, shape (cases,) at least
+    geometry : array, shape (3, cases)
+        Distance of the centres and the two widths of each case, the wider one first; NaN where it has none.
+    views : array of int, shape (cases,)
         By which measure both intervals of a case are seen.
     cases : int
         How many there are.
@@ -82,15 +59,11 @@ class Intervals:
     def __init__(self, side: float) -> None:
         self._side = side
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
-        # Of pairs of kinds: the piece of the table, the number of lags there, and both widths in narrower ones.
+        # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
-        self._widths = np.zeros(MOST_WIDTHS)
-        self._views = np.zeros(MOST_WIDTHS, dtype=np.intp)
-        self._table: Cases = np.full(1, ALONE, dtype=np.int32)
-        self._scratch: Cases = np.zeros(1, dtype=np.int32)
-        self.geometry = np.zeros((3, 1024))
-        self.views = np.zeros(1024, dtype=np.intp)
-        self.cases = 0
+        self.geometry = np.full((3, 1), np.nan)
+        self.views = np.zeros(1, dtype=np.intp)
+        self.cases = 1
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
         """Return the keys of intervals, shape (5, n); widths not met before are entered, or of kind 0."""
@@ -113,111 +86,72 @@ class Intervals:
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
         if others.shape[1] == 1:  # one that was measured, with all
-            case = self._of_kind(int(others[KIND, 0]), others[PLACE], some).T
-        else:
-            case = self._by_kind(some, others)
-        if not case.size or np.minimum.reduce(case, None) >= 0:
-            return Alike(case)
-        row, column = (case == ALONE).nonzero()
-        return self._apart(case, row * case.shape[1] + column, some[:, row], others[:, column])
-
-    def _by_kind(self, some: Floats, others: Floats) -> Cases:
-        """Return the cases between intervals of any kinds."""
+            return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
         kinds = some[KIND]
         distinct = set(kinds.tolist())
         if len(distinct) == 1:  # as in any split
-            return self._of_kind(int(distinct.pop()), some[PLACE], others)
-        case = np.empty((some.shape[1], others.shape[1]), dtype=np.int32)
+            return self._of_kind(int(distinct.pop()), some[PLACE], others), some, others
+        case = np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
         for kind in distinct:
             own = (kinds == kind).nonzero()[0]
             case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
-        return case
+        return case, some, others
 
     def own(self, keys: Floats) -> Alike:
         """Return the case of each interval with itself."""
         kinds = keys[KIND].astype(np.intp)
-        at = self._pairs[kinds, 0, kinds].astype(np.intp)
-        case = self._table.take(at)
-        if np.minimum.reduce(case) == NEW:
-            self._register(np.unique(at[case == NEW]), kinds, kinds, np.zeros(len(at)), at)
-            case = self._table.take(at)
-        (apart,) = (case == ALONE).nonzero()
-        return self._apart(case, apart, keys[:, apart], keys[:, apart]) if len(apart) else Alike(case)
+        return self._pairs[kinds, 0, kinds].astype(np.intp), keys, keys
 
-    def _of_kind(self, kind: int, places: Floats, others: Floats) -> Cases:
-        """Return the cases between cells of one kind and other intervals, entering those not met before."""
-        kinds = others[KIND].astype(np.intp)
-        start, room, ours, theirs = self._pairs[kind].take(kinds, axis=1)
+    def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
+        """Return the cases between cells of one kind and other intervals."""
+        start, room, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
         lag = np.multiply.outer(places, ours)
         theirs *= others[PLACE]
         lag -= theirs
         np.minimum(np.abs(lag, out=lag), room, out=lag)
-        at = (lag + start).astype(np.intp)
-        case = self._table.take(at)
-        if case.size and np.minimum.reduce(case, None) == NEW:
-            new = (case.ravel() == NEW).nonzero()[0]
-            where = at.take(new)
-            order = np.arange(len(new), dtype=np.int32)
-            self._scratch[where] = order
-            new = new[self._scratch.take(where) == order]  # one of each
-            other = kinds.take(new % len(kinds))
-            self._register(at.take(new), np.full(len(new), kind), other, lag.take(new), None)
-            case = self._table.take(at)
-        return case
+        lag += start
+        return lag.astype(np.intp)
 
-    def _register(self, where: Ints, kinds: Ints, others: Ints, lags: Floats, at: Ints | None) -> None:
-        """Enter cases of places in the table; with `at`, of the first entries that have these places."""
-        if at is not None:
-            first = np.array([int(np.argmax(at == place)) for place in where], dtype=np.intp)
-            kinds, others, lags = kinds[first], others[first], lags[first]
-        wide, narrow = self._widths[kinds], self._widths[others]
-        wide, narrow = np.maximum(wide, narrow), np.minimum(wide, narrow)
-        old, cases, room = self.cases, self.cases + len(where), self.geometry.shape[1]
-        if cases > room:
-            more = max(cases, 2 * room) - room
-            self.geometry, self.views = np.pad(self.geometry, ((0, 0), (0, more))), np.pad(self.views, (0, more))
-        new = self.geometry[:, old:cases]
-        # Counted in half widths of the narrower one, the distance is rid of the centres' rounding.
-        new[0], new[1], new[2] = lags * (0.5 * narrow), wide, narrow
-        self.views[old:cases] = self._views[kinds]
-        self.cases = cases
-        self._table[where] = np.arange(old, cases, dtype=np.int32)
-
-    @staticmethod
-    def _apart(case: Cases, apart: Ints, one: Floats, other: Floats) -> Alike:
-        """Return pairs of which some share their case with no other."""
+    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
+        """Return which pairs share their case with no other, in the flattened array, their geometry and views."""
+        case, some, others = alike
+        (at,) = np.isnan(self.geometry[0].take(case.ravel())).nonzero()
+        row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
+        one, other = some[:, row], others[:, column]
         swap = (one[VIEW] > other[VIEW]) | ((one[VIEW] == other[VIEW]) & (one[WIDTH] < other[WIDTH]))
         first, second = np.where(swap, other, one), np.where(swap, one, other)
-        geometry = np.stack([np.abs(first[CENTER] - second[CENTER]), first[WIDTH], second[WIDTH]])
+        gap, wide, narrow = np.abs(first[CENTER] - second[CENTER]), first[WIDTH], second[WIDTH]
+        times = np.rint(wide / np.where(narrow > 0, narrow, 1.0))
         fit = (first[KIND] > 0) & (second[KIND] > 0) & (first[VIEW] == second[VIEW])
-        if fit.any():  # far apart: the distance as the table would have it
-            (_, wide, narrow), safe = geometry, np.where(fit, geometry[2], 1.0)
-            times = np.rint(wide / safe)
-            fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
-            lag = np.abs(first[PLACE] * times - second[PLACE])
-            geometry[0] = np.where(fit, lag * (0.5 * narrow), geometry[0])
-        return Alike(case, apart, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp))
+        fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
+        far = np.abs(first[PLACE] * times - second[PLACE]) * (0.5 * narrow)  # as the list would have it
+        geometry = np.stack([np.where(fit, far, gap), wide, narrow])
+        return at, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp)
 
     def _meet(self, width: float, view: int) -> int:
-        """Return the kind of a width not met before, with pieces of the table for all that fit to it."""
+        """Return the kind of a width not met before, with pieces of the list for all that fit to it."""
         kind = len(self._kinds) + 1
         if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
             return 0
-        pieces, end = [self._table], len(self._table)
+        pieces, end = [self.geometry], self.geometry.shape[1]
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
             narrow, wide = min(width, other), max(width, other)
             times = round(wide / narrow)
             if seen != view or abs(wide - times * narrow) > ROUNDING * wide:
                 continue
-            room = min(int(2 * self._side / narrow) + 1, max((MOST_LAGS - end) // 64, LEAST_LAGS))
+            room = min(int(2 * self._side / narrow) + 1, max((MOST_CASES - end) // 16, 1))
             ours, theirs = (times, 1) if width > other else (1, times)
             self._pairs[kind, :, number] = end, room, ours, theirs
             self._pairs[number, :, kind] = end, room, theirs, ours
-            pieces += [np.full(room, NEW, dtype=np.int32), np.full(1, ALONE, dtype=np.int32)]
+            piece = np.empty((3, room + 1))
+            # Counted in half widths of the narrower one, the distance is rid of the centres' rounding.
+            piece[0], piece[1], piece[2] = np.arange(room + 1) * (0.5 * narrow), wide, narrow
+            piece[:, room] = np.nan
+            pieces.append(piece)
             end += room + 1
-        self._scratch = np.empty(end, dtype=np.int32)
-        self._table = np.concatenate(pieces)
-        self._widths[kind], self._views[kind] = width, view
+        self.views = np.concatenate([self.views, np.full(end - len(self.views), view)])
+        self.geometry = np.concatenate(pieces, axis=1)
+        self.cases = end
         self._kinds[width, view] = kind
         return kind
 
@@ -264,20 +198,9 @@ class Pools:
         return self._frequencies.take(keys[0].astype(np.intp), axis=0)
 
 
-class Pairs(NamedTuple):
-    """What kernels must know of pairs of footprints.
-
-    Attributes
-    ----------
-    axes : list of Alike, or of overlaps
-        An axis at a time.
-    some, others : array
-        Keys of the footprints; `others` is None where each is paired with itself.
-    """
-
-    axes: list[Alike | Floats]
-    some: Floats
-    others: Floats | None
+# An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
+# with itself.
+Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]
 
 
 class ProductLayout:
@@ -312,11 +235,10 @@ class ProductLayout:
 
         Those that are entered will be asked about again and again; of others nothing is remembered.
         """
-        views = self._views_of(footprints)
-        centers, widths = footprints.centers.T, footprints.widths.T
+        (centers, widths), views = footprints.extents, self._views_of(footprints)
         if len(self.parts) == 1:
-            return self.parts[0].keys(centers[0], widths[0], views, enter)
-        each = zip(self.parts, centers, widths, strict=True)
+            return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
+        each = zip(self.parts, centers.T, widths.T, strict=True)
         keys = [part.keys(*where, views, enter) for part, *where in each]
         if all(self.symbols):
             keys.append(self._numbers(np.concatenate(keys), enter))
@@ -333,11 +255,11 @@ class ProductLayout:
     def pairs(self, some: Floats, others: Floats) -> Pairs:
         """Return what kernels must know of all pairs of some footprints and others."""
         each = zip(self.parts, self._rows, strict=True)
-        return Pairs([part.pairs(some[own], others[own]) for part, own in each], some, others)
+        return [part.pairs(some[own], others[own]) for part, own in each], some, others
 
     def own(self, keys: Floats) -> Pairs:
         """Return what kernels must know of each footprint with itself."""
-        return Pairs([part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None)
+        return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:
         """Return the frequencies of symbols at each axis that has any, shape (n, symbols) each."""
@@ -347,7 +269,7 @@ class ProductLayout:
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback that sees each footprint: 0, unless they say otherwise."""
         if footprints.feedbacks is None:
-            return (0,) * len(footprints)
+            return (0,) * footprints.extents.shape[1]
         known = self._views
         return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
 

@@ -119,6 +119,7 @@ class Nodes(Measure):
                 "Pass places in order, symmetric about 0, with weights to match.",
             )
         self.cost = size * size
+        self._moved = bool(self.fixed.any())
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -133,14 +134,13 @@ class Nodes(Measure):
 
         No matrix products: their last digit could depend on how many pairs are averaged at once.
         """
-        if _are_points(geometry) and not self.fixed.any():
+        number, step = geometry.shape[1], BLOCK // self.cost + 1
+        if number > MANY and not self._moved and _are_points(geometry):
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
-        mean = np.empty(geometry.shape[1])
-        step = max(1, BLOCK // self.cost)
-        for start in range(0, len(mean), step):
-            some = slice(start, start + step)
-            mean[some] = self._mean(profile, scale * geometry[:, some], scale)
-        return mean
+        if number <= step:
+            return self._mean(profile, scale * geometry, scale)
+        parts = [geometry[:, start : start + step] for start in range(0, number, step)]
+        return np.concatenate([self._mean(profile, scale * part, scale) for part in parts])
 
     def _mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         ours, theirs, apart, weights = self._pairs
@@ -148,11 +148,12 @@ class Nodes(Measure):
         distance = np.multiply.outer(wide_a, ours)
         distance -= np.multiply.outer(wide_b, theirs)
         distance += gap[:, None]
-        if self.fixed.any():
+        if self._moved:
             distance += scale * apart
         values = profile.value(distance)
         values *= weights
-        return np.asarray(np.add.reduce(values, 1))
+        mean: Floats = np.add.reduce(values, 1)
+        return mean
 
     def reach(self, width: float) -> float:
         """Return the farthest distance from a point to a point of the interval."""

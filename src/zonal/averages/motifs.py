@@ -125,12 +125,12 @@ class Pieces:
         """Return the covariances of pairs of pools; every model asks for the same ones in turn."""
         last, found = self._last
         if last is not pairs:
-            some = self._of(pairs.some)
-            if pairs.others is None:
+            some = self._of(pairs[1])
+            if pairs[2] is None:
                 found = np.asarray(np.einsum("ij,ij->i", some, some))
             else:
                 with one_thread():
-                    found = some @ self._of(pairs.others).T
+                    found = some @ self._of(pairs[2]).T
             self._last = pairs, found
         return found.copy()
 
@@ -139,9 +139,9 @@ class Pieces:
 
         Pieces that have no position in common are independent; of the others the products are averaged exactly.
         """
-        mixed = self._layout.frequencies(own.some)
+        mixed = self._layout.frequencies(own[1])
         rows = [own @ self._root for own in mixed]
-        total = np.zeros(own.some.shape[1])
+        total = np.zeros(len(mixed[0]))
         for long in self._lengths:
             places = len(rows) - long + 1
             for p in range(places):

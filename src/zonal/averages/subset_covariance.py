@@ -105,7 +105,7 @@ class SubsetLayout:
 
         Those that are entered will be asked about again and again; of others nothing is remembered.
         """
-        keys = np.empty((1, len(footprints)), dtype=object)
+        keys = np.empty((1, len(footprints.members)), dtype=object)
         each = zip(footprints.members, footprints.shares, strict=True)
         for place, (members, shares) in enumerate(each):
             few = self._to_learn_from(members, shares)
@@ -130,11 +130,11 @@ class SubsetLayout:
 
     def pairs(self, some: NDArray[Any], others: NDArray[Any]) -> Pairs:
         """Return what kernels must know of all pairs of some footprints and others."""
-        return Pairs([], some, others)
+        return [], some, others
 
     def own(self, keys: NDArray[Any]) -> Pairs:
         """Return what kernels must know of each footprint with itself."""
-        return Pairs([], keys, None)
+        return [], keys, None
 
 
 class SubsetCovariance:
@@ -164,16 +164,17 @@ class SubsetCovariance:
 
     def of(self, pairs: Pairs) -> Floats:
         """Return the covariances of pairs of footprints."""
-        if pairs.others is None:
-            return self._variances(pairs.some[0])
-        if not pairs.some.size or not pairs.others.size:
-            return np.zeros((pairs.some.shape[1], pairs.others.shape[1]))
+        _, some, others = pairs
+        if others is None:
+            return self._variances(some[0])
+        if not some.size or not others.size:
+            return np.zeros((some.shape[1], others.shape[1]))
         last, columns, averaging = self._last
-        if last is not pairs.some:
-            columns, averaging = _sparse(pairs.some[0])
-            self._last = pairs.some, columns, averaging
+        if last is not some:
+            columns, averaging = _sparse(some[0])
+            self._last = some, columns, averaging
         many = averaging.nnz >= len(self._layout.met)  # so many that the others may as well meet all members
-        return np.asarray(averaging @ self._with_members(pairs.others[0], columns, keep=many).T)
+        return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
 
     def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
         """Return the covariance of some footprints with single members, shape (footprints, members)."""

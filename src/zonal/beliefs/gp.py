@@ -25,7 +25,7 @@ from scipy.linalg import blas, lapack
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.tiles import SQUARE, Tiles
 from zonal.beliefs.tracked import Tracked
-from zonal.blas import libraries, one_thread
+from zonal.blas import SHARED_FROM, libraries, one_thread
 from zonal.errors import NumericalWarning
 
 Floats = NDArray[np.float64]
@@ -95,11 +95,12 @@ class GaussianBelief:
 
     def tracking(self, tracked: Tracked) -> GaussianBelief:
         """Return the belief that follows more footprints too."""
-        after, start, t = self._copy(), self.tracked.size, len(self._w)
+        after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
         prior = self._covariance.of(tracked.own(start))
-        mean, variance = np.zeros(len(prior)), prior
-        if t:
+        if not t:
+            mean, variance = np.zeros(prior.size), prior
+        else:
             v = self._solve(self._covariance.of(tracked.cross(start, self._slots)).T)
             after._V = self._V.claimed((t, start), (t, tracked.size))
             after._V.write(0, start, v)
@@ -122,20 +123,16 @@ class GaussianBelief:
         least : float
             Noise variance of the mean of all rewards of this footprint, this one included.
         """
-        own = self.variance.item(slot) + variance
-        if own <= KNOWN * self.prior.item(slot):  # to within rounding; nothing changes any more
+        own = self.variance[slot] + variance
+        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
-        after, t, m = self._copy(), len(self._w), len(self.mean)
+        after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
-        with one_thread(t * m):
-            lower = np.empty((1, t + 1))  # this footprint's row of L
-            column = lower[0, :t]
-            column[:] = self._V.column(slot, t)
-            v = self._covariance.of(self.tracked.row(slot))[:, 0]
-            v -= self._V.times(column, m)
-            v /= d
-        w = (reward - self.mean.item(slot)) / d
-        lower[0, t] = d
+        lower = np.empty((1, t + 1))  # this footprint's row of L
+        lower[0, :t], lower[0, t] = self._V.column(slot, t), d
+        v = self.covariance_row(slot)
+        v /= d
+        w = (reward - self.mean[slot]) / d
         after._V = self._V.claimed((t, m), (t + 1, m))
         after._V.write(t, 0, v[None])
         after._L = self._L.claimed((t, t), (t + 1, t + 1))
@@ -152,7 +149,7 @@ class GaussianBelief:
 
     def crowded(self, distinct: int) -> bool:
         """Tell whether one row more would be too many for so many distinct footprints."""
-        return len(self._w) + 1 > 2 * distinct + SPARE_ROWS
+        return self._w.size + 1 > 2 * distinct + SPARE_ROWS
 
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> GaussianBelief:
         """Return the belief from all rewards at once, one row for each distinct footprint."""
@@ -225,17 +222,23 @@ class GaussianBelief:
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
-        t, m = len(self._w), len(self.mean)
-        with one_thread(t * m):
-            prior = self._covariance.of(self.tracked.row(slot))[:, 0]
-            return np.asarray(prior - self._V.times(self._V.column(slot, t), m))
+        t, m = self._w.size, self.mean.size
+        row = self._covariance.of(self.tracked.row(slot))[:, 0]
+        column = self._V.column(slot, t).copy()
+        if t * m < SHARED_FROM:
+            row -= self._V.times(column, m)
+        else:
+            with one_thread():
+                row -= self._V.times(column, m)
+        return row
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""
-        t = len(self._w)
-        if t <= SMALL and cross.shape[1] < FEW and self._L.holds(t, t):
+        t = self._w.size
+        if t <= SMALL and cross.shape[1] < FEW and t <= self._L.first.shape[0]:
             # Copying L costs less than keeping LAPACK from using threads.
-            return np.asarray(blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1))
+            solved: Floats = blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1)
+            return solved
         with one_thread():
             return self._solved(cross)
 

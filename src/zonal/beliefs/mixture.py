@@ -62,11 +62,15 @@ class Mixture:
     members : tuple of Member
     zero : float
         From where means are counted.
+    complaints : tuple of NumericalWarning
+        What the heaviest member has to say.
     """
 
     def __init__(self, members: Sequence[Member], zero: float) -> None:
         self.members = tuple(members)
         self.zero = zero
+        heaviest = self.members[0] if len(self.members) == 1 else max(self.members, key=_log_weight)
+        self.complaints: tuple[NumericalWarning, ...] = heaviest.belief.complaints
 
     @classmethod
     def built(
@@ -89,7 +93,7 @@ class Mixture:
         exact = ledger.exact(slot)
         if exact is None:
             return
-        scale = math.sqrt(self._first.belief.prior[slot])
+        scale = math.sqrt(max(self.members, key=_log_weight).belief.prior[slot])
         if abs(reward - exact) > CONTRADICTION * scale + 1e-9 * abs(reward - self.zero):
             raise InvalidInput(
                 "a measurement without noise contradicts an earlier one of the same region, which was "
@@ -132,30 +136,20 @@ class Mixture:
         return np.asarray(weights / weights.sum())
 
     @property
-    def complaints(self) -> tuple[NumericalWarning, ...]:
-        """What the heaviest member has to say."""
-        return self._first.belief.complaints
-
-    @property
-    def _first(self) -> Member:
-        if len(self.members) == 1:
-            return self.members[0]
-        return max(self.members, key=lambda member: member.log_weight)
-
-    @property
     def only(self) -> GaussianBelief | None:
         """The belief under the only model, None if there are several."""
         return self.members[0].belief if len(self.members) == 1 else None
 
-    @cached_property
+    @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean, counted from `zero`, and variance of all tracked footprints."""
-        return self._mix([member.belief.variance for member in self.members])
+        (model, belief, _), *others = self.members
+        if others or model.mean != self.zero:
+            return self.mixed([member.belief.variance for member in self.members])
+        return belief.mean, belief.variance
 
-    def _mix(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
-        if len(self.members) == 1:
-            (model, belief, _), (variance,) = self.members[0], variances
-            return (belief.mean + (model.mean - self.zero) if model.mean != self.zero else belief.mean), variance
+    def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return mean and variance if the members had other variances."""
         weights = self.weights
         means = np.stack([own.belief.mean + (own.model.mean - self.zero) for own in self.members])
         mean = weights @ means
@@ -195,6 +189,10 @@ class Mixture:
         return MixtureOverlay(self, tuple(member.belief.overlay() for member in self.members))
 
 
+def _log_weight(own: Member) -> float:
+    return own.log_weight
+
+
 def _observing(own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger) -> Member:
     """Return one model with one reward more."""
     model, belief, log_weight = own
@@ -221,4 +219,4 @@ class MixtureOverlay:
     @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean and variance of all tracked footprints; the means stay."""
-        return self._mixture._mix([overlay.variance for overlay in self.overlays])
+        return self._mixture.mixed([overlay.variance for overlay in self.overlays])

@@ -75,7 +75,8 @@ class Tiles:
     def write(self, row: int, column: int, block: Floats) -> None:
         """Write a block, given where its first entry goes."""
         last_row, last_column = row + block.shape[0], column + block.shape[1]
-        if not self.holds(last_row, last_column):
+        high, wide = self.first.shape
+        if last_row > high or last_column > wide:
             self._enlarge(last_row, last_column)
             if not self.holds(last_row, last_column):
                 self._spread(row, column, block)
@@ -107,7 +108,8 @@ class Tiles:
 
     def column(self, column: int, rows: int) -> Floats:
         """Return the first rows of a column."""
-        if self.holds(rows, column + 1):
+        high, wide = self.first.shape
+        if rows <= high and column < wide:
             return self.first[:rows, column]
         return self.columns(np.array([column]), rows)[:, 0]
 
@@ -128,8 +130,9 @@ class Tiles:
     def times(self, weights: Floats, columns: int) -> Floats:
         """Return the first columns of weights, one a row, times the matrix."""
         rows = len(weights)
-        if self.holds(rows, columns):
-            return np.asarray(weights @ self.first[:rows, :columns])
+        high, wide = self.first.shape
+        if rows <= high and columns <= wide:
+            return weights @ self.first[:rows, :columns]
         high, wide = self.tile
         total = np.zeros(columns)
         for j in range(-(-columns // wide)):

@@ -185,7 +185,7 @@ class OptimisticRules:
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
-        depth, std = tree.depth.item(node), (tree.std_before if self.early else tree.std).item(node)
+        depth, std = tree.depth[node], (tree.std_before if self.early else tree.std)[node]
         return bool(
             depth <= self.h_max and self.delta[depth] >= math.sqrt(self.beta(t)) * std  # CI of equation (6)
         )

@@ -72,22 +72,24 @@ def ask(state: State, by: str, key: str = "") -> State:
     draft, draw = state.fork(), state.draw()
     row = _choose(draft, state.begun + 1, draw)
     table = draft.table
-    node = table.depth.item(row), table.index.item(row)
-    draft.write(Asked(state.asked.size, row, node, table.looks.item(row) + 1, draw, by, key))
+    node = int(table.depth[row]), int(table.index[row])
+    draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key))
     return draft.close()
 
 
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> State:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft, row = state.fork(), state.asked[number].row
-    _check_exact(state, state.table.slot.item(row), value, sem, state.table.noise.item(row))
+    _check_exact(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
     draft.write(Measured(number, value, sem, note))
     _learn(draft, last=state.told + 1 == state.budget)
-    if draft.table.first_child.item(row) < 0 and has_scale(draft):
-        judged = draft.tree.having(std_before=state.tree.std)
+    if draft.table.first_child[row] < 0 and has_scale(draft):
+        judged = draft.tree
+        judged.std_before = state.tree.std
         if rules(draft).splits(judged, row, draft.told):
             _open(draft, [row], expanded=True)
-    _prepare(draft)
+    if state.problem.policy.inner:
+        _prepare(draft)
     return draft.close()
 
 
@@ -104,10 +106,11 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
     own = callable(problem.settings.noise) and sem is None
     noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
     if row is not None:
-        _check_exact(state, state.table.slot.item(row), value, sem, noise)
+        _check_exact(state, int(state.table.slot[row]), value, sem, noise)
     draft.write(Observed(region, value, sem, noise, feedback))
     _learn(draft)
-    _prepare(draft)
+    if problem.policy.inner:
+        _prepare(draft)
     return draft.close()
 
 
@@ -152,12 +155,10 @@ def take_up(state: State, number: int, by: str) -> State:
 
 def rules(state: State) -> Rules:
     """Return the policy bound to the model: delta and ties follow it."""
-    problem = state.problem
-    bound = problem.kept.get("rules")
-    if bound is None or bound[0] is not state.model:
-        bound = problem.kept["rules"] = state.model, _bind(problem, state)
-    rules: Rules = bound[1]
-    return rules
+    problem, model = state.problem, state.model
+    if problem.bound is None or problem.bound[0] is not model:
+        problem.bound = model, _bind(problem, state)
+    return problem.bound[1]
 
 
 def _bind(problem: Problem, state: State) -> Rules:
@@ -220,14 +221,15 @@ def _choose(draft: State, t: int, draw: int) -> int:
     for _ in range(MOST_REFINED):
         while not np.logical_or.reduce(draft.table.askable):
             _split_by_force(draft, t)
-        _grow(draft, t)
+        if draft.problem.policy.inner:
+            _grow(draft, t)
         seen = draft.seen()
         row = _checked(seen, bound.choose(seen, t, look, rng))
-        if seen.askable.item(row) and not bound.refines(seen, row, t):
+        if seen.askable[row] and not bound.refines(seen, row, t):
             return row
         may_split = draft.may_split(row)
         _open(draft, [row], expanded=True)
-        if not may_split and seen.askable.item(row):
+        if not may_split and seen.askable[row]:
             return row
     seen = draft.seen()
     return _checked(seen, bound.choose(seen, t, look, rng))
@@ -236,8 +238,8 @@ def _choose(draft: State, t: int, draw: int) -> int:
 def _checked(tree: Tree, row: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
     number = int(row)
-    able = 0 <= number < tree.size and (
-        tree.askable.item(number) or (tree.first_child.item(number) < 0 and not tree.smallest.item(number))
+    able = 0 <= number < tree.depth.size and (
+        tree.askable[number] or (tree.first_child[number] < 0 and not tree.smallest[number])
     )
     if not able:
         raise InvalidInput(
@@ -248,8 +250,6 @@ def _checked(tree: Tree, row: Any) -> int:
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> None:
     """Split what the policy wants split before round `t`, as far as the user's functions allow if `forgiving`."""
-    if not draft.problem.policy.inner:
-        return
     before = draft.table.size
     bound, look = rules(draft), partial(views, draft)
     while True:
@@ -300,7 +300,7 @@ def _open(draft: State, rows: list[int], expanded: bool) -> None:
     able = [row for row in rows if draft.may_split(row)]
     if expanded:
         for row in rows:
-            if row not in able and not draft.table.expanded.item(row):
+            if row not in able and not draft.table.expanded[row]:
                 draft.write(Expanded(row))
     if able:
         draft.write(_as_split(draft, able, expanded))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -31,10 +31,12 @@ class Log(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._items[: self.size])
 
-    def plus(self, more: T) -> Self:
+    def plus(self, more: T) -> Log[T]:
         """Return the log with one more entry."""
-        longer = object.__new__(type(self))
-        items = self._items if len(self._items) == self.size else self._items[: self.size]
-        items.append(more)
-        longer._items, longer.size = items, self.size + 1
+        items, size = self._items, self.size
+        if len(items) > size:  # somebody else went on from here
+            items = items[:size]
+        items += (more,)
+        longer = object.__new__(Log)
+        longer._items, longer.size = items, size + 1
         return longer

@@ -14,8 +14,9 @@ from zonal.averages.feedback import Feedback, Mean
 from zonal.averages.kernels import Categorical, Kernel, ProductKernel
 from zonal.averages.motifs import Motif
 from zonal.beliefs.frames import frame_of
+from zonal.beliefs.lattice import Fit
 from zonal.beliefs.learner import Learner
-from zonal.beliefs.model import Spec, Unknowns
+from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
     finite_number,
@@ -23,7 +24,7 @@ from zonal.errors import (
     standard_deviation,
     whole_number,
 )
-from zonal.policies import INDEX_LIMIT, Policy
+from zonal.policies import INDEX_LIMIT, Policy, Rules
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import forbidden_rule
@@ -179,8 +180,10 @@ class Problem:
         What turns the user's values into rewards.
     learned : bool
         Whether the kernel is learned.
-    kept : dict
-        What was computed of the model in use, and is not worth computing twice.
+    bound : (Model, Rules) or None
+        The policy bound to the model in use.
+    smallest : (Fit, list of float) or None
+        Prior variances of a smallest region's average under each of the models in use.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -199,10 +202,11 @@ class Problem:
         self.frame = frame_of(self.space, self.feedback)
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
         self.learned = self.learner is not None and self.unknowns.given is None
-        self.kept: dict[str, Any] = {}
+        self.bound: tuple[Model | None, Rules] | None = None
+        self.smallest: tuple[Fit, list[float]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "kept": {}}
+        return {**vars(self), "bound": None, "smallest": None}
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import footprints_of
+from zonal.averages.feedback import Footprints, footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
 from zonal.beliefs.ledger import Ledger
@@ -82,7 +82,7 @@ class State:
     h_max, counts : int, tuple of int
         The deepest depth at which nodes are expanded, and the number of nodes at each depth.
     table : Tree
-        The nodes, without their posterior; `tree` has it.
+        The nodes; their posterior may be out of date, that of `tree` is not.
     cells : array of int
         By row, the region as the space keeps it.
     tracked : Tracked
@@ -127,7 +127,7 @@ class State:
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
         self._belief: Mixture | EmpiricalBelief | None = None
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, unless it is to be built from the ledger
-        self._tree: Tree | None = None
+        self._shown = False  # whether the table has the posterior
         self._overlay: Any = None
         self._overlaid = 0
         self.asked: Log[Asked] = Log()
@@ -185,7 +185,7 @@ class State:
         """Return the state with nothing known of any average: only what happened."""
         after = self.fork()
         nothing = np.full(self.table.size, np.nan)
-        after._tree = self.table.having(mean=nothing, std=nothing)
+        after.table, after._shown = self.table.having(mean=nothing, std=nothing), True
         return after
 
     @property
@@ -211,7 +211,7 @@ class State:
             belief = self._built()
         elif self._waiting:
             for step in self._waiting:
-                belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
+                belief = belief.tracking(step) if type(step) is Tracked else belief.observing(*step)
         else:
             return belief
         self._belief, self._waiting = belief, ()
@@ -232,9 +232,10 @@ class State:
     @property
     def tree(self) -> Tree:
         """The nodes with their posterior from told measurements."""
-        if self._tree is None:
-            self._tree = self._with(self.belief)
-        return self._tree
+        if not self._shown:
+            self.table = self._with(self.belief)
+            self._shown = True
+        return self.table
 
     def seen(self) -> Tree:
         """Return the nodes as a policy should see them: with trials under way, std is smaller."""
@@ -263,7 +264,7 @@ class State:
     def region(self, row: int) -> Region:
         """Return the region of a row."""
         table, problem = self.table, self.problem
-        node = table.depth.item(row), table.index.item(row)
+        node = int(table.depth[row]), int(table.index[row])
         region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
         return region
 
@@ -283,7 +284,7 @@ class State:
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
-        return self.table.first_child.item(row) < 0 and not self.table.smallest.item(row)
+        return bool(self.table.first_child[row] < 0 and not self.table.smallest[row])
 
     # What follows writes, on a fork.
 
@@ -319,7 +320,6 @@ class State:
 
     def _put(self, row: int, **entries: Any) -> None:
         self.table = self.table.put(row, **entries)
-        self._tree = None
 
     def _ask(self, asked: Asked) -> None:
         """Note that a trial is under way."""
@@ -341,9 +341,9 @@ class State:
         if row in self.failures:
             self.failures = {other: times for other, times in self.failures.items() if other != row}
         self.told += 1
-        count, reward = table.count.item(row) + 1, table.reward.item(row)
+        count, reward = int(table.count[row]) + 1, float(table.reward[row])
         self._put(row, count=count, reward=reward + (self.problem.sign * fact.value - reward) / count)
-        self._reward(table.slot.item(row), fact.value, fact.sem, table.noise.item(row))
+        self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]))
 
     def _reward(self, slot: int, value: float, sem: float | None, noise: float) -> None:
         """Enter a reward into the ledger; the belief follows when it is read."""
@@ -355,7 +355,7 @@ class State:
     def _wait(self, step: Reward | Tracked) -> None:
         if self._belief is not None:
             self._waiting = (*self._waiting, step)
-        self._tree = self._overlay = None
+        self._shown, self._overlay = False, None
 
     def _fit(self, fact: Fitted) -> None:
         """Go by other models from now on; splits made are facts."""
@@ -364,7 +364,7 @@ class State:
         assert self.known is not None
         self.known = learner.adopt(self.known, fit, self.ledger.total)
         self._belief, self._waiting = None, ()
-        self._tree = self._overlay = None
+        self._shown, self._overlay = False, None
         if fit.model.noise is not None:
             self.table = self.table.having(noise=np.full(self.table.size, fit.model.noise))
 
@@ -373,11 +373,11 @@ class State:
         table, problem, space = self.table, self.problem, self.problem.space
         families, sums = [], 0
         for row in fact.rows:
-            depth = table.depth.item(row)
-            indices, cells = space.children(depth, table.index.item(row), self.cells[row])
+            depth = int(table.depth[row])
+            indices, cells = space.children(depth, int(table.index[row]), self.cells[row])
             seen = problem.feedback.cells(space, depth + 1, cells)
             able = depth < self.h_max and space.splittable(depth + 1, indices)
-            families.append(Family(indices, cells, self.tracked.layout.keys(seen), np.full(len(cells), able)))
+            families.append(Family(indices, cells, self.tracked.layout.keys(seen), np.zeros(len(cells), dtype=bool) | able))
             sums = _checksum(seen, cells, sums)
         sizes = np.array([len(family.indices) for family in families])
         indices, cells, keys, able = families[0] if len(families) == 1 else Family.together(families)
@@ -390,16 +390,14 @@ class State:
             )
         rows = np.array(fact.rows)
         forbidden = np.array(fact.forbidden) if fact.forbidden else np.zeros(number, dtype=bool)
-        if fact.expanded:
-            table = _marked(table, "expanded", rows, True)
-        if not problem.policy.inner:
-            table = _marked(table, "askable", rows, False)
         size, self.cells = table.size, np.concatenate((self.cells, cells))
         self.table = table.plus(
             rows,
             sizes,
+            passed=fact.expanded,
+            inner=problem.policy.inner,
             index=indices,
-            noise=np.array(fact.noise) if fact.noise else np.full(number, self.usual_noise()),
+            noise=np.array(fact.noise) if fact.noise else np.zeros(number) + self.usual_noise(),
             slot=np.arange(self.tracked.size, self.tracked.size + number),
             smallest=~able,
             forbidden=forbidden,
@@ -432,14 +430,14 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
-        looks = table.looks.item(row) + more
+        looks = table.looks[row] + more
         askable = (
-            (self.problem.policy.inner or table.first_child.item(row) < 0)
+            (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred
-            and not table.forbidden.item(row)
+            and not table.forbidden[row]
             and (most is None or looks < most)
         )
-        if askable == table.askable.item(row):
+        if askable == table.askable[row]:
             self._put(row, looks=looks)
         else:
             self._put(row, looks=looks, askable=askable)
@@ -487,15 +485,7 @@ class State:
         return tuple(sorted(table.leaf.nonzero()[0].tolist(), key=place))
 
 
-def _marked(table: Tree, name: str, rows: NDArray[Any], flag: bool) -> Tree:
-    column = getattr(table, name).copy()
-    column[rows] = flag
-    return table.having(**{name: column})
-
-
 def _checksum(footprints: Any, cells: NDArray[Any], before: int) -> int:
     """Return a number that tells cells from others, after those of `before`."""
-    centers = getattr(footprints, "centers", None)
-    if centers is None:
-        return zlib.crc32(cells.astype("<i8").tobytes(), before)
-    return zlib.crc32(footprints.widths.tobytes(), zlib.crc32(centers.tobytes(), before))
+    what = footprints.extents if isinstance(footprints, Footprints) else cells.astype("<i8")
+    return zlib.crc32(what.tobytes(), before)

@@ -51,7 +51,7 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     """Return the prior variance of a smallest region's average under each model, computed once a fit."""
     problem = state.problem
     assert state.known is not None
-    kept = problem.kept.get("smallest")
+    kept = problem.smallest
     if kept is None or kept[0] is not state.known.fit:
         space, deepest = problem.space, problem.space.deepest()
         depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
@@ -60,6 +60,5 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
         own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
         kept = state.known.fit, [float(np.max(covariance.of(own))) for covariance in covariances]
-        problem.kept["smallest"] = kept
-    variances: list[float] = kept[1]
-    return variances
+        problem.smallest = kept
+    return kept[1]

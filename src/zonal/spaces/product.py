@@ -32,6 +32,16 @@ class _Level:
     axis: int | None
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """How cells of a depth are split: along which axis, into how many; and of what parts of the axes they are."""
+
+    axis: int
+    children: int
+    pieces: list[int]
+    able: bool
+
+
 class AxisSpace(Immutable):
     """What spaces of axes share: which axis is split at each depth, and the cells that makes.
 
@@ -194,7 +204,8 @@ class AxisSpace(Immutable):
     def seen(self, node: Node, parts: Sequence[int] | Ints, feedback: Viewer | None) -> ProductRegion:
         """Return the region of a node that is kept as the parts of the axes which it is."""
         own = tuple([int(part) for part in parts])
-        offset, sizes, edges = zip(*map(self._part, range(len(own)), own, self._pieces_at(node[0])), strict=True)
+        pieces = self._plan(node[0]).pieces
+        offset, sizes, edges = zip(*map(_part, self.axes, own, pieces), strict=True)
         return ProductRegion(self, node, feedback, offset, sizes, edges, own)
 
     def whole(self) -> Ints:
@@ -203,41 +214,35 @@ class AxisSpace(Immutable):
 
     def children(self, depth: int, index: int, parts: Ints) -> tuple[Ints, Ints]:
         """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
-        axis, number = self.axis_at(depth), self.children_at(depth)
-        numbers = np.arange(number)
-        cells = np.repeat(parts[None], number, axis=0)
-        cells[:, axis] *= number
-        cells[:, axis] += numbers
-        return number * index + numbers, cells
+        plan = self._plan(depth)
+        cells = parts[None].repeat(plan.children, 0)
+        numbers = np.arange(plan.children)
+        cells[:, plan.axis] *= plan.children
+        cells[:, plan.axis] += numbers
+        return plan.children * index + numbers, cells
 
-    def extents(self, depth: int, cells: Ints) -> tuple[Floats, Floats]:
-        """Return centres, counted from the lower corner, and widths of cells of a depth, shapes (n, d)."""
-        centers, widths = np.empty(cells.shape), np.empty(cells.shape)
-        for j, (axis, pieces) in enumerate(zip(self.axes, self._pieces_at(depth), strict=True)):
-            centers[:, j], widths[:, j] = axis.extents(cells[:, j], pieces)
-        return centers, widths
+    def extents(self, depth: int, cells: Ints) -> Floats:
+        """Return centres, counted from the lower corner, and widths of cells of a depth, shape (2, n, d)."""
+        extents = np.empty((2, *cells.shape))
+        for j, pieces in enumerate(self._plan(depth).pieces):
+            extents[0, :, j], extents[1, :, j] = self.axes[j].extents(cells[:, j], pieces)
+        return extents
 
     def splittable(self, depth: int, indices: Ints) -> bool:
         """Tell whether cells of a depth have children, none of them under the smallest useful size."""
-        able = self._splittable.get(depth)
-        if able is None:
-            able = self._splittable[depth] = self._splits_at(depth)
-        return able
+        return self._plan(depth).able
+
+    def _plan(self, depth: int) -> _Plan:
+        """Return how cells of a depth came about and are split; the same whenever it is asked for."""
+        plans = self._plans
+        if depth not in plans:
+            axis = self.axis_at(depth)
+            pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(self.d)]
+            plans[depth] = _Plan(-1 if axis is None else axis, self.children_at(depth), pieces, self._splits_at(depth))
+        return plans[depth]
 
     @cached_property
-    def _splittable(self) -> dict[int, bool]:
-        return {}
-
-    def _pieces_at(self, depth: int) -> list[int]:
-        """Return into how many parts each axis is split at a depth."""
-        pieces = self._all_pieces.get(depth)
-        if pieces is None:
-            pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(len(self.axes))]
-            self._all_pieces[depth] = pieces
-        return pieces
-
-    @cached_property
-    def _all_pieces(self) -> dict[int, list[int]]:
+    def _plans(self) -> dict[int, _Plan]:
         return {}
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
@@ -409,20 +414,16 @@ class AxisSpace(Immutable):
             tuple((float(low), float(high)) for low, high in edges),
         )
 
-    def _part(self, axis: int, part: int, pieces: int) -> tuple[float, float, tuple[float, float]]:
-        """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
-        whole_axis = self.axes[axis]
-        if isinstance(whole_axis, Category):
-            pool = whole_axis.whole if pieces == 1 else 1 << part
-            return float(pool), whole_axis.share(pool), (float(pool), float(pool))
-        low, high = whole_axis.low, whole_axis.high
-        whole = high - low
-        upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
-        return (
-            whole * ((2 * part + 1) / (2 * pieces)),
-            whole / pieces,
-            (low + whole * (part / pieces), upper),
-        )
+
+def _part(axis: Axis, part: int, pieces: int) -> tuple[float, float, tuple[float, float]]:
+    """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
+    if isinstance(axis, Category):
+        pool = axis.whole if pieces == 1 else 1 << part
+        return float(pool), axis.share(pool), (float(pool), float(pool))
+    low, high = axis.low, axis.high
+    whole = high - low
+    upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
+    return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -93,8 +93,11 @@ class ProductRegion(Region):
     @property
     def points(self) -> Floats:
         """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
-        axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
-        return np.asarray(self.space.native(np.stack([axis.ravel() for axis in axes], axis=-1)))
+        places = [place for place, _ in self._places()]
+        points = places[0][:, None]
+        for place in places[1:]:
+            points = np.concatenate((points.repeat(len(place), 0), np.tile(place, len(points))[:, None]), axis=1)
+        return np.asarray(self.space.native(points))
 
     @property
     def weights(self) -> Floats:
