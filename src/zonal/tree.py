@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
+EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
+
 
 class Tree:
     """A table of nodes: every column is a read-only array with one entry a node; the root comes first.
@@ -31,10 +34,6 @@ class Tree:
         Which footprint of the belief.
     count, looks : array of int
         Trials told (T), and trials told or under way.
-    noise : array of float
-        Standard deviation of one measurement.
-    reward : array of float
-        Mean of the node's own rewards, as told; 0 without any.
     expanded : array of bool
         Whether line 6 of Algorithm 1 passed, or the node was split by force.
     askable : array of bool
@@ -43,6 +42,10 @@ class Tree:
         Whether it will never be split.
     forbidden : array of bool
         Whether the user forbids to measure and to recommend it.
+    noise : array of float
+        Standard deviation of one measurement.
+    reward : array of float
+        Mean of the node's own rewards, as told; 0 without any.
     mean, std : array of float
         Posterior of the average.
     std_before : array of float
@@ -56,50 +59,93 @@ class Tree:
     slot: Ints
     count: Ints
     looks: Ints
-    noise: Floats
-    reward: Floats
     expanded: Flags
     askable: Flags
     smallest: Flags
     forbidden: Flags
+    noise: Floats
+    reward: Floats
     mean: Floats
     std: Floats
     std_before: Floats
+    _contenders: NDArray[np.intp] | None
 
     def __init__(self, noise: float, splittable: bool = True, forbidden: bool = False) -> None:
-        for name in ("depth", "index", "slot", "count", "looks"):
-            setattr(self, name, np.zeros(1, dtype=np.int64))
-        self.parent = self.first_child = np.full(1, -1)
+        self._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
+        self._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
+        self.count = self.looks = np.zeros(1, dtype=np.int64)
         self.noise, self.reward = np.array([noise]), np.zeros(1)
-        self.expanded, self.askable = np.zeros(1, dtype=bool), np.array([not forbidden])
-        self.smallest, self.forbidden = np.array([not splittable]), np.array([forbidden])
+
+    def _of_ints(self, ints: Ints) -> None:
+        ints.flags.writeable = False
+        self._ints = ints
+        self.depth, self.index, self.parent, self.slot, self.first_child = ints
+        self._contenders = None
+
+    def _of_flags(self, flags: Flags) -> None:
+        flags.flags.writeable = False
+        self._flags = flags
+        self.expanded, self.askable, self.smallest, self.forbidden = flags
+        self._contenders = None
+
+    def _copy(self) -> Tree:
+        twin = Tree.__new__(Tree)
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     @property
     def size(self) -> int:
         """The number of nodes."""
-        return len(self.depth)
+        return self.depth.size
 
-    def having(self, **columns: NDArray[Any]) -> Tree:
-        """Return the same table with other columns, which nobody may write into from now on."""
-        twin = Tree.__new__(Tree)
-        own = twin.__dict__
-        own.update(self.__dict__, **columns)
-        for column in columns:
-            own[column].flags.writeable = False
-        if "_contenders" in own and ("askable" in columns or "first_child" in columns):
-            del own["_contenders"]
+    def having(self, **columns: Floats) -> Tree:
+        """Return the same table with other numbers: mean, std or noise, which nobody may write into from now on."""
+        twin = self._copy()
+        for name in columns:
+            columns[name].flags.writeable = False
+        twin.__dict__.update(columns)
         return twin
 
-    def put(self, row: int, **entries: Any) -> Tree:
-        """Return the same table with other entries in one row."""
-        columns = {}
-        for name in entries:
-            column = columns[name] = self.__dict__[name].copy()
-            column[row] = entries[name]
-        return self.having(**columns)
+    def looked(self, row: int, looks: int, askable: bool) -> Tree:
+        """Return the table after a look at a node more, or less."""
+        twin = self._copy()
+        twin.looks = column = self.looks.copy()
+        column[row] = looks
+        return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
-    def plus(
-        self, rows: NDArray[np.intp], families: NDArray[np.intp], passed: bool, inner: bool, **children: Any
+    def told(self, row: int, reward: float) -> Tree:
+        """Return the table after a reward of a node, which counts in its mean reward."""
+        twin = self._copy()
+        twin.count, twin.reward = count, rewards = self.count.copy(), self.reward.copy()
+        count[row] += 1
+        rewards[row] += (reward - rewards[row]) / count[row]
+        return twin
+
+    def marked(self, row: int, name: int, flag: bool) -> Tree:
+        """Return the table with another flag in one row."""
+        twin, flags = self._copy(), self._flags.copy()
+        flags[name, row] = flag
+        twin._of_flags(flags)
+        return twin
+
+    def at_slots(self, first: int, slots: Ints) -> Tree:
+        """Return the table with other slots from row `first` on."""
+        twin, ints = self._copy(), self._ints.copy()
+        ints[SLOT, first:] = slots
+        twin._of_ints(ints)
+        return twin
+
+    def split(
+        self,
+        rows: NDArray[np.intp],
+        families: NDArray[np.intp],
+        expanded: bool,
+        inner: bool,
+        index: Ints,
+        slot: int,
+        smallest: Flags,
+        forbidden: Flags,
+        noise: Floats,
     ) -> Tree:
         """Return the table with the children of some leaves: adjacent rows for each, in order.
 
@@ -107,24 +153,31 @@ class Tree:
         ----------
         rows, families : array of int
             The leaves, and how many children each has.
-        passed, inner : bool
+        expanded, inner : bool
             Whether the leaves count as expanded, and may still be measured, from now on.
-        **children : array
-            Columns of the children; those that are left out follow from the leaves, or are 0.
+        slot : int
+            Of the first child; those of the others follow.
+        index, smallest, forbidden, noise : array
+            Columns of the children.
         """
-        size, number = len(self.depth), len(children["index"])
-        zeros = np.zeros(number, dtype=np.int64)
-        own = self.__dict__
-        columns = {name: np.concatenate((own[name], children[name])) for name in children}
-        for name in ("count", "looks", "reward", "expanded", "first_child", "parent", "depth"):
-            columns[name] = np.concatenate((own[name], zeros), dtype=own[name].dtype, casting="unsafe")
-        columns["parent"][size:] = rows.repeat(families)
-        columns["depth"][size:] = (own["depth"][rows] + 1).repeat(families)
-        columns["first_child"][size:] = -1
-        columns["first_child"][rows] = size + families.cumsum() - families
-        columns["expanded"][rows] |= passed
-        columns["askable"][rows] &= inner
-        return self.having(**columns)
+        size, number = self.depth.size, index.size
+        parent, none = rows.repeat(families), np.zeros(number, dtype=np.int64)
+        ints, flags = np.empty((5, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
+        ints[:, :size], flags[:, :size] = self._ints, self._flags
+        ints[DEPTH, size:], ints[INDEX, size:], ints[PARENT, size:] = self.depth[parent] + 1, index, parent
+        ints[SLOT, size:], ints[FIRST_CHILD, size:] = np.arange(slot, slot + number), -1
+        ints[FIRST_CHILD, rows] = size + families.cumsum() - families
+        flags[SMALLEST, size:], flags[FORBIDDEN, size:], flags[ASKABLE, size:] = smallest, forbidden, ~forbidden
+        if expanded:
+            flags[EXPANDED, rows] = True
+        if not inner:
+            flags[ASKABLE, rows] = False
+        twin = self._copy()
+        twin._of_ints(ints)
+        twin._of_flags(flags)
+        twin.count, twin.looks = np.concatenate((self.count, none)), np.concatenate((self.looks, none))
+        twin.noise, twin.reward = np.concatenate((self.noise, noise)), np.concatenate((self.reward, none))
+        return twin
 
     @property
     def leaf(self) -> Flags:
@@ -139,10 +192,9 @@ class Tree:
     @property
     def contenders(self) -> NDArray[np.intp]:
         """The rows that may be measured, and the leaves that may be split though they may not be measured."""
-        rows: NDArray[np.intp] | None = self.__dict__.get("_contenders")
-        if rows is None:  # kept, since most rounds change none of it
-            rows = self._contenders = (self.askable | self.splittable).nonzero()[0]
-        return rows
+        if self._contenders is None:
+            (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
+        return self._contenders
 
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return the table in the user's units: ``prior_mean + sign * mean``."""

@@ -25,6 +25,7 @@ from zonal.averages.profiles import Profile
 
 Floats = NDArray[np.float64]
 
+FEW = 64  # cases that are computed as they come
 MOST_KEPT = 256  # factors of kernels whose averages are kept
 
 
@@ -44,8 +45,8 @@ class Distances:
         """Return the averages of pairs of intervals, computing those that are new."""
         case = alike[0]
         if self._values.size < self._intervals.cases:
-            more = np.full(self._intervals.cases - self._values.size, np.nan)
-            self._values = np.concatenate((self._values, more))
+            more = max(self._intervals.cases - self._values.size, self._values.size)
+            self._values = np.concatenate((self._values, np.full(more, np.nan)))
         mean = self._values.take(case)
         if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # a NaN is not
             return mean
@@ -57,13 +58,17 @@ class Distances:
         return mean
 
     def _compute(self, cases: NDArray[np.intp]) -> None:
-        wanted = np.zeros(self._values.size, dtype=bool)
-        wanted[cases] = True
-        (new,) = wanted.nonzero()  # each of them once
-        geometry = self._intervals.geometry[:, new]
+        if cases.size > FEW:  # many of them more than once
+            wanted = np.zeros(self._values.size, dtype=bool)
+            wanted[cases] = True
+            (cases,) = wanted.nonzero()
+        geometry, view = self._intervals.geometry(cases)
+        if len(self._measures) == 1:
+            self._values[cases] = self._measures[0].mean(self._profile, geometry, self._scale)
+            return
         for number, measure in enumerate(self._measures):
-            own = self._intervals.views[new] == number
-            self._values[new[own]] = measure.mean(self._profile, geometry[:, own], self._scale)
+            own = view == number
+            self._values[cases[own]] = measure.mean(self._profile, geometry[:, own], self._scale)
 
 
 class Matches:

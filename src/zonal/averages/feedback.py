@@ -98,12 +98,6 @@ class Feedback(ABC):
         products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
         return Footprints(np.array([[own.offset for own in products], [own.sizes for own in products]], dtype=float))
 
-    def cells(self, space: Any, depth: int, cells: Ints) -> Any:
-        """Return where measurements of some cells of a depth look, which `space` keeps as rows of numbers."""
-        if space.axes is not None:
-            return Footprints(space.extents(depth, cells))
-        return self.footprints([space.seen((depth, -1), cell, self) for cell in cells])
-
     def check(self, space: Any) -> None:
         """Complain if a measurement of this kind has no meaning on a space."""
         if space.axes is None:

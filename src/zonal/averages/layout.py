@@ -46,10 +46,6 @@ class Intervals:
 
     Attributes
     ----------
-    geometry : array, shape (3, cases)
-        Distance of the centres and the two widths of each case, the wider one first; NaN where it has none.
-    views : array of int, shape (cases,)
-        By which measure both intervals of a case are seen.
     cases : int
         How many there are.
     """
@@ -61,8 +57,8 @@ class Intervals:
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
         # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
-        self.geometry = np.full((3, 1), np.nan)
-        self.views = np.zeros(1, dtype=np.intp)
+        # Of pieces: the first case, half the narrower width, the wider and the narrower one, the view.
+        self._pieces = np.array([[0.0], [np.nan], [np.nan], [np.nan], [0.0]])
         self.cases = 1
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
@@ -81,6 +77,16 @@ class Intervals:
         off |= half < safe
         if np.logical_or.reduce(off):
             key[KIND, off] = 0
+        return key
+
+    def cells(self, parts: Ints, pieces: int) -> Floats:
+        """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
+        width = self._side / pieces
+        key = np.zeros((5, parts.size))
+        key[PLACE] = place = 2 * parts + 1
+        known = self._kinds
+        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
+        key[KIND], key[CENTER], key[WIDTH] = kind, self._side * (place / (2 * pieces)), width
         return key
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
@@ -112,10 +118,18 @@ class Intervals:
         lag += start
         return lag.astype(np.intp)
 
+    def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
+        """Return distance of the centres and the two widths of some cases, the wider one first, and their view.
+
+        NaN where pairs share no case. Counted in half widths, distances are rid of the centres' rounding.
+        """
+        first, half, wide, narrow, view = self._pieces[:, self._pieces[0].searchsorted(cases, "right") - 1]
+        return np.array(((cases - first) * half, wide, narrow)), view
+
     def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
         """Return which pairs share their case with no other, in the flattened array, their geometry and views."""
         case, some, others = alike
-        (at,) = np.isnan(self.geometry[0].take(case.ravel())).nonzero()
+        (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
         one, other = some[:, row], others[:, column]
         swap = (one[VIEW] > other[VIEW]) | ((one[VIEW] == other[VIEW]) & (one[WIDTH] < other[WIDTH]))
@@ -133,7 +147,7 @@ class Intervals:
         kind = len(self._kinds) + 1
         if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
             return 0
-        pieces, end = [self.geometry], self.geometry.shape[1]
+        pieces, end = [self._pieces], self.cases
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
             narrow, wide = min(width, other), max(width, other)
             times = round(wide / narrow)
@@ -143,15 +157,10 @@ class Intervals:
             ours, theirs = (times, 1) if width > other else (1, times)
             self._pairs[kind, :, number] = end, room, ours, theirs
             self._pairs[number, :, kind] = end, room, theirs, ours
-            piece = np.empty((3, room + 1))
-            # Counted in half widths of the narrower one, the distance is rid of the centres' rounding.
-            piece[0], piece[1], piece[2] = np.arange(room + 1) * (0.5 * narrow), wide, narrow
-            piece[:, room] = np.nan
-            pieces.append(piece)
+            alone = end + room, np.nan, np.nan, np.nan, 0.0
+            pieces.append(np.array([(end, 0.5 * narrow, wide, narrow, view), alone]).T)
             end += room + 1
-        self.views = np.concatenate([self.views, np.full(end - len(self.views), view)])
-        self.geometry = np.concatenate(pieces, axis=1)
-        self.cases = end
+        self._pieces, self.cases = np.concatenate(pieces, axis=1), end
         self._kinds[width, view] = kind
         return kind
 
@@ -183,6 +192,11 @@ class Pools:
             self._frequencies, self._overlap = every, overlap
             self._numbers = known = {**known, **{pool: old + j for j, pool in enumerate(fresh)}}
         return np.array([[known[pool] for pool in wanted]], dtype=float)
+
+    def cells(self, parts: Ints, pieces: int) -> Floats:
+        """Return the keys of parts of the axis: of all symbols together, or of one each."""
+        pools, shares = self._axis.extents(parts, pieces)
+        return self.keys(np.array(pools), np.array(shares), (), enter=True)
 
     def pairs(self, some: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
@@ -239,7 +253,17 @@ class ProductLayout:
         if len(self.parts) == 1:
             return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
         each = zip(self.parts, centers.T, widths.T, strict=True)
-        keys = [part.keys(*where, views, enter) for part, *where in each]
+        return self._together([part.keys(*where, views, enter) for part, *where in each], enter)
+
+    def cells(self, space: Any, depth: int, cells: Ints) -> Floats:
+        """Return the keys of cells of a depth, which `space` keeps as rows of parts of the axes."""
+        pieces = space.pieces(depth)
+        if len(pieces) == 1:
+            return self.parts[0].cells(cells[:, 0], pieces[0])
+        each = zip(self.parts, cells.T, pieces, strict=True)
+        return self._together([part.cells(own, number) for part, own, number in each], enter=True)
+
+    def _together(self, keys: list[Floats], enter: bool) -> Floats:
         if all(self.symbols):
             keys.append(self._numbers(np.concatenate(keys), enter))
         return np.concatenate(keys)

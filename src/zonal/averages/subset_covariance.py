@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.custom import Custom
-from zonal.averages.feedback import Subsets
+from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.kernels import Kernel
 from zonal.averages.layout import Pairs
 from zonal.spaces import MemberSpace
@@ -93,7 +93,8 @@ class SubsetLayout:
         Members met so far, by column of A.
     """
 
-    def __init__(self, space: MemberSpace) -> None:
+    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
+        self._feedback = feedback
         self._stand_for = Representatives(space)
         self._to_learn_from = Representatives(space, **TO_LEARN_FROM)
         self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
@@ -118,6 +119,10 @@ class SubsetLayout:
                     self._rows[name] = row
             keys[0, place] = row
         return keys
+
+    def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
+        """Return the keys of cells of a depth, which `space` keeps as runs of members."""
+        return self.keys(self._feedback.footprints([space.seen((depth, -1), own, None) for own in cells]))
 
     def _columns(self, members: Ints) -> Ints:
         """Return the columns of members, entering those not met before."""

@@ -183,16 +183,16 @@ def frame_of(space: Space, feedback: Feedback) -> Frame:
     """Return a space as beliefs see it."""
     if space.axes is None:
         assert isinstance(space, MemberSpace)
-        return SubsetFrame(space)
+        return SubsetFrame(space, feedback)
     return ProductFrame(space.axes, space.sides(), feedback, families_of(space))
 
 
 class SubsetFrame:
     """A space of members."""
 
-    def __init__(self, space: MemberSpace) -> None:
+    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
         self._space = space
-        self.layout = SubsetLayout(space)
+        self.layout = SubsetLayout(space, feedback)
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
         self.costly = True

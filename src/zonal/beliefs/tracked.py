@@ -17,6 +17,9 @@ class Layout(Protocol):
     def keys(self, footprints: Any, enter: bool = True) -> Keys:
         """Return the keys of footprints, a column each; those that are not entered leave no trace."""
 
+    def cells(self, space: Any, depth: int, cells: Any) -> Keys:
+        """Return the keys of cells of a depth, which `space` keeps as rows of numbers."""
+
     def pairs(self, some: Keys, others: Keys) -> Any:
         """Return what kernels must know of all pairs of some footprints and others."""
 

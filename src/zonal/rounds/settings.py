@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
@@ -180,6 +181,8 @@ class Problem:
         What turns the user's values into rewards.
     learned : bool
         Whether the kernel is learned.
+    checksum : int
+        Of the space's sides, with which checksums of splits begin.
     bound : (Model, Rules) or None
         The policy bound to the model in use.
     smallest : (Fit, list of float) or None
@@ -202,6 +205,7 @@ class Problem:
         self.frame = frame_of(self.space, self.feedback)
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
         self.learned = self.learner is not None and self.unknowns.given is None
+        self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())
         self.bound: tuple[Model | None, Rules] | None = None
         self.smallest: tuple[Fit, list[float]] | None = None
 

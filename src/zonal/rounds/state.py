@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import Footprints, footprints_of
+from zonal.averages.feedback import footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
 from zonal.beliefs.ledger import Ledger
@@ -46,24 +46,9 @@ from zonal.rounds.log import Log
 from zonal.rounds.settings import Problem
 from zonal.rounds.trials import Observation
 from zonal.spaces import Region, with_feedback
-from zonal.tree import Tree
+from zonal.tree import EXPANDED, Tree
 
 Reward = tuple[int, float, float | None, Ledger]  # slot, reward, variance of its noise, and all rewards with it
-
-
-class Family(NamedTuple):
-    """The children of one node, or of several together."""
-
-    indices: NDArray[Any]
-    cells: NDArray[Any]
-    keys: NDArray[Any]
-    able: NDArray[np.bool_]  # whether they may be split
-
-    @classmethod
-    def together(cls, families: list[Family]) -> Family:
-        """Return all children of some nodes."""
-        indices, cells, keys, able = zip(*families, strict=True)
-        return cls(np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(able))
 
 
 class State:
@@ -119,7 +104,7 @@ class State:
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
         self.table = Tree(began.noise, splittable, began.forbidden)
         layout = problem.frame.layout
-        self.tracked = Tracked(layout, layout.keys(problem.feedback.cells(space, 0, self.cells)))
+        self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.in_order = True  # slots are rows, until a region outside of the tree is observed
         self.ledger = Ledger()
@@ -300,7 +285,7 @@ class State:
             case Fitted():
                 self._fit(fact)
             case Expanded():
-                self._put(fact.row, expanded=True)
+                self.table = self.table.marked(fact.row, EXPANDED, True)
             case Ended():
                 self._end(fact)
             case Observed():
@@ -317,9 +302,6 @@ class State:
             case Began():
                 raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
         self.facts = (*self.facts, fact)
-
-    def _put(self, row: int, **entries: Any) -> None:
-        self.table = self.table.put(row, **entries)
 
     def _ask(self, asked: Asked) -> None:
         """Note that a trial is under way."""
@@ -341,8 +323,7 @@ class State:
         if row in self.failures:
             self.failures = {other: times for other, times in self.failures.items() if other != row}
         self.told += 1
-        count, reward = int(table.count[row]) + 1, float(table.reward[row])
-        self._put(row, count=count, reward=reward + (self.problem.sign * fact.value - reward) / count)
+        self.table = self.table.told(row, self.problem.sign * fact.value)
         self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]))
 
     def _reward(self, slot: int, value: float, sem: float | None, noise: float) -> None:
@@ -371,17 +352,17 @@ class State:
     def _split(self, fact: Split) -> int:
         """Split nodes together (line 7); return the checksum of their children."""
         table, problem, space = self.table, self.problem, self.problem.space
-        families, sums = [], 0
+        families, sums = [], problem.checksum
         for row in fact.rows:
             depth = int(table.depth[row])
             indices, cells = space.children(depth, int(table.index[row]), self.cells[row])
-            seen = problem.feedback.cells(space, depth + 1, cells)
+            keys = self.tracked.layout.cells(space, depth + 1, cells)
             able = depth < self.h_max and space.splittable(depth + 1, indices)
-            families.append(Family(indices, cells, self.tracked.layout.keys(seen), np.zeros(len(cells), dtype=bool) | able))
-            sums = _checksum(seen, cells, sums)
-        sizes = np.array([len(family.indices) for family in families])
-        indices, cells, keys, able = families[0] if len(families) == 1 else Family.together(families)
-        number = len(indices)
+            families.append((indices, cells, keys, np.zeros(indices.size, dtype=bool) | able))
+            sums = zlib.crc32(cells.tobytes(), sums)
+        sizes = np.array([own[0].size for own in families])
+        indices, cells, keys, able = families[0] if len(families) == 1 else _together(families)
+        number = indices.size
         if fact.checksum not in (None, sums) or len(fact.noise) not in (0, number):
             raise InvalidInput(
                 "this space splits the region in another way than when the study was made",
@@ -390,19 +371,10 @@ class State:
             )
         rows = np.array(fact.rows)
         forbidden = np.array(fact.forbidden) if fact.forbidden else np.zeros(number, dtype=bool)
-        size, self.cells = table.size, np.concatenate((self.cells, cells))
-        self.table = table.plus(
-            rows,
-            sizes,
-            passed=fact.expanded,
-            inner=problem.policy.inner,
-            index=indices,
-            noise=np.array(fact.noise) if fact.noise else np.zeros(number) + self.usual_noise(),
-            slot=np.arange(self.tracked.size, self.tracked.size + number),
-            smallest=~able,
-            forbidden=forbidden,
-            askable=~forbidden,
-        )
+        noise = np.array(fact.noise) if fact.noise else np.zeros(number) + self.usual_noise()
+        size, slot, inner = table.depth.size, self.tracked.size, problem.policy.inner
+        self.cells = np.concatenate((self.cells, cells))
+        self.table = table.split(rows, sizes, fact.expanded, inner, indices, slot, ~able, forbidden, noise)
         self._track(size, keys)
         return sums
 
@@ -430,17 +402,14 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
-        looks = table.looks[row] + more
+        looks = int(table.looks[row]) + more
         askable = (
             (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred
             and not table.forbidden[row]
             and (most is None or looks < most)
         )
-        if askable == table.askable[row]:
-            self._put(row, looks=looks)
-        else:
-            self._put(row, looks=looks, askable=askable)
+        self.table = table.looked(row, looks, bool(askable))
 
     def _slot_of(self, region: Region, feedback: Any) -> int:
         """Return the belief's slot of any region as a feedback sees it, tracking it if it is new."""
@@ -467,9 +436,8 @@ class State:
             rows = range(first, self.table.size)
             known = [self.outside.get(self.region(row).key, -1) for row in rows]
             fresh = np.array([slot < 0 for slot in known])
-            slots = self.table.slot.copy()
-            slots[first:] = np.where(fresh, self.tracked.size + fresh.cumsum() - 1, known)
-            self.table, keys = self.table.having(slot=slots), keys[:, fresh]
+            slots = np.where(fresh, self.tracked.size + fresh.cumsum() - 1, known)
+            self.table, keys = self.table.at_slots(first, slots), keys[:, fresh]
             self.outside = {key: slot for key, slot in self.outside.items() if slot not in known}
         if keys.shape[1]:
             self._follow(keys)
@@ -485,7 +453,7 @@ class State:
         return tuple(sorted(table.leaf.nonzero()[0].tolist(), key=place))
 
 
-def _checksum(footprints: Any, cells: NDArray[Any], before: int) -> int:
-    """Return a number that tells cells from others, after those of `before`."""
-    what = footprints.extents if isinstance(footprints, Footprints) else cells.astype("<i8")
-    return zlib.crc32(what.tobytes(), before)
+def _together(families: list[Any]) -> list[NDArray[Any]]:
+    """Return indices, cells, keys and flags of all children of some nodes."""
+    indices, cells, keys, able = zip(*families, strict=True)
+    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(able)]

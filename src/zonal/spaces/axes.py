@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING, Floats
 
-EXACT = 1 << 51  # parts of an axis up to which numbers of their halves are exact
 MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
 
 
@@ -56,13 +55,6 @@ class Interval:
         if number in self.ends:
             return self.low if number == self.ends[0] else self.high
         return math.log10(number) if number > 0 else -math.inf
-
-    def extents(self, parts: Any, pieces: int) -> tuple[Floats, float]:
-        """Return offsets of the centres of some of `pieces` equal parts from the lower end, and their width."""
-        whole = self.high - self.low
-        if pieces < EXACT:
-            return whole * ((2 * parts + 1) / (2 * pieces)), whole / pieces
-        return np.array([whole * ((2 * int(part) + 1) / (2 * pieces)) for part in parts]), whole / pieces
 
 
 @dataclass(frozen=True)

@@ -221,12 +221,9 @@ class AxisSpace(Immutable):
         cells[:, plan.axis] += numbers
         return plan.children * index + numbers, cells
 
-    def extents(self, depth: int, cells: Ints) -> Floats:
-        """Return centres, counted from the lower corner, and widths of cells of a depth, shape (2, n, d)."""
-        extents = np.empty((2, *cells.shape))
-        for j, pieces in enumerate(self._plan(depth).pieces):
-            extents[0, :, j], extents[1, :, j] = self.axes[j].extents(cells[:, j], pieces)
-        return extents
+    def pieces(self, depth: int) -> list[int]:
+        """Return into how many parts each axis is split at a depth."""
+        return self._plan(depth).pieces
 
     def splittable(self, depth: int, indices: Ints) -> bool:
         """Tell whether cells of a depth have children, none of them under the smallest useful size."""
