@@ -170,7 +170,7 @@ class Reading:
         """Return a trial as it was asked for, or complain that it never was."""
         state = self._state
         number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
-        asked = state.asked[number] if number < len(state.asked) else None
+        asked = state.asked[number] if number < state.asked.size else None
         if asked is None or (
             isinstance(trial, Trial)
             and (trial.study != self.id or trial.node != asked.node or trial.replicate != asked.replicate)

@@ -343,7 +343,7 @@ class Study(Reading):
                 self._check_budget(number)
                 for _ in range(number):
                     state = decisions.ask(state, me() if by is None else by, key)
-                    batch.append(state.asked[state.asked.size - 1])
+                    batch += [state.asked[state.asked.size - 1]]
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
         return trials[0] if n is None else trials
@@ -704,7 +704,8 @@ class Study(Reading):
         """Return a value and its standard error, or complain."""
         fix = "Tell one finite number, its standard error as sem=, or give the trial up."
         number = finite_number(value, "a measured value", fix)
-        if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
+        state = self._state
+        if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return number, None if sem is None else standard_deviation(sem, "sem")
 

@@ -70,11 +70,18 @@ class Tree:
     std_before: Floats
     _contenders: NDArray[np.intp] | None
 
-    def __init__(self, noise: float, splittable: bool = True, forbidden: bool = False) -> None:
-        self._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
-        self._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
-        self.count = self.looks = np.zeros(1, dtype=np.int64)
-        self.noise, self.reward = np.array([noise]), np.zeros(1)
+    def __init__(self, of: Tree | None = None) -> None:
+        self.__dict__ = {} if of is None else {**of.__dict__}
+
+    @classmethod
+    def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
+        """Return the table of a tree that is its root alone."""
+        tree = cls()
+        tree._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
+        tree._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
+        tree.count = tree.looks = np.zeros(1, dtype=np.int64)
+        tree.noise, tree.reward = np.array([noise]), np.zeros(1)
+        return tree
 
     def _of_ints(self, ints: Ints) -> None:
         ints.flags.writeable = False
@@ -88,11 +95,6 @@ class Tree:
         self.expanded, self.askable, self.smallest, self.forbidden = flags
         self._contenders = None
 
-    def _copy(self) -> Tree:
-        twin = Tree.__new__(Tree)
-        twin.__dict__.update(self.__dict__)
-        return twin
-
     @property
     def size(self) -> int:
         """The number of nodes."""
@@ -100,22 +102,22 @@ class Tree:
 
     def having(self, **columns: Floats) -> Tree:
         """Return the same table with other numbers: mean, std or noise, which nobody may write into from now on."""
-        twin = self._copy()
+        twin = Tree(self)
         for name in columns:
             columns[name].flags.writeable = False
-        twin.__dict__.update(columns)
+        twin.__dict__ |= columns
         return twin
 
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
         """Return the table after a look at a node more, or less."""
-        twin = self._copy()
+        twin = Tree(self)
         twin.looks = column = self.looks.copy()
         column[row] = looks
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told(self, row: int, reward: float) -> Tree:
         """Return the table after a reward of a node, which counts in its mean reward."""
-        twin = self._copy()
+        twin = Tree(self)
         twin.count, twin.reward = count, rewards = self.count.copy(), self.reward.copy()
         count[row] += 1
         rewards[row] += (reward - rewards[row]) / count[row]
@@ -123,14 +125,14 @@ class Tree:
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
-        twin, flags = self._copy(), self._flags.copy()
+        twin, flags = Tree(self), self._flags.copy()
         flags[name, row] = flag
         twin._of_flags(flags)
         return twin
 
     def at_slots(self, first: int, slots: Ints) -> Tree:
         """Return the table with other slots from row `first` on."""
-        twin, ints = self._copy(), self._ints.copy()
+        twin, ints = Tree(self), self._ints.copy()
         ints[SLOT, first:] = slots
         twin._of_ints(ints)
         return twin
@@ -172,7 +174,7 @@ class Tree:
             flags[EXPANDED, rows] = True
         if not inner:
             flags[ASKABLE, rows] = False
-        twin = self._copy()
+        twin = Tree(self)
         twin._of_ints(ints)
         twin._of_flags(flags)
         twin.count, twin.looks = np.concatenate((self.count, none)), np.concatenate((self.looks, none))

@@ -85,7 +85,7 @@ class GaussianBelief:
 
     def _copy(self) -> GaussianBelief:
         twin = GaussianBelief.__new__(GaussianBelief)
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__ = {**self.__dict__}
         return twin
 
     @property
@@ -102,10 +102,11 @@ class GaussianBelief:
             mean, variance = np.zeros(prior.size), prior
         else:
             v = self._solve(self._covariance.of(tracked.cross(start, self._slots)).T)
-            after._V = self._V.claimed((t, start), (t, tracked.size))
-            after._V.write(0, start, v)
+            after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
-            variance = after._repaired(prior - np.add.reduce(v * v, 0), prior)
+            variance = prior - np.add.reduce(v * v, 0)
+            if np.minimum.reduce(variance) < 0:
+                variance = after._repaired(variance, prior)
         after.prior = np.concatenate((self.prior, prior))
         after.mean = np.concatenate((self.mean, mean))
         after.variance = np.concatenate((self.variance, variance))
@@ -128,19 +129,19 @@ class GaussianBelief:
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
-        lower = np.empty((1, t + 1))  # this footprint's row of L
-        lower[0, :t], lower[0, t] = self._V.column(slot, t), d
-        v = self.covariance_row(slot)
+        v, column = self._row(slot)
         v /= d
+        lower = np.empty((1, t + 1))  # this footprint's row of L
+        lower[0, :t], lower[0, t] = column, d
         w = (reward - self.mean[slot]) / d
-        after._V = self._V.claimed((t, m), (t + 1, m))
-        after._V.write(t, 0, v[None])
-        after._L = self._L.claimed((t, t), (t + 1, t + 1))
-        after._L.write(t, 0, lower)
+        after._V = self._V.plus((t, m), t, 0, v[None])
+        after._L = self._L.plus((t, t), t, 0, lower)
         after._w = np.concatenate((self._w, (w,)))
         after._slots = np.concatenate((self._slots, (slot,)))
         after.mean = self.mean + v * w
-        left = after._repaired(self.variance - v * v, self.prior)
+        left = self.variance - v * v
+        if np.minimum.reduce(left) < 0:
+            left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
         if left[slot] > least:
             left[slot] = least
@@ -156,7 +157,6 @@ class GaussianBelief:
         after, m, t = self._copy(), len(self.prior), len(slots)
         after._clear()
         after._slots = slots
-        after._V._written, after._L._written = (t, m), (t, t)
         with one_thread():
             variances = after._factorise(slots, variances)
             after._w = w = after._solved(rewards[:, None])[:, 0]
@@ -168,7 +168,8 @@ class GaussianBelief:
                 after._V.write(0, start, v)
                 after.mean[some] = w @ v
                 after.variance[some] = self.prior[some] - np.add.reduce(v * v, 0)
-        after.variance = after._repaired(after.variance, self.prior)
+        if m and np.minimum.reduce(after.variance) < 0:
+            after.variance = after._repaired(after.variance, self.prior)
         after.variance[slots] = np.minimum(after.variance[slots], variances)
         return after
 
@@ -222,6 +223,10 @@ class GaussianBelief:
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
+        return self._row(slot)[0]
+
+    def _row(self, slot: int) -> tuple[Floats, Floats]:
+        """Return the posterior covariance of one footprint with all of them, and its column of V."""
         t, m = self._w.size, self.mean.size
         row = self._covariance.of(self.tracked.row(slot))[:, 0]
         column = self._V.column(slot, t).copy()
@@ -230,7 +235,7 @@ class GaussianBelief:
         else:
             with one_thread():
                 row -= self._V.times(column, m)
-        return row
+        return row, column
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""
@@ -286,8 +291,6 @@ class GaussianBelief:
 
     def _repaired(self, variance: Floats, prior: Floats) -> Floats:
         """Return variances, negative ones raised to zero; report them when they are more than rounding."""
-        if not variance.size or np.minimum.reduce(variance) >= 0:
-            return variance
         bad = int(np.count_nonzero(variance < -ROUNDING * prior))
         if bad and not self.clamped:
             self._complain(

@@ -58,8 +58,8 @@ class Knowledge(NamedTuple):
 
     def checks(self, total: int) -> bool:
         """Tell whether it is time to check the model, after so many rewards: half-way to each doubling."""
-        times, rest = divmod(total, FIRST_CHECK)
-        return not self.warned and rest == 0 and times > 0 and times & (times - 1) == 0
+        times = total // FIRST_CHECK
+        return not self.warned and total == times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
 
 class Learner:

@@ -67,9 +67,9 @@ class Mixture:
     """
 
     def __init__(self, members: Sequence[Member], zero: float) -> None:
-        self.members = tuple(members)
+        self.members = first, *others = tuple(members)
         self.zero = zero
-        heaviest = self.members[0] if len(self.members) == 1 else max(self.members, key=_log_weight)
+        heaviest = max(self.members, key=_log_weight) if others else first
         self.complaints: tuple[NumericalWarning, ...] = heaviest.belief.complaints
 
     @classmethod

@@ -51,17 +51,24 @@ class Tiles:
     def _fresh(self, rows: int, columns: int) -> Floats:
         return np.zeros((rows, columns), order=self._order)
 
-    def claimed(self, have: tuple[int, int], want: tuple[int, int]) -> Tiles:
-        """Return this matrix for somebody who knows of some rows and columns to write more; a copy if others did.
+    def plus(self, known: tuple[int, int], row: int, column: int, block: Floats) -> Tiles:
+        """Return the matrix with a block more, given where its first entry goes.
 
-        What anybody knows of is never overwritten.
+        Parameters
+        ----------
+        known : tuple of int
+            Rows and columns that the writer knows of. If others wrote more since, they keep the matrix and the
+            writer gets a copy.
+        row, column, block
+            What to write, and where.
         """
         own = self
-        if self._written != have:
+        if self._written != known:
             own = Tiles(0, 0, self.tile, self._order)
             own.first = self.first.copy(order=self._order)
             own._others = {at: tile.copy(order=self._order) for at, tile in self._others.items()}
-        own._written = want
+            own._written = known
+        own.write(row, column, block)
         return own
 
     def holds(self, rows: int, columns: int) -> bool:
@@ -73,8 +80,10 @@ class Tiles:
         return self._others[i, j] if i or j else self.first
 
     def write(self, row: int, column: int, block: Floats) -> None:
-        """Write a block, given where its first entry goes."""
+        """Write a block of a matrix that nobody else knows of, given where its first entry goes."""
         last_row, last_column = row + block.shape[0], column + block.shape[1]
+        rows, columns = self._written
+        self._written = last_row if last_row > rows else rows, last_column if last_column > columns else columns
         high, wide = self.first.shape
         if last_row > high or last_column > wide:
             self._enlarge(last_row, last_column)

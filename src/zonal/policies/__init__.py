@@ -169,7 +169,7 @@ def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
     top = values.argmax()
     (close,) = (values >= values[top] - tie).nonzero()
-    return int(rows[top]) if len(close) == 1 else tree.ties(rows[close])
+    return int(rows[top]) if close.size == 1 else tree.ties(rows[close])
 
 
 def numbered(shape: Shape) -> int:

@@ -189,12 +189,12 @@ def opening_size(state: State) -> int:
 
 def has_scale(state: State) -> bool:
     """Tell whether rewards can be compared with delta: not while even their scale is a guess."""
-    return state.known is None or state.problem.unknowns.given is not None or state.known.model.measurements > 0
+    return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
 
 
 def next_of_opening(state: State) -> int | None:
     """Return the next row of the opening sweep, None once it is over."""
-    if state.known is None or state.ledger.total >= len(state.opening):
+    if not state.opening or state.known is None or state.ledger.total >= len(state.opening):
         return None
     table = state.table
     able = (row for row in state.opening if table.askable[row] and table.looks[row] == 0)

@@ -34,7 +34,7 @@ class Log(Generic[T]):
     def plus(self, more: T) -> Log[T]:
         """Return the log with one more entry."""
         items, size = self._items, self.size
-        if len(items) > size:  # somebody else went on from here
+        if items[size:]:  # somebody else went on from here
             items = items[:size]
         items += (more,)
         longer = object.__new__(Log)

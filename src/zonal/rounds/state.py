@@ -102,7 +102,7 @@ class State:
         self.opening: tuple[int, ...] = ()
         self.cells = space.whole()
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        self.table = Tree(began.noise, splittable, began.forbidden)
+        self.table = Tree.root(began.noise, splittable, began.forbidden)
         layout = problem.frame.layout
         self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
@@ -137,7 +137,7 @@ class State:
     def fork(self) -> State:
         """Return the same state, to be written into; this one stays as it is."""
         twin = State.__new__(State)
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__ = {**self.__dict__}
         return twin
 
     def apply(self, event: Event) -> State:
@@ -265,7 +265,7 @@ class State:
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
-        return min(self.freed, default=self.draws)
+        return min(self.freed) if self.freed else self.draws
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
@@ -281,7 +281,7 @@ class State:
             case Measured():
                 self._measure(fact)
             case Split():
-                fact = fact._replace(checksum=self._split(fact))
+                fact = Split(*fact[:4], self._split(fact))
             case Fitted():
                 self._fit(fact)
             case Expanded():

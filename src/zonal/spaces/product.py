@@ -204,7 +204,7 @@ class AxisSpace(Immutable):
     def seen(self, node: Node, parts: Sequence[int] | Ints, feedback: Viewer | None) -> ProductRegion:
         """Return the region of a node that is kept as the parts of the axes which it is."""
         own = tuple([int(part) for part in parts])
-        pieces = self._plan(node[0]).pieces
+        pieces = self.pieces(node[0])
         offset, sizes, edges = zip(*map(_part, self.axes, own, pieces), strict=True)
         return ProductRegion(self, node, feedback, offset, sizes, edges, own)
 
@@ -214,7 +214,7 @@ class AxisSpace(Immutable):
 
     def children(self, depth: int, index: int, parts: Ints) -> tuple[Ints, Ints]:
         """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
-        plan = self._plan(depth)
+        plan = self._plans[depth] if depth in self._plans else self._plan(depth)
         cells = parts[None].repeat(plan.children, 0)
         numbers = np.arange(plan.children)
         cells[:, plan.axis] *= plan.children
@@ -223,20 +223,19 @@ class AxisSpace(Immutable):
 
     def pieces(self, depth: int) -> list[int]:
         """Return into how many parts each axis is split at a depth."""
-        return self._plan(depth).pieces
+        return (self._plans[depth] if depth in self._plans else self._plan(depth)).pieces
 
     def splittable(self, depth: int, indices: Ints) -> bool:
         """Tell whether cells of a depth have children, none of them under the smallest useful size."""
-        return self._plan(depth).able
+        return (self._plans[depth] if depth in self._plans else self._plan(depth)).able
 
     def _plan(self, depth: int) -> _Plan:
-        """Return how cells of a depth came about and are split; the same whenever it is asked for."""
-        plans = self._plans
-        if depth not in plans:
-            axis = self.axis_at(depth)
-            pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(self.d)]
-            plans[depth] = _Plan(-1 if axis is None else axis, self.children_at(depth), pieces, self._splits_at(depth))
-        return plans[depth]
+        """Work out how cells of a depth came about and are split, once."""
+        axis = self.axis_at(depth)
+        pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(self.d)]
+        plan = _Plan(-1 if axis is None else axis, self.children_at(depth), pieces, self._splits_at(depth))
+        self._plans[depth] = plan
+        return plan
 
     @cached_property
     def _plans(self) -> dict[int, _Plan]:
