@@ -101,7 +101,7 @@ class Tree:
         return self.depth.size
 
     def having(self, **columns: Floats) -> Tree:
-        """Return the same table with other numbers: mean, std or noise, which nobody may write into from now on."""
+        """Return the same table with other means, stds or noises, which nobody may write into from now on."""
         twin = Tree(self)
         for name in columns:
             columns[name].flags.writeable = False

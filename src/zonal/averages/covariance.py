@@ -163,4 +163,4 @@ class ProductCovariance:
 
     def within(self, own: Pairs) -> Floats:
         """Return the prior variance of f at a point about the average over each footprint around it."""
-        return np.sum([variance * term.within(own) for variance, term in self._terms], axis=0)
+        return np.asarray(np.sum([variance * term.within(own) for variance, term in self._terms], axis=0))

@@ -96,7 +96,9 @@ class Feedback(ABC):
                 shares.append(share)
             return Subsets(members, shares)
         products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
-        return Footprints(np.array([[own.offset for own in products], [own.sizes for own in products]], dtype=float))
+        return Footprints(
+            np.array([[own.offset for own in products], [own.sizes for own in products]], dtype=float)
+        )
 
     def check(self, space: Any) -> None:
         """Complain if a measurement of this kind has no meaning on a space."""

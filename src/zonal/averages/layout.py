@@ -79,7 +79,7 @@ class Intervals:
             key[KIND, off] = 0
         return key
 
-    def cells(self, parts: Ints, pieces: int) -> Floats:
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
         width = self._side / pieces
         key = np.zeros((5, parts.size))
@@ -116,7 +116,8 @@ class Intervals:
         lag -= theirs
         np.minimum(np.abs(lag, out=lag), room, out=lag)
         lag += start
-        return lag.astype(np.intp)
+        cases: Ints = lag.astype(np.intp)
+        return cases
 
     def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
         """Return distance of the centres and the two widths of some cases, the wider one first, and their view.
@@ -193,23 +194,26 @@ class Pools:
             self._numbers = known = {**known, **{pool: old + j for j, pool in enumerate(fresh)}}
         return np.array([[known[pool] for pool in wanted]], dtype=float)
 
-    def cells(self, parts: Ints, pieces: int) -> Floats:
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of parts of the axis: of all symbols together, or of one each."""
         pools, shares = self._axis.extents(parts, pieces)
         return self.keys(np.array(pools), np.array(shares), (), enter=True)
 
     def pairs(self, some: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
-        return self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
+        overlap: Floats = self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
+        return overlap
 
     def own(self, keys: Floats) -> Floats:
         """Return the overlap of each set with itself."""
         numbers = keys[0].astype(np.intp)
-        return self._overlap[numbers, numbers]
+        overlap: Floats = self._overlap[numbers, numbers]
+        return overlap
 
     def frequencies(self, keys: Floats) -> Floats:
         """Return the frequency of every symbol within some sets, shape (n, symbols)."""
-        return self._frequencies.take(keys[0].astype(np.intp), axis=0)
+        frequencies: Floats = self._frequencies.take(keys[0].astype(np.intp), axis=0)
+        return frequencies
 
 
 # An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
@@ -253,9 +257,9 @@ class ProductLayout:
         if len(self.parts) == 1:
             return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
         each = zip(self.parts, centers.T, widths.T, strict=True)
-        return self._together([part.keys(*where, views, enter) for part, *where in each], enter)
+        return self._together([part.keys(center, width, views, enter) for part, center, width in each], enter)
 
-    def cells(self, space: Any, depth: int, cells: Ints) -> Floats:
+    def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
         """Return the keys of cells of a depth, which `space` keeps as rows of parts of the axes."""
         pieces = space.pieces(depth)
         if len(pieces) == 1:
@@ -293,7 +297,7 @@ class ProductLayout:
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback that sees each footprint: 0, unless they say otherwise."""
         if footprints.feedbacks is None:
-            return (0,) * footprints.extents.shape[1]
+            return (0,) * int(footprints.extents.shape[1])
         known = self._views
         return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
 

@@ -123,7 +123,7 @@ class Nodes(Measure):
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Of all pairs of points: both places, what is fixed of their distance, and the products of their weights."""
+        """Both places of all pairs of points, what is fixed of their distance, and products of their weights."""
         size = len(self.places)
         ours, theirs = np.repeat(np.arange(size), size), np.tile(np.arange(size), size)
         apart = self.fixed[ours] - self.fixed[theirs]

@@ -181,7 +181,8 @@ class Pieces:
             some = fresh[start : start + TOGETHER]
             self._vectors[numbers[some]] = self._made(keys[:, some])
             self._known[numbers[some]] = True
-        return self._vectors[numbers]
+        vectors: Floats = self._vectors[numbers]
+        return vectors
 
     def _made(self, keys: Floats) -> Floats:
         """Return what pools hold of every piece, from the symbols' frequencies in each pool, by position."""
@@ -220,4 +221,3 @@ def _misplaced(kernel: Motif) -> InvalidInput:
 def usual_lengths(size: int) -> list[int]:
     """Return the lengths of pieces that are learned of an alphabet: those of which there are not too many."""
     return [long for long in LENGTHS if size**long <= MOST_PIECES]
-

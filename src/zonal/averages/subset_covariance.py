@@ -201,7 +201,9 @@ class SubsetCovariance:
             new = self._averaged(asked, np.arange(met) if whole else columns)
             found[fresh] = new[:, columns] if whole else new
             if whole:
-                self._kept.update({row.number: own for row, own in zip(asked, new, strict=True) if row.number >= 0})
+                self._kept.update(
+                    {row.number: own for row, own in zip(asked, new, strict=True) if row.number >= 0}
+                )
         return found
 
     def _averaged(self, rows: list[Row], columns: Ints) -> Floats:

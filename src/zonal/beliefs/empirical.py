@@ -36,7 +36,7 @@ class EmpiricalBelief:
         """Return what all rewards so far say."""
         mean, count = np.zeros(size), np.zeros(size)
         for (slot, _), line in ledger.lines.items():
-            mean[slot], count[slot] = line.mean - zero, line.count
+            mean[slot], count[slot] = line.mean - zero, line.number
         return cls(mean, count, zero)
 
     def tracking(self, tracked: Tracked) -> EmpiricalBelief:
@@ -47,7 +47,7 @@ class EmpiricalBelief:
     def observing(self, slot: int, reward: float, variance: float | None, ledger: Ledger) -> EmpiricalBelief:
         """Return the belief with one reward more; `ledger` has all of them, this one included."""
         mean, count, line = self.mean.copy(), self._count.copy(), ledger.lines[slot, True]
-        mean[slot], count[slot] = line.mean - self.zero, line.count
+        mean[slot], count[slot] = line.mean - self.zero, line.number
         return EmpiricalBelief(mean, count, self.zero)
 
     @property

@@ -49,13 +49,16 @@ WITHIN = 48  # members of a cell that show how much f varies in it
 class Frame(Protocol):
     """A space as learning sees it."""
 
-    layout: Layout
     sides: Floats
     symbols: tuple[bool, ...]
     costly: bool  # whether every model has to look at members
     growth: float  # of the measurements between two fits
     models: int  # that stand for all a search can afford
     room: int  # nodes that a search can afford to track
+
+    @property
+    def layout(self) -> Layout:
+        """What says which pairs of footprints are alike."""
 
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel."""

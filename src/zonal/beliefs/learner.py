@@ -98,9 +98,7 @@ class Learner:
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
-        return weigh(
-            data, frame, unknowns, frame.correlate(keys), covariance, known.fit, total, frame.models
-        )
+        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, known.fit, total, frame.models)
 
     def adopt(self, known: Knowledge, fit: Fit, total: int) -> Knowledge:
         """Return what is known after switching to a new fit, of so many rewards."""

@@ -7,6 +7,7 @@ This is the only memory of rewards: beliefs are built from it, or follow its las
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +19,14 @@ Floats = NDArray[np.float64]
 class Line(NamedTuple):
     """Rewards of one footprint with one kind of noise."""
 
-    count: int = 0
+    number: int = 0
     mean: float = 0.0
     scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
 
     def plus(self, reward: float, variance: float | None) -> Line:
         """Return the line with one more reward; `variance` is None if its noise is to be learned."""
-        count, surprise, scatter, own = self.count + 1, reward - self.mean, self.scatter, self.variance
+        count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
         if variance is None:
             share = 1 / count
             scatter += (1 - share) * surprise**2
@@ -39,7 +40,8 @@ class Line(NamedTuple):
         return Line(count, self.mean + share * surprise, scatter, own)
 
 
-class Data(NamedTuple):
+@dataclass(frozen=True)
+class Data:
     """The ledger as arrays, one entry a line.
 
     Attributes
@@ -123,14 +125,14 @@ class Ledger(NamedTuple):
         if learned is None or noise is None:
             assert known is not None
             return known.variance
-        own = noise**2 / learned.count
+        own = noise**2 / learned.number
         return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squares about their means in units of the noise variance."""
         repeats, chi2 = 0, 0.0
         for (_, unknown), line in self.lines.items():
-            repeats += line.count - 1
+            repeats += line.number - 1
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
@@ -139,7 +141,7 @@ class Ledger(NamedTuple):
         unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
         lines = list(self.lines.values())
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
-        counts = np.array([line.count for line in lines], dtype=float)
+        counts = np.array([line.number for line in lines], dtype=float)
         return Data(
             slots=np.array([key[0] for key in self.lines], dtype=np.intp),
             mean=np.array([line.mean for line in lines]),

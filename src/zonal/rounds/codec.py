@@ -258,7 +258,9 @@ class Events:
         if isinstance(document, dict):  # as earlier releases wrote it
             if not self._opened.knows:
                 document["fit"] = None
-            return facts_of(document["$"], {name: self._decode(own) for name, own in document.items() if name != "$"})
+            return facts_of(
+                document["$"], {name: self._decode(own) for name, own in document.items() if name != "$"}
+            )
         if not self._opened.knows:
             document = [fact for fact in document if fact["$"] != "Fitted"]
         event: Event = self._decode(document)

@@ -194,7 +194,5 @@ class Extended(NamedTuple):
     n: int
 
 
-Fact = (
-    Began | Split | Expanded | Asked | Taken | Measured | Ended | Observed | Fitted | Doubted | Extended
-)
+Fact = Began | Split | Expanded | Asked | Taken | Measured | Ended | Observed | Fitted | Doubted | Extended
 Event = tuple[Fact, ...]  # the facts of one call

@@ -45,16 +45,15 @@ def first_difference(settings: Settings, events: Iterable[Event]) -> str:
 def _compared(event: Event) -> dict[str, Any]:
     """Return the facts of an event that decisions are compared by.
 
-    Doubts decide nothing, and a study built at once may have others; ids are drawn, and histories of old have other
-    checksums.
+    Doubts decide nothing, and a study built at once may have others; an id is drawn, and histories of old have
+    other checksums.
     """
     named: dict[str, Any] = {}
     for fact in event:
         if not isinstance(fact, Doubted):
-            plain = {"id": "", "checksum": None}
-            kept = fact._replace(**{name: plain[name] for name in plain if name in fact._fields})
+            parts = {part: own for part, own in fact._asdict().items() if part not in ("id", "checksum")}
             name = type(fact).__name__
-            named[name if name not in named else f"{name} {len(named)}"] = kept
+            named[name if name not in named else f"{name} {len(named)}"] = parts
     return named
 
 

@@ -111,7 +111,9 @@ class State:
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
         self._belief: Mixture | EmpiricalBelief | None = None
-        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, unless it is to be built from the ledger
+        self._waiting: tuple[
+            Reward | Tracked, ...
+        ] = ()  # what came since, unless it is to be built from the ledger
         self._shown = False  # whether the table has the posterior
         self._overlay: Any = None
         self._overlaid = 0
@@ -196,7 +198,7 @@ class State:
             belief = self._built()
         elif self._waiting:
             for step in self._waiting:
-                belief = belief.tracking(step) if type(step) is Tracked else belief.observing(*step)
+                belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
         else:
             return belief
         self._belief, self._waiting = belief, ()

@@ -250,9 +250,7 @@ class AxisSpace(Immutable):
             raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
         _, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
         first = index * len(cells)
-        return tuple(
-            self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells)
-        )
+        return tuple(self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells))
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
