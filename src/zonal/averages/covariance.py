@@ -50,7 +50,7 @@ class Distances:
         mean = self._values.take(case)
         if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # a NaN is not
             return mean
-        self._compute(case[mean != mean])  # noqa: PLR0124  # NaN
+        self._compute(case[mean != mean])  # NaN
         mean = self._values.take(case)
         if not np.maximum.reduce(mean, None) < np.inf:
             at, geometry, views = self._intervals.alone(alike)
