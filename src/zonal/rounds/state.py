@@ -111,9 +111,8 @@ class State:
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
         self._belief: Mixture | EmpiricalBelief | None = None
-        self._waiting: tuple[
-            Reward | Tracked, ...
-        ] = ()  # what came since, unless it is to be built from the ledger
+        self._base = self.tracked, self.ledger  # from which a belief that is not there yet is built at once
+        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be taken in step by step
         self._shown = False  # whether the table has the posterior
         self._overlay: Any = None
         self._overlaid = 0
@@ -151,13 +150,13 @@ class State:
 
     def apply_all(self, events: Iterable[Event], at_once: bool = False) -> State:
         """Return the state after many events; with `at_once` the belief is built anew when it is first read."""
-        after = self.fork()
-        if at_once:
-            after._belief, after._waiting = None, ()
+        after, learner = self.fork(), self.problem.learner
         for event in events:
             for fact in event:
                 after.write(fact)
             after.close()
+            if at_once and (learner is None or not learner.learns):  # else weights follow reward by reward
+                after._rebase()
         return after
 
     def close(self) -> State:
@@ -195,21 +194,25 @@ class State:
         """What the rewards say of every tracked footprint."""
         belief = self._belief
         if belief is None:
-            belief = self._built()
-        elif self._waiting:
-            for step in self._waiting:
-                belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
-        else:
+            belief = self._built(*self._base)
+        elif not self._waiting:
             return belief
+        for step in self._waiting:
+            belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
         self._belief, self._waiting = belief, ()
         return belief
 
-    def _built(self) -> Mixture | EmpiricalBelief:
-        """Return what all rewards at once say, under the models to go by now."""
+    def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
+        """Return what some rewards say at once, under the models to go by now."""
         if self.known is None:
-            return EmpiricalBelief.built(self.tracked.size, self.prior_mean, self.ledger)
+            return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
         fit = self.known.fit
-        return Mixture.built(self.problem.frame, fit.members, fit.model.mean, self.tracked, self.ledger)
+        return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)
+
+    def _rebase(self) -> None:
+        """Have the belief built anew, from all rewards at once, when it is next read."""
+        self._belief, self._base, self._waiting = None, (self.tracked, self.ledger), ()
+        self._shown, self._overlay = False, None
 
     @property
     def complaints(self) -> tuple[NumericalWarning, ...]:
@@ -336,8 +339,7 @@ class State:
         self._wait((slot, reward, variance, self.ledger))
 
     def _wait(self, step: Reward | Tracked) -> None:
-        if self._belief is not None:
-            self._waiting = (*self._waiting, step)
+        self._waiting = (*self._waiting, step)
         self._shown, self._overlay = False, None
 
     def _fit(self, fact: Fitted) -> None:
@@ -346,8 +348,7 @@ class State:
         assert learner is not None
         assert self.known is not None
         self.known = learner.adopt(self.known, fit, self.ledger.total)
-        self._belief, self._waiting = None, ()
-        self._shown, self._overlay = False, None
+        self._rebase()
         if fit.model.noise is not None:
             self.table = self.table.having(noise=np.full(self.table.size, fit.model.noise))
 
