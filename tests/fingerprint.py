@@ -1,13 +1,18 @@
 """The complete state of a study as one digest, to tell whether anything at all has changed."""
 
 import hashlib
-from dataclasses import replace
 from typing import Any
 
 import zonal as zn
 from zonal.beliefs.mixture import Mixture
 from zonal.rounds.events import Asked, Began
-from zonal.tree import FLAGS, FLOATS, INTS
+from zonal.rounds.state import State
+
+COLUMNS = (
+    *("depth", "index", "parent", "first_child", "slot", "count", "looks"),
+    *("mean", "std", "noise", "reward"),
+    *("expanded", "askable", "splittable", "smallest", "forbidden"),
+)
 
 
 def fingerprint(study: zn.Study) -> str:
@@ -15,20 +20,27 @@ def fingerprint(study: zn.Study) -> str:
 
     Two studies that lived through the same have the same, whoever asked.
     """
-    state, digest = study._state, hashlib.sha256()
-    for event in study.events:
-        digest.update(repr(_anonymous(event)).encode())
-    for name in (*INTS, *FLOATS, *FLAGS):
+    return print_of(study._state)
+
+
+def print_of(state: State) -> str:
+    """Return a digest of all that a state holds."""
+    digest = hashlib.sha256()
+    for event in state.events:
+        digest.update(repr(tuple(map(_anonymous, event))).encode())
+    for name in COLUMNS:
         digest.update(getattr(state.tree, name).tobytes())
     beliefs = [own.belief for own in state.belief.members] if isinstance(state.belief, Mixture) else [state.belief]
     for belief in beliefs:
         digest.update(belief.mean.tobytes() + belief.variance.tobytes())
+    if isinstance(state.belief, Mixture):
+        digest.update(state.belief.weights.tobytes())
     digest.update(repr((list(state.pending), state.told, state.budget, state.draws, state.freed)).encode())
     digest.update(repr((sorted(state.barred), state.failures, list(state.outside.values()))).encode())
     return digest.hexdigest()
 
 
-def _anonymous(event: Any) -> Any:
-    if isinstance(event, Began):
-        return replace(event, id="", seed=0)
-    return replace(event, by="") if isinstance(event, Asked) else event
+def _anonymous(fact: Any) -> Any:
+    if isinstance(fact, Began):
+        return fact._replace(id="", seed=0)
+    return fact._replace(by="") if isinstance(fact, Asked) else fact

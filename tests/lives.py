@@ -55,7 +55,7 @@ def digest(study: zn.Study) -> dict[str, Any]:
     table = study.tree
     told = {name: column.tobytes() for name, column in vars(table).items()}
     belief = study._state.belief
-    mean, variance = belief.columns()
+    mean, variance = belief.columns
     return told | {
         "events": len(study.events),
         "trials": repr(study.trials),

@@ -832,6 +832,18 @@ def test_a_warning_turned_into_an_error_leaves_the_study_whole() -> None:
     play(study, 2, lambda region: 0.0)
 
 
+def test_a_warning_comes_with_the_measurement_that_it_is_about() -> None:
+    flat = zn.RBF(1.0, 1e9)  # one exact value fixes all others
+    study = make_study(kernel=flat, noise=1e-12, feedback=zn.Center())
+    first, second = study.ask(2)
+    study.tell(first, 0.0)
+    assert len(study.tree) > 1  # what is told of the second decides nothing
+    with pytest.warns(zn.NumericalWarning, match="5 from the prior mean was ignored"):
+        study.tell(second, 5.0)
+    study.recommend()
+    study.ask()  # and never again
+
+
 def test_measurements_without_noise_are_believed() -> None:
     study = make_study(noise=0.0, kernel=zn.Matern(VARIANCE, LENGTHSCALE))
     play(study, 25)

@@ -21,7 +21,7 @@ from zonal.errors import InvalidInput, TrialError, finite_number, probability, w
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import answers, decisions
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.events import Asked, Ended, Event, Told
+from zonal.rounds.events import Asked, Ended, Event, Measured
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
@@ -103,16 +103,11 @@ class Reading:
         """All trials so far and what became of them."""
         state = self._state
         became: dict[int, dict[str, Any]] = {}
-        for event in state.events:
-            if isinstance(event, Told):
-                became[event.number] = {
-                    "value": event.value,
-                    "sem": event.sem,
-                    "note": event.note,
-                    "state": "told",
-                }
-            elif isinstance(event, Ended):
-                became[event.number] = {"state": event.state}
+        for fact in (fact for event in state.events for fact in event):
+            if isinstance(fact, Measured):
+                became[fact.number] = {"state": "told", "value": fact.value, "sem": fact.sem, "note": fact.note}
+            elif isinstance(fact, Ended):
+                became[fact.number] = {"state": fact.state}
         return [
             TrialRecord(**vars(trial_of(state, asked)), **became.get(asked.number, {})) for asked in state.asked
         ]
@@ -175,7 +170,7 @@ class Reading:
         """Return a trial as it was asked for, or complain that it never was."""
         state = self._state
         number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
-        asked = state.asked[number] if number < len(state.asked) else None
+        asked = state.asked[number] if number < state.asked.size else None
         if asked is None or (
             isinstance(trial, Trial)
             and (trial.study != self.id or trial.node != asked.node or trial.replicate != asked.replicate)
@@ -186,17 +181,18 @@ class Reading:
             )
         return asked
 
-    def _outcome(self, number: int) -> Told | Ended:
+    def _outcome(self, number: int) -> Measured | Ended:
         """Return what became of a trial that is not under way any more."""
-        ends = (event for event in reversed(self.events) if isinstance(event, Told | Ended))
-        return next(event for event in ends if event.number == number)
+        facts = (fact for event in reversed(self.events) for fact in event)
+        ends = (fact for fact in facts if isinstance(fact, Measured | Ended))
+        return next(fact for fact in ends if fact.number == number)
 
     @property
     def found(self) -> Region:
         """The region to settle for now; `recommend` also says how sure that is, which takes some milliseconds."""
         with self._lock:
             state = self._state
-            return state.regions[answers.recommend(state)]
+            return state.region(answers.recommend(state))
 
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
@@ -221,7 +217,7 @@ class Reading:
         tree = _table(state)
         found = []
         for row, (gap, best) in zip(rows, standings, strict=True):
-            region = state.regions[row]
+            region = state.region(row)
             assert region.node is not None
             mean, std = float(tree.mean[row]), float(tree.std[row])
             found.append(Recommendation(region, region.node, mean, std, gap, best))
@@ -269,7 +265,7 @@ class Reading:
         tree = _table(state)
         return [
             Likely(
-                state.regions[int(rows[at])],
+                state.region(int(rows[at])),
                 float(tree.mean[rows[at]]),
                 float(tree.std[rows[at]]),
                 float(chance[at]),
@@ -345,7 +341,7 @@ class Reading:
         """Return what a person wants to know first."""
         return (
             f"<Study: {self.told} of {self.budget} told, {len(self.pending)} under way, "
-            f"{len(self._state.regions)} nodes>"
+            f"{self._state.table.size} nodes>"
         )
 
     def _region(self, region: Any) -> Region:
@@ -361,7 +357,7 @@ class Reading:
 
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
-    return Trial(asked.number, asked.node, state.regions[asked.row], asked.replicate, state.began.id)
+    return Trial(asked.number, asked.node, state.region(asked.row), asked.replicate, state.began.id)
 
 
 def _table(state: State) -> TreeTable:

@@ -45,7 +45,7 @@ from zonal.looking import TOP, study_card, top_table, trial_table
 from zonal.policies import Policy
 from zonal.reading import Reading, trial_of
 from zonal.rounds import answers, decisions
-from zonal.rounds.events import Asked, Began, Event, Observed, Taken, Told
+from zonal.rounds.events import Allowed, Asked, Doubted, Event, Measured
 from zonal.rounds.journal import Journal, Writer
 from zonal.rounds.settings import (
     Direction,
@@ -296,15 +296,16 @@ class Study(Reading):
         study = cls.__new__(cls)
         study._renew_lock()
         history = iter(events)
-        began = next(history, None)
-        if not isinstance(began, Began):
-            raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
-        state = State.begin(Problem(settings), began)
+        first = next(history, None)
+        if not first:
+            raise InvalidInput("a study's history begins with Began", first, "Pass all of study.events.")
+        state = State.begin(Problem(settings), first)
         if at_once:
-            state = state.apply_all(history)
+            state = state.apply_all(history, at_once=True)
         else:
             for event in history:
                 state = state.apply(event)
+                state.belief  # noqa: B018  # worked out step by step, as it was
         study._state = state
         return study
 
@@ -350,8 +351,8 @@ class Study(Reading):
             if not batch:
                 self._check_budget(number)
                 for _ in range(number):
-                    event, state = decisions.ask(state, by, key)
-                    batch.append(event)
+                    state = decisions.ask(state, by, key)
+                    batch += [state.asked[state.asked.size - 1]]
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
         return trials[0] if n is None else trials
@@ -385,10 +386,9 @@ class Study(Reading):
             asked = self._asked(trial)
             value, sem = self._checked(value, sem)
             note = text(note, "note")
-            event: Told | Observed
             if asked.number in state.pending:
-                event, after = decisions.tell(state, asked.number, value, sem, note)
-            elif isinstance(earlier := self._outcome(asked.number), Told):
+                after = decisions.tell(state, asked.number, value, sem, note)
+            elif isinstance(earlier := self._outcome(asked.number), Measured):
                 if (earlier.value, earlier.sem) == (value, sem):
                     return
                 raise TrialError(
@@ -396,11 +396,10 @@ class Study(Reading):
                     "Use observe() for a further measurement of its region."
                 )
             elif self.remaining:
-                event, after = decisions.tell(state, asked.number, value, sem, note)
+                after = decisions.tell(state, asked.number, value, sem, note)
             else:
-                region = state.regions[asked.row]
-                event, after = decisions.observe(state, region, value, sem, self.feedback)
-            self._commit(after, *event.warned)
+                after = decisions.observe(state, state.region(asked.row), value, sem, self.feedback)
+            self._commit(after)
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -416,11 +415,11 @@ class Study(Reading):
         """
         with self._writing():
             number = self._under_way(trial)
-            event, after = decisions.end(self._state, number, given_up=True, retry=retry)
+            before, after = self._state, decisions.end(self._state, number, given_up=True, retry=retry)
             self._commit(after)
-            region = after.regions[after.asked[number].row]
-        if event.barred and retry:
-            times = len(after.failures[after.asked[number].row])
+        row = after.asked[number].row
+        if retry and len(after.barred) > len(before.barred):
+            region, times = after.region(row), len(after.failures[row])
             if times > 1:
                 log.warning(
                     "region %s was given up %d times in a row and will not be asked for again", region.name, times
@@ -437,8 +436,7 @@ class Study(Reading):
             The trial, or its number.
         """
         with self._writing():
-            _, after = decisions.end(self._state, self._under_way(trial), given_up=False, retry=True)
-            self._commit(after)
+            self._commit(decisions.end(self._state, self._under_way(trial), given_up=False, retry=True))
 
     def allow(self, region: RegionLike) -> int:
         """Take back all give-ups of a region and of the regions within it: they may be asked for again.
@@ -457,15 +455,16 @@ class Study(Reading):
         """
         with self._writing():
             wanted = self._region(region)
-            found = decisions.allow(self._state, wanted)
-            if found is None:
+            after = decisions.allow(self._state, wanted)
+            if after is None:
                 fix = "study.table() says what was given up."
                 if self._state.problem.is_forbidden(wanted):
                     fix = "It is forbidden, and stays so."
                 raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
-            event, after = found
             self._commit(after)
-        return len(event.numbers)
+        (allowed,) = after.events[after.events.size - 1]
+        assert isinstance(allowed, Allowed)
+        return len(allowed.numbers)
 
     def forgive(self, trials: Iterable[Trial]) -> None:
         """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
@@ -476,9 +475,9 @@ class Study(Reading):
             Trials that were given up; others are left as they are.
         """
         with self._writing():
-            found = decisions.forgive(self._state, [self._asked(trial).number for trial in trials])
-            if found is not None:
-                self._commit(found[1])
+            after = decisions.forgive(self._state, [self._asked(trial).number for trial in trials])
+            if after is not None:
+                self._commit(after)
 
     def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
         """Return a pending trial, taken from whoever was at it; None if none is wanted.
@@ -496,7 +495,7 @@ class Study(Reading):
             state = self._state
             found = next(filter(wanted, state.pending.values()), None)
             if found is not None:
-                self._commit(state.apply(Taken(found.number, text(by, "by"))))
+                self._commit(decisions.take_up(state, found.number, text(by, "by")))
         return None if found is None else trial_of(state, found)
 
     def observe(
@@ -525,15 +524,14 @@ class Study(Reading):
             by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
             seen = with_feedback(self._region(region), by)
             value, sem = self._checked(value, sem)
-            event, after = decisions.observe(self._state, seen, value, sem, by)
-            self._commit(after, *event.warned)
+            self._commit(decisions.observe(self._state, seen, value, sem, by))
 
     def _under_way(self, trial: Trial | int) -> int:
         """Return the number of a trial under way, or complain."""
         number = self._asked(trial).number
         if number not in self._state.pending:
             became = self._outcome(number)
-            how = f"told already ({became.value!r})" if isinstance(became, Told) else became.state
+            how = f"told already ({became.value!r})" if isinstance(became, Measured) else became.state
             raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
         return number
 
@@ -544,17 +542,16 @@ class Study(Reading):
         learned.
         """
         with self._writing():
-            found = decisions.refit(self._state)
-            if found is not None:
-                self._commit(found[1])
-        return found is not None
+            after = decisions.refit(self._state)
+            if after is not None:
+                self._commit(after)
+        return after is not None
 
     def extend(self, n: int) -> None:
         """Add `n` measurements to the budget."""
         number = whole_number(n, "the number of measurements to add", 1)
         with self._writing():
-            _, after = decisions.extend(self._state, number)
-            self._commit(after)
+            self._commit(decisions.extend(self._state, number))
 
     def optimize(
         self,
@@ -697,7 +694,7 @@ class Study(Reading):
             raise InvalidInput(f"points must have shape (n, {self.space.d})", points, "Pass one row a point.")
         spots = [self._region(np.stack([x, x], axis=1)) for x in candidates]
         if noise is None:
-            fixed = None if callable(self.settings.noise) else float(self._state.tree.noise[0])
+            fixed = None if callable(self.settings.noise) else float(self._state.table.noise[0])
             if fixed is None:
                 raise InvalidInput(
                     "the noise of a point is not known", noise, "Pass noise=, of one point measurement."
@@ -741,25 +738,30 @@ class Study(Reading):
             """Complain of a name that is not there, with the one it has here."""
             raise missing("study", name)
 
-    def _commit(self, state: State, *warned: str) -> None:
+    def _commit(self, state: State) -> None:
         """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
+        before = self._state
         if self._journal is not None:
             assert self._writer is not None, "a study in a file changes within _writing only"
-            self._writer.append(state.events[at] for at in range(len(self._state.events), len(state.events)))
+            self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
-        said = state.belief.complaints
-        if said or warned:
-            complaints = [*said, *map(ModelWarning, warned)]
-            said.clear()
-            for complaint in complaints:
+        if state.ledger is not before.ledger:
+            state.belief  # noqa: B018  # worked out now, so that a warning comes with what it is about
+        for complaint in state.complaints:
+            if complaint not in before.complaints:
                 warn_user(complaint)
+        if state.known is not before.known and state.known is not None and state.known.warned:
+            for fact in state.events[state.events.size - 1]:
+                if isinstance(fact, Doubted):
+                    warn_user(ModelWarning(fact.doubt))
 
     def _checked(self, value: Any, sem: Any) -> tuple[float, float | None]:
         """Return a value and its standard error, or complain."""
         fix = "Tell one finite number, its standard error as sem=, or give the trial up."
         number = finite_number(value, "a measured value", fix)
-        if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
+        state = self._state
+        if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
             raise InvalidInput("a measured value is too far from the prior mean", value, fix)
         return number, None if sem is None else standard_deviation(sem, "sem")
 

@@ -1,143 +1,231 @@
 """The tree is a table: one row a node, one column a quantity.
 
 The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
-exporters read the columns.
+exporters read the columns. A table never changes: whatever happens to a node makes another table, with other
+columns in place of those that changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-INTS = (
-    "depth",
-    "index",  # position within the depth, in order of the coordinate
-    "parent",  # row of the parent, -1 for the root
-    "first_child",  # row of the first child, -1 for a leaf; siblings are adjacent rows
-    "slot",  # which footprint of the belief
-)
-COUNTS = (
-    "count",  # T: trials told
-    "looks",  # trials told or under way
-    "weighed",  # of the trials told, those with a standard error of their own
-)
-FLOATS = (
-    "mean",  # posterior of the average, from told measurements
-    "std",
-    "std_before",  # std just before the reward told last: on Z_{1:t-1}, as equation 6 has it
-    "noise",  # standard deviation of one measurement
-    "reward",  # mean of the node's own rewards told without a standard error; 0 without any
-    "weighed_reward",  # mean by precision of those told with one, and its variance
-    "weighed_variance",
-)
-FLAGS = (
-    "expanded",  # line 6 of Algorithm 1 passed (or the node was split by force)
-    "askable",  # may be measured now
-    "splittable",  # a leaf that may be split
-    "smallest",  # will never be split
-    "forbidden",  # by the user: neither measured nor recommended
-)
-KINDS: tuple[tuple[tuple[str, ...], type[Any]], ...] = (
-    (INTS, np.int64),
-    (COUNTS, np.int64),
-    (FLOATS, np.float64),
-    (FLAGS, np.bool_),
-)
-PLACES = {name: (kind, at) for kind, (names, _) in enumerate(KINDS) for at, name in enumerate(names)}
-DEPTH, PARENT, FIRST_CHILD = (PLACES[name][1] for name in ("depth", "parent", "first_child"))
-FLAG, SPLITTABLE = PLACES["splittable"]
-CAPACITY = 256  # rows at first
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
+EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 
 
 class Tree:
-    """A table of nodes: every name in `KINDS` is a read-only array of `size` entries.
+    """A table of nodes: every column is a read-only array with one entry a node; the root comes first.
 
-    Whoever changes a table forks it first: what others have read of it stays true.
+    Attributes
+    ----------
+    depth, index : array of int
+        The node; `index` is its position within the depth, in order of the coordinate.
+    parent, first_child : array of int
+        Row of the parent, -1 for the root, and of the first child, -1 for a leaf; siblings are adjacent rows.
+    slot : array of int
+        Which footprint of the belief.
+    count, looks : array of int
+        Trials told (T), and trials told or under way.
+    expanded : array of bool
+        Whether line 6 of Algorithm 1 passed, or the node was split by force.
+    askable : array of bool
+        Whether it may be measured now.
+    smallest : array of bool
+        Whether it will never be split.
+    forbidden : array of bool
+        Whether the user forbids to measure and to recommend it.
+    noise : array of float
+        Standard deviation of one measurement.
+    reward : array of float
+        Mean of the node's own rewards told without a standard error; 0 without any.
+    weighed : array of int
+        Of the trials told, those with a standard error of their own.
+    weighed_reward, weighed_variance : array of float
+        Mean by precision of the rewards told with a standard error, and its variance.
+    mean, std : array of float
+        Posterior of the average.
+    std_before : array of float
+        While a reward is judged: std just before it, on Z_{1:t-1}, as equation 6 has it.
     """
 
-    depth: NDArray[np.int64]
-    index: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    first_child: NDArray[np.int64]
-    count: NDArray[np.int64]
-    looks: NDArray[np.int64]
-    weighed: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-    std_before: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    weighed_reward: NDArray[np.float64]
-    weighed_variance: NDArray[np.float64]
-    expanded: NDArray[np.bool_]
-    askable: NDArray[np.bool_]
-    splittable: NDArray[np.bool_]
-    smallest: NDArray[np.bool_]
-    forbidden: NDArray[np.bool_]
+    depth: Ints
+    index: Ints
+    parent: Ints
+    first_child: Ints
+    slot: Ints
+    count: Ints
+    looks: Ints
+    expanded: Flags
+    askable: Flags
+    smallest: Flags
+    forbidden: Flags
+    noise: Floats
+    reward: Floats
+    weighed: Ints
+    weighed_reward: Floats
+    weighed_variance: Floats
+    mean: Floats
+    std: Floats
+    std_before: Floats
+    _contenders: NDArray[np.intp] | None
 
-    def __init__(self, noise: float, splittable: bool = True, forbidden: bool = False) -> None:
-        self.size = 1
-        self._blocks = [np.zeros((len(names), CAPACITY), dtype) for names, dtype in KINDS]
-        self._ours = [True] * len(KINDS)  # whether a block may be written
-        self.write(0, parent=-1, first_child=-1, noise=noise, splittable=splittable, smallest=not splittable)
-        self.write(0, forbidden=forbidden, askable=not forbidden)
+    def __init__(self, of: Tree | None = None) -> None:
+        self.__dict__ = {} if of is None else {**of.__dict__}
 
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        """Show the rows in use of a column that was not asked for since it was written."""
-        place = PLACES.get(name)
-        if place is None:
-            raise AttributeError(name)
-        kind, at = place
-        column = self.__dict__[name] = self._blocks[kind][at, : self.size]
-        column.flags.writeable = False
-        return column
+    @classmethod
+    def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
+        """Return the table of a tree that is its root alone."""
+        tree = cls()
+        tree._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
+        tree._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
+        tree.count = tree.looks = np.zeros(1, dtype=np.int64)
+        tree.noise, tree.reward = np.array([noise]), np.zeros(1)
+        tree.weighed, tree.weighed_reward, tree.weighed_variance = (
+            np.zeros(1, dtype=np.int64),
+            np.zeros(1),
+            np.zeros(1),
+        )
+        return tree
 
-    def fork(self) -> Tree:
-        """Return the same table, to be changed; this one stays as it is."""
-        twin = Tree.__new__(Tree)
-        twin.__dict__.update(self.__dict__)
-        twin._blocks = self._blocks.copy()
-        twin._ours = [False] * len(KINDS)  # copied when first written
-        return twin
+    def _of_ints(self, ints: Ints) -> None:
+        ints.flags.writeable = False
+        self._ints = ints
+        self.depth, self.index, self.parent, self.slot, self.first_child = ints
+        self._contenders = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in PLACES and name != "_contenders"}
-
-    def _block(self, kind: int) -> NDArray[Any]:
-        """Return a block to write into."""
-        if not self._ours[kind]:
-            self._blocks[kind] = self._blocks[kind].copy()
-            self._ours[kind] = True
-            self._forget(KINDS[kind][0])
-        if kind == FLAG:
-            self._forget(("_contenders",))
-        return self._blocks[kind]
-
-    def with_posterior(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> Tree:
-        """Return the same table with other columns of the posterior, to be read only."""
-        seen = Tree.__new__(Tree)
-        seen.__dict__.update(self.__dict__, mean=_frozen(mean.view()), std=_frozen(std))
-        return seen
+    def _of_flags(self, flags: Flags) -> None:
+        flags.flags.writeable = False
+        self._flags = flags
+        self.expanded, self.askable, self.smallest, self.forbidden = flags
+        self._contenders = None
 
     @property
-    def leaf(self) -> NDArray[np.bool_]:
+    def size(self) -> int:
+        """The number of nodes."""
+        return self.depth.size
+
+    def having(self, **columns: Floats) -> Tree:
+        """Return the same table with other means, stds or noises, which nobody may write into from now on."""
+        twin = Tree(self)
+        for name in columns:
+            columns[name].flags.writeable = False
+        twin.__dict__ |= columns
+        return twin
+
+    def looked(self, row: int, looks: int, askable: bool) -> Tree:
+        """Return the table after a look at a node more, or less."""
+        twin = Tree(self)
+        twin.looks = column = self.looks.copy()
+        column[row] = looks
+        return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
+
+    def told(self, row: int, reward: float, sem: float | None = None) -> Tree:
+        """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
+        twin = Tree(self)
+        twin.count = count = self.count.copy()
+        count[row] += 1
+        if sem is None:
+            twin.reward = rewards = self.reward.copy()
+            rewards[row] += (reward - rewards[row]) / (count[row] - self.weighed[row])
+            return twin
+        known, variance = self.weighed_variance[row], sem**2
+        share = known / (known + variance) if self.weighed[row] and known + variance > 0 else 1.0
+        if self.weighed[row] and known == 0:
+            share = 0.0  # known exactly
+        twin.weighed, twin.weighed_reward = weighed, mean = self.weighed.copy(), self.weighed_reward.copy()
+        twin.weighed_variance = left = self.weighed_variance.copy()
+        left[row] = share * variance if weighed[row] else variance
+        mean[row] += share * (reward - mean[row])
+        weighed[row] += 1
+        return twin
+
+    def marked(self, row: int, name: int, flag: bool) -> Tree:
+        """Return the table with another flag in one row."""
+        twin, flags = Tree(self), self._flags.copy()
+        flags[name, row] = flag
+        twin._of_flags(flags)
+        return twin
+
+    def at_slots(self, first: int, slots: Ints) -> Tree:
+        """Return the table with other slots from row `first` on."""
+        twin, ints = Tree(self), self._ints.copy()
+        ints[SLOT, first:] = slots
+        twin._of_ints(ints)
+        return twin
+
+    def split(
+        self,
+        rows: NDArray[np.intp],
+        families: NDArray[np.intp],
+        expanded: bool,
+        inner: bool,
+        index: Ints,
+        slot: int,
+        smallest: Flags,
+        forbidden: Flags,
+        noise: Floats,
+    ) -> Tree:
+        """Return the table with the children of some leaves: adjacent rows for each, in order.
+
+        Parameters
+        ----------
+        rows, families : array of int
+            The leaves, and how many children each has.
+        expanded, inner : bool
+            Whether the leaves count as expanded, and may still be measured, from now on.
+        slot : int
+            Of the first child; those of the others follow.
+        index, smallest, forbidden, noise : array
+            Columns of the children.
+        """
+        size, number = self.depth.size, index.size
+        parent, none = rows.repeat(families), np.zeros(number, dtype=np.int64)
+        ints, flags = np.empty((5, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
+        ints[:, :size], flags[:, :size] = self._ints, self._flags
+        ints[DEPTH, size:], ints[INDEX, size:], ints[PARENT, size:] = self.depth[parent] + 1, index, parent
+        ints[SLOT, size:], ints[FIRST_CHILD, size:] = np.arange(slot, slot + number), -1
+        ints[FIRST_CHILD, rows] = size + families.cumsum() - families
+        flags[SMALLEST, size:], flags[FORBIDDEN, size:], flags[ASKABLE, size:] = smallest, forbidden, ~forbidden
+        if expanded:
+            flags[EXPANDED, rows] = True
+        if not inner:
+            flags[ASKABLE, rows] = False
+        twin = Tree(self)
+        twin._of_ints(ints)
+        twin._of_flags(flags)
+        twin.count, twin.looks = np.concatenate((self.count, none)), np.concatenate((self.looks, none))
+        twin.noise, twin.reward = np.concatenate((self.noise, noise)), np.concatenate((self.reward, none))
+        twin.weighed = np.concatenate((self.weighed, none))
+        twin.weighed_reward = np.concatenate((self.weighed_reward, none))
+        twin.weighed_variance = np.concatenate((self.weighed_variance, none))
+        return twin
+
+    @property
+    def leaf(self) -> Flags:
         """Whether each node has no children."""
         return self.first_child < 0
 
     @property
+    def splittable(self) -> Flags:
+        """Whether each node is a leaf that may be split."""
+        return self.leaf & ~self.smallest
+
+    @property
     def contenders(self) -> NDArray[np.intp]:
         """The rows that may be measured, and the leaves that may be split though they may not be measured."""
-        rows: NDArray[np.intp] | None = self.__dict__.get("_contenders")
-        if rows is None:  # kept, since most rounds change none of it
-            rows = self._contenders = _frozen((self.askable | self.splittable).nonzero()[0])
-        return rows
+        if self._contenders is None:
+            (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
+        return self._contenders
 
-    def own_rewards(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the mean of some nodes' own rewards, weighed by precision, and its standard error."""
         weighed = self.weighed[rows]
         plain = self.count[rows] - weighed
@@ -151,68 +239,9 @@ class Tree:
         mean = mean + share * (self.weighed_reward[rows] - mean)
         return mean, np.where(weighed == 0, error, np.sqrt(share * known))
 
-    def at(self, row: int, name: str) -> Any:
-        """Return one entry, as told whatever `with_posterior` shows: cheaper than to show its column first."""
-        kind, place = PLACES[name]
-        return self._blocks[kind].item(place, row)
-
-    def write(self, row: int, **entries: Any) -> None:
-        """Write into one row."""
-        for name, entry in entries.items():
-            kind, at = PLACES[name]
-            self._block(kind)[at, row] = entry
-
-    def fill(self, **columns: Any) -> None:
-        """Write whole columns."""
-        for name, column in columns.items():
-            kind, at = PLACES[name]
-            self._block(kind)[at, : self.size] = column
-
-    def split(self, rows: Sequence[int], families: Sequence[int], **children: Any) -> None:
-        """Add children of some leaves: adjacent rows for each, in order.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            The leaves.
-        families : sequence of int
-            How many children each has.
-        **children : sequence
-            Columns of the children, one entry a child.
-        """
-        old, size = self.size, self.size + sum(families)
-        capacity = self._blocks[0].shape[1]
-        if size > capacity:
-            more = max(size, 2 * capacity) - capacity
-            self._blocks = [np.pad(block, ((0, 0), (0, more))) for block in self._blocks]
-            self._ours = [True] * len(KINDS)
-        blocks = [self._block(kind) for kind in range(len(KINDS))]
-        ints, *_, flags = blocks
-        first = old
-        for row, number in zip(rows, families, strict=True):
-            last = first + number
-            ints[DEPTH, first:last] = ints[DEPTH, row] + 1
-            ints[PARENT, first:last] = row
-            ints[FIRST_CHILD, row] = first
-            flags[SPLITTABLE, row] = False
-            first = last
-        ints[FIRST_CHILD, old:size] = -1
-        for name, column in children.items():
-            kind, at = PLACES[name]
-            blocks[kind][at, old:size] = column
-        self.size = size
-        self._forget(PLACES)
-
-    def _forget(self, names: Iterable[str]) -> None:
-        """Show columns anew when they are asked for next."""
-        shown = self.__dict__
-        for name in names:
-            if name in shown:
-                del shown[name]
-
     def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
         """Return the table in the user's units: ``prior_mean + sign * mean``."""
-        columns = {column.name: _frozen(getattr(self, column.name).copy()) for column in fields(TreeTable)}
+        columns = {column.name: _frozen(getattr(self, column.name).view()) for column in fields(TreeTable)}
         columns["mean"] = _frozen(prior_mean + sign * self.mean)
         reward, _ = self.own_rewards(np.arange(self.size))
         columns["reward"] = _frozen(np.where(self.count > 0, sign * reward, np.nan))

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,30 +25,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Footprints:
+class Footprints(NamedTuple):
     """Where n measurements look, for regions that are products over axes.
 
     Attributes
     ----------
-    centers, widths : array, shape (n, d)
-        Of the regions, centres counted from the lower corner of the space; on an axis of symbols the set of
-        symbols as a number, and its share of the whole.
+    extents : array, shape (2, n, d)
+        Centres, counted from the lower corner of the space, and widths of the regions; on an axis of symbols the
+        set of symbols as a number, and its share of the whole.
     feedbacks : tuple of Feedback or None
         By which each is seen; None where all are seen as the study sees them.
     """
 
-    centers: Floats
-    widths: Floats
+    extents: Floats
     feedbacks: tuple[Feedback, ...] | None = None
 
-    def __len__(self) -> int:
-        """Return the number of footprints."""
-        return len(self.centers)
 
-
-@dataclass(frozen=True)
-class Subsets:
+class Subsets(NamedTuple):
     """Where n measurements look, for regions that are sets of members.
 
     Attributes
@@ -61,10 +54,6 @@ class Subsets:
 
     members: list[Ints]
     shares: list[Floats]
-
-    def __len__(self) -> int:
-        """Return the number of footprints."""
-        return len(self.members)
 
 
 AnyFootprints = Footprints | Subsets
@@ -108,8 +97,7 @@ class Feedback(ABC):
             return Subsets(members, shares)
         products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
         return Footprints(
-            np.array([region.offset for region in products]),
-            np.array([region.sizes for region in products]),
+            np.array([[own.offset for own in products], [own.sizes for own in products]], dtype=float)
         )
 
     def check(self, space: Any) -> None:
@@ -141,7 +129,7 @@ def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
     if isinstance(regions[0], MemberRegion):
         each = [own.footprints([region]) for own, region in zip(seen, regions, strict=True)]
         return Subsets([one.members[0] for one in each], [one.shares[0] for one in each])
-    return replace(usual.footprints(regions), feedbacks=tuple(seen))
+    return Footprints(usual.footprints(regions).extents, tuple(seen))
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
-"""Which footprints there are, whatever the kernel: entered once, and shared by the covariances of all models.
+"""Which pairs of footprints are alike, whatever the kernel: geometry, and nothing else.
 
-On a continuous axis the average of a stationary kernel over two intervals depends on their widths and the
-distance of their centres alone: a *case*. A tree meets few of them: a fifth of all pairs in a short search, far
-fewer in a long one. The layout keeps the case of every pair of intervals; a kernel then is one number a case.
-This room knows geometry; it must not know kernels.
+A footprint is a column of numbers, its *key*. On a continuous axis the average of a stationary kernel over two
+intervals depends on their widths and the distance of their centres alone: a *case*. A tree meets few of them: a
+fifth of all pairs in a short search, far fewer in a long one. Asked about pairs of footprints, a layout answers
+with their cases; a kernel then is one number a case. What a layout remembers is a function of the pair alone, so
+that it never matters who asked before. This room must not know kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,99 +21,23 @@ from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Cases = NDArray[np.int32]
+Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and the keys of both
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small part of a half width
 MOST_WIDTHS = 1 << 7  # of one axis
-MOST_LAGS = 1 << 22  # of all pairs of widths together
-LEAST_LAGS = 1 << 8  # of one pair of widths that fit each other
-MOST_KEPT = 1 << 9  # intervals of one axis
-NEW, ALONE = -2, -1  # in place of a case: not met yet; each pair is a case of its own
-
-
-class Lattice:
-    """The cells of a tree along one axis, as whole numbers.
-
-    The centre of a cell is a whole number of its half widths away from the lower end of the axis: its *place*.
-    A width is a whole number of narrower ones, so the distance of two centres is a whole number of half widths of
-    the narrower one: their *lag*. Each pair of widths has a piece of one long table, with the case of every lag.
-
-    Parameters
-    ----------
-    side : float
-        The width of the whole axis.
-
-    Attributes
-    ----------
-    cases : array of int
-        The long table: a case, `NEW`, or `ALONE` past the end of each piece and for whatever is on no lattice.
-    """
-
-    def __init__(self, side: float) -> None:
-        self._side = side
-        self._kinds: dict[tuple[float, int], int] = {}  # of widths, by feedback; kind 0 is on no lattice
-        # Of pairs of kinds: the piece of the table, the number of lags there, and both widths in narrower ones.
-        self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS), dtype=np.int64)
-        self.feedbacks = [0]  # of kinds
-        self.cases: Cases = np.full(1, ALONE, dtype=np.int32)
-        self._scratch: Cases = np.zeros(1, dtype=np.int32)
-
-    def cell(self, center: float, width: float, feedback: int) -> tuple[int, int]:
-        """Return kind and place of an interval."""
-        half = 0.5 * width
-        if half * LARGEST_PLACE < self._side:
-            return 0, 0
-        place = round(center / half)
-        if abs(center - place * half) > ROUNDING * self._side:
-            return 0, 0
-        return self._kinds.get((width, feedback)) or self._enter(width, feedback), place
-
-    def lags(self, kind: int, places: Ints, kinds: Ints, others: Ints) -> tuple[Ints, Ints]:
-        """Return the lags between cells of one kind and others of several, and where in the table they are."""
-        start, room, ours, theirs = self._pairs[kind].take(kinds, axis=1)
-        lag = places[:, None] * ours
-        theirs *= others
-        lag -= theirs
-        np.minimum(np.abs(lag, out=lag), room, out=lag)
-        return lag, lag + start
-
-    def first_of_equals(self, at: Ints) -> Ints:
-        """Return one position for each distinct entry of `at`, places in the table."""
-        order = np.arange(len(at), dtype=np.int32)
-        self._scratch[at] = order
-        first: Ints = (self._scratch.take(at) == order).nonzero()[0]
-        return first
-
-    def _enter(self, width: float, feedback: int) -> int:
-        """Return the kind of a width not met before, with pieces of the table for all that fit to it."""
-        kind = len(self._kinds) + 1
-        if kind == MOST_WIDTHS:
-            return 0
-        pieces, end = [self.cases], len(self.cases)
-        for (other, seen), number in [*self._kinds.items(), ((width, feedback), kind)]:
-            narrow, wide = min(width, other), max(width, other)
-            times = round(wide / narrow)
-            if seen != feedback or abs(wide - times * narrow) > ROUNDING * wide:
-                continue
-            room = min(int(2 * self._side / narrow) + 1, max((MOST_LAGS - end) // 64, LEAST_LAGS))
-            ours, theirs = (times, 1) if width > other else (1, times)
-            self._pairs[kind, :, number] = end, room, ours, theirs
-            self._pairs[number, :, kind] = end, room, theirs, ours
-            pieces += [np.full(room, NEW, dtype=np.int32), np.full(1, ALONE, dtype=np.int32)]
-            end += room + 1
-        self._scratch = np.empty(end, dtype=np.int32)
-        self.cases = np.concatenate(pieces)
-        self.feedbacks[kind:] = [feedback]
-        self._kinds[width, feedback] = kind
-        return kind
+MOST_CASES = 1 << 18  # of one axis
+KIND, PLACE, CENTER, WIDTH, VIEW = range(5)  # rows of the key of an interval
 
 
 class Intervals:
-    """The distinct intervals of one continuous axis, each as a feedback sees it, and the case of every pair.
+    """The intervals of one continuous axis.
 
-    The cases of the first `MOST_KEPT` intervals are kept. With more they are worked out whenever they are asked
-    for: a table of all pairs would be the largest part of a long search.
+    The centre of a tree's cell is a whole number of its half widths away from the lower end of the axis: its
+    *place*. A width is a whole number of narrower ones, so the distance of two centres is a whole number of half
+    widths of the narrower one: their *lag*. Each pair of widths has a piece of one long list of cases, a lag after
+    the other, and at its end, and at the start of the list, one that stands for all that share theirs with no
+    other: distances too long for the list, and intervals on no such grid, which are of kind 0.
 
     Parameters
     ----------
@@ -120,212 +46,179 @@ class Intervals:
 
     Attributes
     ----------
-    centers, widths, feedbacks : array, shape (n,) at least
-        Of the intervals; feedbacks by number.
-    geometry : array, shape (3, cases) at least
-        Distance of the centres and the two widths of each case.
-    views : array of int, shape (2, cases) at least
-        By which feedback each interval of a case is seen.
     cases : int
         How many there are.
     """
 
+    rows = 5
+
     def __init__(self, side: float) -> None:
-        self._numbers: dict[tuple[float, float, int], int] = {}
-        self._lattice = Lattice(side)
-        self._kinds = np.zeros(128, dtype=np.int64)
-        self._places = np.zeros(128, dtype=np.int64)
-        self.centers = np.zeros(128)
-        self.widths = np.zeros(128)
-        self.feedbacks = np.zeros(128, dtype=np.int64)
-        self._case: Cases = np.zeros((128, 128), dtype=np.int32)
-        self.geometry = np.zeros((3, 1024))
-        self.views = np.zeros((2, 1024), dtype=np.int64)
-        self.mixed = False  # whether there are feedbacks other than the first
-        self.cases = 0
+        self._side = side
+        self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
+        # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
+        self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
+        # Of pieces: the first case, half the narrower width, the wider and the narrower one, the view.
+        self._pieces = np.array([[0.0], [np.nan], [np.nan], [np.nan], [0.0]])
+        self.cases = 1
 
-    @property
-    def size(self) -> int:
-        """The number of intervals."""
-        return len(self._numbers)
+    def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
+        """Return the keys of intervals, shape (5, n); widths not met before are entered, or of kind 0."""
+        key = np.empty((5, len(centers)))
+        key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
+        known = self._kinds
+        key[KIND] = [
+            known[own] if own in known else self._meet(*own) if enter else 0
+            for own in zip(widths.tolist(), views, strict=True)
+        ]
+        half = 0.5 * widths
+        safe = np.maximum(half, self._side / LARGEST_PLACE)
+        place = np.rint(centers / safe, out=key[PLACE])
+        off = np.abs(centers - place * half) > ROUNDING * self._side
+        off |= half < safe
+        if np.logical_or.reduce(off):
+            key[KIND, off] = 0
+        return key
 
-    @property
-    def keeps(self) -> bool:
-        """Whether the case of every pair is kept."""
-        return len(self._numbers) <= MOST_KEPT
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
+        width = self._side / pieces
+        key = np.zeros((5, parts.size))
+        key[PLACE] = place = 2 * parts + 1
+        known = self._kinds
+        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
+        key[KIND], key[CENTER], key[WIDTH] = kind, self._side * (place / (2 * pieces)), width
+        return key
 
-    def add(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> list[int]:
-        """Return the number of each interval, entering those not seen before."""
-        known, numbers = self._numbers, []
-        old = size = len(known)
-        fresh: dict[tuple[float, float, int], int] = {}
-        for interval in zip(centers.tolist(), widths.tolist(), feedbacks, strict=True):
-            number = known.get(interval)
-            if number is None:
-                number = fresh.setdefault(interval, size)
-                if number == size:
-                    size += 1
-                    if size > len(self.centers):
-                        self._grow(2 * len(self.centers))
-                    self.centers[number], self.widths[number], self.feedbacks[number] = interval
-                    self._kinds[number], self._places[number] = self._lattice.cell(*interval)
-            numbers.append(number)
-        if fresh:
-            self.mixed = self.mixed or any(feedbacks)
-            if size <= MOST_KEPT:
-                self._keep(old, size)
-            known.update(fresh)  # none of them is entered before
-        return numbers
-
-    def _keep(self, old: int, size: int) -> None:
-        """Keep the cases of all pairs up to a size, those of the first `old` intervals being there already."""
-        some, every = slice(old, size), slice(0, size)
-        block = self._between(self._kinds[some], self._places[some], self.widths[some], every)
-        if np.minimum.reduce(block, None) < 0:
-            row, column = (block == ALONE).nonzero()
-            row += old
-            block[row - old, column] = self._register(
-                self.centers[row] - self.centers[column],
-                self.widths[row],
-                self.widths[column],
-                self.feedbacks[row],
-                self.feedbacks[column],
-            )
-        self._case[some, :size] = block
-        self._case[:old, some] = block[:, :old].T
-
-    def pairs(self, some: Ints, others: Ints) -> Cases:
-        """Return the cases of pairs of intervals; where they are not kept, `ALONE` for those that share none."""
-        if self.keeps:
-            return self._case[some].take(others, axis=-1)
-        return self._between(self._kinds[some], self._places[some], self.widths[some], others)
-
-    def row(self, one: int) -> Cases:
-        """Return the cases of one interval with all, as long as they are kept."""
-        row: Cases = self._case[one]
-        return row
-
-    def own(self, some: Ints) -> Cases:
-        """Return the case of each interval with itself, as long as they are kept."""
-        return self._case[some, some]
-
-    def around(self, centers: Floats, widths: Floats, feedbacks: Sequence[int]) -> Cases:
-        """Return the cases between intervals that need not be entered and all that are, `ALONE` for any other."""
-        intervals = zip(centers.tolist(), widths.tolist(), feedbacks, strict=True)
-        kinds, places = np.array([self._lattice.cell(*interval) for interval in intervals]).T
-        return self._between(kinds, places, widths, slice(0, self.size))
-
-    def _between(self, kinds: Ints, places: Ints, widths: Floats, others: Ints | slice) -> Cases:
-        """Return the cases between some cells and entered intervals, entering cases not met before."""
+    def pairs(self, some: Floats, others: Floats) -> Alike:
+        """Return the cases of all pairs, shape (some, others)."""
+        if others.shape[1] == 1:  # one that was measured, with all
+            return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
+        kinds = some[KIND]
         distinct = set(kinds.tolist())
         if len(distinct) == 1:  # as in any split
-            return self._of_kind(distinct.pop(), places, widths[0], others)
-        other = self._kinds[others]
-        cases: Cases = np.empty((len(kinds), len(other)), dtype=np.int32)
+            return self._of_kind(int(distinct.pop()), some[PLACE], others), some, others
+        case = np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
         for kind in distinct:
             own = (kinds == kind).nonzero()[0]
-            cases[own] = self._of_kind(kind, places[own], widths[own[0]], others)
+            case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
+        return case, some, others
+
+    def own(self, keys: Floats) -> Alike:
+        """Return the case of each interval with itself."""
+        kinds = keys[KIND].astype(np.intp)
+        return self._pairs[kinds, 0, kinds].astype(np.intp), keys, keys
+
+    def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
+        """Return the cases between cells of one kind and other intervals."""
+        start, room, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
+        lag = np.multiply.outer(places, ours)
+        theirs *= others[PLACE]
+        lag -= theirs
+        np.minimum(np.abs(lag, out=lag), room, out=lag)
+        lag += start
+        cases: Ints = lag.astype(np.intp)
         return cases
 
-    def _of_kind(self, kind: int, places: Ints, width: float, others: Ints | slice) -> Cases:
-        """Return the cases between cells of one kind and entered intervals."""
-        lattice = self._lattice
-        lag, at = lattice.lags(kind, places, self._kinds[others], self._places[others])
-        case: Cases = lattice.cases.take(at)
-        if np.minimum.reduce(case, None) == NEW:
-            new = (case.ravel() == NEW).nonzero()[0]
-            where = at.take(new)
-            first = lattice.first_of_equals(where)
-            new, where = new[first], where[first]
-            wide = self.widths[others].take(new % case.shape[1])
-            gap = lag.take(new)
-            feedback = lattice.feedbacks[kind]
-            # Counted in half widths of the narrower one, the distance is rid of the centres' rounding.
-            lattice.cases[where] = self._register(
-                gap * np.minimum(0.5 * width, 0.5 * wide), width, wide, feedback, feedback
-            )
-            case = lattice.cases.take(at)
-        return case
+    def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
+        """Return distance of the centres and the two widths of some cases, the wider one first, and their view.
 
-    def _register(
-        self, gap: Floats, wide_a: Floats | float, wide_b: Floats, feedback_a: Ints | int, feedback_b: Ints | int
-    ) -> Cases:
-        """Enter new cases and return their numbers."""
-        old, cases, room = self.cases, self.cases + len(gap), self.geometry.shape[1]
-        if cases > room:
-            more = ((0, 0), (0, max(cases, 2 * room) - room))
-            self.geometry, self.views = np.pad(self.geometry, more), np.pad(self.views, more)
-        new, views = self.geometry[:, old:cases], self.views[:, old:cases]
-        new[0], new[1], new[2] = gap, wide_a, wide_b
-        if self.mixed:
-            views[0], views[1] = feedback_a, feedback_b
-        self.cases = cases
-        return np.arange(old, cases, dtype=np.int32)
+        NaN where pairs share no case. Counted in half widths, distances are rid of the centres' rounding.
+        """
+        first, half, wide, narrow, view = self._pieces[:, self._pieces[0].searchsorted(cases, "right") - 1]
+        return np.array(((cases - first) * half, wide, narrow)), view
 
-    def _grow(self, capacity: int) -> None:
-        more = (0, capacity - len(self.centers))
-        self.centers, self.widths = np.pad(self.centers, more), np.pad(self.widths, more)
-        self.feedbacks = np.pad(self.feedbacks, more)
-        self._kinds, self._places = np.pad(self._kinds, more), np.pad(self._places, more)
-        if capacity <= MOST_KEPT:
-            self._case = np.pad(self._case, more)
+    def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
+        """Return which pairs share their case with no other, in the flattened array, their geometry and views."""
+        case, some, others = alike
+        (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
+        row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
+        one, other = some[:, row], others[:, column]
+        swap = (one[VIEW] > other[VIEW]) | ((one[VIEW] == other[VIEW]) & (one[WIDTH] < other[WIDTH]))
+        first, second = np.where(swap, other, one), np.where(swap, one, other)
+        gap, wide, narrow = np.abs(first[CENTER] - second[CENTER]), first[WIDTH], second[WIDTH]
+        times = np.rint(wide / np.where(narrow > 0, narrow, 1.0))
+        fit = (first[KIND] > 0) & (second[KIND] > 0) & (first[VIEW] == second[VIEW])
+        fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
+        far = np.abs(first[PLACE] * times - second[PLACE]) * (0.5 * narrow)  # as the list would have it
+        geometry = np.stack([np.where(fit, far, gap), wide, narrow])
+        return at, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp)
+
+    def _meet(self, width: float, view: int) -> int:
+        """Return the kind of a width not met before, with pieces of the list for all that fit to it."""
+        kind = len(self._kinds) + 1
+        if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
+            return 0
+        pieces, end = [self._pieces], self.cases
+        for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
+            narrow, wide = min(width, other), max(width, other)
+            times = round(wide / narrow)
+            if seen != view or abs(wide - times * narrow) > ROUNDING * wide:
+                continue
+            room = min(int(2 * self._side / narrow) + 1, max((MOST_CASES - end) // 16, 1))
+            ours, theirs = (times, 1) if width > other else (1, times)
+            self._pairs[kind, :, number] = end, room, ours, theirs
+            self._pairs[number, :, kind] = end, room, theirs, ours
+            alone = end + room, np.nan, np.nan, np.nan, 0.0
+            pieces.append(np.array([(end, 0.5 * narrow, wide, narrow, view), alone]).T)
+            end += room + 1
+        self._pieces, self.cases = np.concatenate(pieces, axis=1), end
+        self._kinds[width, view] = kind
+        return kind
 
 
 class Pools:
-    """The distinct sets of symbols of one axis, and how often two of them draw the same symbol."""
+    """The sets of symbols of one axis, and how often two of them draw the same symbol."""
+
+    rows = 1
 
     def __init__(self, axis: Category) -> None:
         self._axis = axis
         self._numbers: dict[float, int] = {}
         self._frequencies = np.zeros((0, len(axis.symbols)))
-        self.overlap = np.zeros((0, 0))
+        self._overlap = np.zeros((0, 0))
 
-    @property
-    def size(self) -> int:
-        """The number of sets."""
-        return len(self._numbers)
-
-    def add(self, pools: Floats, shares: Floats, feedbacks: Sequence[int]) -> list[int]:
-        """Return the number of each set, entering those not seen before."""
-        old, wanted = len(self._numbers), pools.tolist()
-        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in self._numbers]
+    def keys(self, pools: Floats, shares: Floats, views: Sequence[int], enter: bool) -> Floats:
+        """Return the keys of sets of symbols, shape (1, n): their numbers in order of entry."""
+        wanted, known = pools.tolist(), self._numbers
+        fresh = [pool for pool in dict.fromkeys(wanted) if pool not in known]
         if fresh:
-            more = np.concatenate([self._frequencies[:old], frequencies(self._axis, np.array(fresh))])
-            self._frequencies, self.overlap = more, more @ more.T
-            self._numbers.update(zip(fresh, range(old, old + len(fresh)), strict=True))
-        return [self._numbers[pool] for pool in wanted]
+            more = np.array([self._axis.frequencies(int(pool)) for pool in fresh])
+            every = np.concatenate([self._frequencies, more])
+            overlap = np.empty((len(every), len(every)))
+            old = len(self._frequencies)
+            overlap[:old, :old] = self._overlap
+            # No matrix product: its last digit could depend on how many are multiplied at once.
+            overlap[old:] = np.add.reduce(more[:, None] * every, -1)
+            overlap[:old, old:] = overlap[old:, :old].T
+            self._frequencies, self._overlap = every, overlap
+            self._numbers = known = {**known, **{pool: old + j for j, pool in enumerate(fresh)}}
+        return np.array([[known[pool] for pool in wanted]], dtype=float)
 
-    def entered(self, some: Ints) -> Floats:
-        """Return the frequency of every symbol within entered sets, by number."""
-        return np.asarray(self._frequencies[some])
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of parts of the axis: of all symbols together, or of one each."""
+        pools, shares = self._axis.extents(parts, pieces)
+        return self.keys(np.array(pools), np.array(shares), (), enter=True)
 
-    def frequencies(self, pools: Floats) -> Floats:
-        """Return the frequency of every symbol within the given sets."""
-        return frequencies(self._axis, pools)
+    def pairs(self, some: Floats, others: Floats) -> Floats:
+        """Return the overlaps of all pairs, shape (some, others)."""
+        overlap: Floats = self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
+        return overlap
 
-    def pairs(self, some: Ints, others: Ints) -> Floats:
-        """Return the overlaps of pairs of sets."""
-        return self.overlap[some].take(others, axis=1)
+    def own(self, keys: Floats) -> Floats:
+        """Return the overlap of each set with itself."""
+        numbers = keys[0].astype(np.intp)
+        overlap: Floats = self._overlap[numbers, numbers]
+        return overlap
 
-    def cross(self, pools: Floats) -> Floats:
-        """Return overlaps between the given sets and all that are entered."""
-        return np.asarray(frequencies(self._axis, pools) @ self._frequencies.T)
-
-    def own(self, pools: Floats) -> Floats:
-        """Return the overlap of each given set with itself."""
-        inside = frequencies(self._axis, pools)
-        return np.asarray(np.add.reduce(inside * inside, 1))
-
-    def among(self, pools: Floats) -> Floats:
-        """Return overlaps between all pairs of the given sets."""
-        inside = frequencies(self._axis, pools)
-        return np.asarray(inside @ inside.T)
+    def frequencies(self, keys: Floats) -> Floats:
+        """Return the frequency of every symbol within some sets, shape (n, symbols)."""
+        frequencies: Floats = self._frequencies.take(keys[0].astype(np.intp), axis=0)
+        return frequencies
 
 
-def frequencies(axis: Category, pools: Floats) -> Floats:
-    """Return the frequency of every symbol within sets of symbols, shape (sets, symbols)."""
-    distinct, where = np.unique(pools, return_inverse=True)
-    return np.array([axis.frequencies(int(pool)) for pool in distinct])[where]
+# An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
+# with itself.
+Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]
 
 
 class ProductLayout:
@@ -334,46 +227,85 @@ class ProductLayout:
     Attributes
     ----------
     axes : sequence of Interval or Category
+    symbols : tuple of bool
+        Which of them are axes of symbols.
     parts : list of Intervals or Pools
         By axis.
     measures : list of list of Measure
-        What is seen of an interval, by axis and feedback; none on an axis of symbols.
-    numbers : array of int, shape (d, size) at least
-        Which interval, or set, of each axis a footprint is.
+        What is seen of an interval, by axis and view; none on an axis of symbols.
     """
 
     def __init__(self, axes: Sequence[Interval | Category], feedback: Feedback) -> None:
-        self.parts = [
+        self.parts: list[Intervals | Pools] = [
             Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low) for axis in axes
         ]
         self.axes = axes
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.measures: list[list[Measure]] = [[] for _ in axes]
-        self.numbers = np.zeros((len(axes), 128), dtype=np.intp)
-        self._feedbacks: dict[Feedback, int] = {}
+        self._views: dict[Feedback, int] = {}
+        self._sequences: dict[bytes, int] = {}
         self._meet(feedback)
+        ends = np.cumsum([part.rows for part in self.parts]).tolist()
+        self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
 
-    def enter(self, at: int, footprints: Footprints) -> None:
-        """Enter footprints, numbered from `at` on; what had these numbers is forgotten."""
-        stop, capacity = at + len(footprints), self.numbers.shape[1]
-        if stop > capacity:
-            self.numbers = np.pad(self.numbers, ((0, 0), (0, max(stop - capacity, capacity))))
-        feedbacks = self.feedbacks(footprints)
-        for j, part in enumerate(self.parts):
-            self.numbers[j, at:stop] = part.add(footprints.centers[:, j], footprints.widths[:, j], feedbacks)
+    def keys(self, footprints: Footprints, enter: bool = True) -> Floats:
+        """Return the keys of footprints, a column each.
 
-    def feedbacks(self, footprints: Footprints) -> Sequence[int]:
+        Those that are entered will be asked about again and again; of others nothing is remembered.
+        """
+        (centers, widths), views = footprints.extents, self._views_of(footprints)
+        if len(self.parts) == 1:
+            return self.parts[0].keys(centers[:, 0], widths[:, 0], views, enter)
+        each = zip(self.parts, centers.T, widths.T, strict=True)
+        return self._together([part.keys(center, width, views, enter) for part, center, width in each], enter)
+
+    def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
+        """Return the keys of cells of a depth, which `space` keeps as rows of parts of the axes."""
+        pieces = space.pieces(depth)
+        if len(pieces) == 1:
+            return self.parts[0].cells(cells[:, 0], pieces[0])
+        each = zip(self.parts, cells.T, pieces, strict=True)
+        return self._together([part.cells(own, number) for part, own, number in each], enter=True)
+
+    def _together(self, keys: list[Floats], enter: bool) -> Floats:
+        if all(self.symbols):
+            keys.append(self._numbers(np.concatenate(keys), enter))
+        return np.concatenate(keys)
+
+    def _numbers(self, keys: Floats, enter: bool) -> Floats:
+        """Return the numbers of sequences in order of entry, shape (1, n); -1 for what is not entered."""
+        known, numbers = self._sequences, []
+        for key in keys.T:
+            own = key.tobytes()
+            numbers.append(known.setdefault(own, len(known)) if enter else known.get(own, -1))
+        return np.array([numbers], dtype=float)
+
+    def pairs(self, some: Floats, others: Floats) -> Pairs:
+        """Return what kernels must know of all pairs of some footprints and others."""
+        each = zip(self.parts, self._rows, strict=True)
+        return [part.pairs(some[own], others[own]) for part, own in each], some, others
+
+    def own(self, keys: Floats) -> Pairs:
+        """Return what kernels must know of each footprint with itself."""
+        return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
+
+    def frequencies(self, keys: Floats) -> list[Floats]:
+        """Return the frequencies of symbols at each axis that has any, shape (n, symbols) each."""
+        each = zip(self.parts, self._rows, strict=True)
+        return [part.frequencies(keys[own]) for part, own in each if isinstance(part, Pools)]
+
+    def _views_of(self, footprints: Footprints) -> Sequence[int]:
         """Return the number of the feedback that sees each footprint: 0, unless they say otherwise."""
         if footprints.feedbacks is None:
-            return (0,) * len(footprints)
-        known = self._feedbacks
+            return (0,) * int(footprints.extents.shape[1])
+        known = self._views
         return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
 
     def _meet(self, feedback: Feedback) -> int:
         """Return the number of a feedback not met before."""
-        number = len(self._feedbacks)
+        number = len(self._views)
         for axis, measures in zip(self.axes, self.measures, strict=True):
             if isinstance(axis, Interval):
                 measures[number:] = [feedback.along(axis)]
-        self._feedbacks[feedback] = number
+        self._views[feedback] = number
         return number

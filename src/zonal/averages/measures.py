@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from zonal.averages.interval_means import mean_under
 from zonal.averages.profiles import WIDE, Profile
-from zonal.blas import SHARED_FROM, one_thread
 from zonal.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 20  # kernel values in memory at once
 MANY = 10_000  # pairs, from which it is worth a look whether they are points
-GEMM_SHARES_LATER = 28  # times later than a matrix-vector product, in multiplications, does BLAS use threads
 STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
 FAR = 3.0  # standard deviations that count as seen
 PANELS, ORDER = 16, 8  # of a rule that stands for a density where it meets another one
@@ -122,43 +120,41 @@ class Nodes(Measure):
                 "Pass places in order, symmetric about 0, with weights to match.",
             )
         self.cost = size * size
+        self._moved = bool(self.fixed.any())
 
     @cached_property
-    def _pairs(self) -> tuple[Floats, Floats | None, Floats]:
-        """What turns geometry into distances of all pairs of points, and the products of their weights.
-
-        Distance of two points = (distance of centres, width, other width) . (1, ours, -theirs) + what is fixed.
-        """
+    def _pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Both places of all pairs of points, what is fixed of their distance, and products of their weights."""
         size = len(self.places)
         ours, theirs = np.repeat(np.arange(size), size), np.tile(np.arange(size), size)
-        geometry = np.stack([np.ones(size * size), self.places[ours], -self.places[theirs]])
-        apart = self.fixed[ours] - self.fixed[theirs] if self.fixed.any() else None
-        return geometry, apart, self.weights[ours] * self.weights[theirs]
+        apart = self.fixed[ours] - self.fixed[theirs]
+        return self.places[ours], self.places[theirs], apart, self.weights[ours] * self.weights[theirs]
 
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
-        """Return the mean of a function of the distance between what is seen of two intervals."""
-        if _are_points(geometry) and not self.fixed.any():
-            return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
-        geometry = geometry.T
-        step = max(1, BLOCK // max(1, len(geometry)))
-        total = self._sum(profile, geometry, scale, slice(0, step))
-        for start in range(step, self.cost, step):
-            total += self._sum(profile, geometry, scale, slice(start, start + step))
-        return total
+        """Return the mean of a function of the distance between what is seen of two intervals.
 
-    def _sum(self, profile: Profile, geometry: Floats, scale: float, some: slice) -> Floats:
-        """Add up the function over some of the pairs of points."""
-        pairs, apart, weights = self._pairs
-        weights = weights[some]
-        with one_thread(geometry.size * len(weights) // GEMM_SHARES_LATER):
-            distance = geometry @ (scale * pairs[:, some])
-        if apart is not None:
-            distance += scale * apart[some]
+        No matrix products: their last digit could depend on how many pairs are averaged at once.
+        """
+        number, step = geometry.shape[1], BLOCK // self.cost + 1
+        if number > MANY and not self._moved and _are_points(geometry):
+            return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
+        if number <= step:
+            return self._mean(profile, scale * geometry, scale)
+        parts = [geometry[:, start : start + step] for start in range(0, number, step)]
+        return np.concatenate([self._mean(profile, scale * part, scale) for part in parts])
+
+    def _mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+        ours, theirs, apart, weights = self._pairs
+        gap, wide_a, wide_b = geometry
+        distance = np.multiply.outer(wide_a, ours)
+        distance -= np.multiply.outer(wide_b, theirs)
+        distance += gap[:, None]
+        if self._moved:
+            distance += scale * apart
         values = profile.value(distance)
-        if values.size < SHARED_FROM:
-            return np.asarray(values @ weights)
-        values *= weights  # BLAS would hand a product of this size to several threads
-        return np.asarray(np.add.reduce(values, 1))
+        values *= weights
+        mean: Floats = np.add.reduce(values, 1)
+        return mean
 
     def reach(self, width: float) -> float:
         """Return the farthest distance from a point to a point of the interval."""

@@ -18,22 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import Footprints
 from zonal.averages.kernels import Along, Kernel, Match
-from zonal.averages.layout import Pools, ProductLayout
+from zonal.averages.layout import Pairs, ProductLayout
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
 from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length that are learned
 TOO_MANY = 10_000  # of all lengths together
-MOST_KEPT = 8  # products of features that are kept: each model asks for the same ones
 TOGETHER = 512  # pools whose features are computed at a time
-MANY = 8192  # pools whose features are not kept unless they are entered
 
 
 @dataclass(frozen=True)
@@ -103,8 +99,6 @@ class Motif(Kernel):
 class Pieces:
     """The pools of a layout as vectors whose products are the covariances of their averages, at variance one.
 
-    Vectors are kept by a pool's number in the layout, and computed anew where another pool has that number now.
-
     Parameters
     ----------
     layout : ProductLayout
@@ -123,59 +117,31 @@ class Pieces:
         size = len(axis.symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
-        # Of each number the pool it stood for, and its vector; replaced at once, for readers in other threads.
-        width = sum(size**long for long in self._lengths)
-        self._kept = np.zeros((len(layout.axes), 0), dtype=np.intp), np.zeros((0, width))
-        self._products: dict[Any, Floats] = {}
-        self._last: tuple[Footprints | None, Floats] = None, np.zeros((0, width))
+        self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))  # of entered pools, by number
+        self._known = np.zeros(0, dtype=bool)
+        self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
 
-    def own(self, some: Ints | slice) -> Floats:
-        """Return the variance of each entered pool's average, by number."""
-        features = self._of(some)
-        return np.asarray(np.einsum("ij,ij->i", features, features))
+    def of(self, pairs: Pairs) -> Floats:
+        """Return the covariances of pairs of pools; every model asks for the same ones in turn."""
+        last, found = self._last
+        if last is not pairs:
+            some = self._of(pairs[1])
+            if pairs[2] is None:
+                found = np.asarray(np.einsum("ij,ij->i", some, some))
+            else:
+                with one_thread():
+                    found = some @ self._of(pairs[2]).T
+            self._last = pairs, found
+        return found.copy()
 
-    def row(self, one: int, size: int) -> Floats:
-        """Return the covariance of one entered pool with the first `size` of them."""
-        row: Floats = self.between(np.array([one]), slice(0, size))[0]
-        return row
-
-    def between(self, some: Ints | slice, others: Ints | slice) -> Floats:
-        """Return the covariances of entered pools, by number."""
-        ours, theirs = self._of(some), self._of(others)
-        key = _key(some), _key(others)
-        product = self._products.get(key)
-        if product is None:
-            with one_thread():
-                product = ours @ theirs.T
-            if len(self._products) >= MOST_KEPT:
-                self._products.clear()
-            self._products[key] = product
-        return product.copy()
-
-    def cross(self, some: Ints, footprints: Footprints) -> Floats:
-        """Return the covariances of entered pools with others that are not, shape (others, entered)."""
-        with one_thread():
-            return np.asarray(self.features(footprints) @ self._of(some).T)
-
-    def alone(self, footprints: Footprints) -> Floats:
-        """Return the variance of the average of each pool that is not entered."""
-        features = self.features(footprints)
-        return np.asarray(np.einsum("ij,ij->i", features, features))
-
-    def among(self, footprints: Footprints) -> Floats:
-        """Return the covariances of pools that are not entered."""
-        features = self.features(footprints)
-        with one_thread():
-            return np.asarray(features @ features.T)
-
-    def within(self, footprints: Footprints) -> Floats:
+    def within(self, own: Pairs) -> Floats:
         """Return the variance of f at a sequence about the average of its pool: what its pieces leave open.
 
         Pieces that have no position in common are independent; of the others the products are averaged exactly.
         """
-        mixed = self._frequencies(footprints)
+        mixed = self._layout.frequencies(own[1])
         rows = [own @ self._root for own in mixed]
-        total = np.zeros(len(footprints))
+        total = np.zeros(len(mixed[0]))
         for long in self._lengths:
             places = len(rows) - long + 1
             for p in range(places):
@@ -200,39 +166,28 @@ class Pieces:
             product = product * np.sum(chain, axis=1)
         return product
 
-    def features(self, footprints: Footprints) -> Floats:
-        """Return pools that need not be entered as vectors; every model asks for the same ones."""
-        last, features = self._last
-        if last is not footprints:
-            features = self._vectors(self._frequencies(footprints))
-            self._last = (footprints, features) if len(footprints) <= MANY else self._last
-        return features
+    def _of(self, keys: Floats) -> Floats:
+        """Return pools as vectors; those that were entered are kept."""
+        numbers = keys[-1].astype(np.intp)
+        if len(numbers) == 0 or numbers.min() < 0:
+            return self._made(keys)
+        size = int(numbers.max()) + 1
+        if size > len(self._known):
+            more = max(size, 2 * len(self._known)) - len(self._known)
+            self._vectors = np.concatenate([self._vectors, np.empty((more, self._vectors.shape[1]))])
+            self._known = np.concatenate([self._known, np.zeros(more, dtype=bool)])
+        fresh = (~self._known[numbers]).nonzero()[0]
+        for start in range(0, len(fresh), TOGETHER):
+            some = fresh[start : start + TOGETHER]
+            self._vectors[numbers[some]] = self._made(keys[:, some])
+            self._known[numbers[some]] = True
+        vectors: Floats = self._vectors[numbers]
+        return vectors
 
-    def _frequencies(self, footprints: Footprints) -> list[Floats]:
-        parts = zip(self._layout.parts, footprints.centers.T, strict=True)
-        return [part.frequencies(pools) for part, pools in parts if isinstance(part, Pools)]
-
-    def _of(self, some: Ints | slice) -> Floats:
-        """Return entered pools as vectors, by number."""
-        size = some.stop if isinstance(some, slice) else int(np.max(some, initial=-1)) + 1
-        numbers, (known, features) = self._layout.numbers[:, :size], self._kept
-        if known.shape[1] < size:
-            more = ((0, 0), (0, max(size - known.shape[1], known.shape[1])))
-            self._kept = known, features = np.pad(known, more, constant_values=-1), np.pad(features, more[::-1])
-        stale = (known[:, :size] != numbers).any(axis=0).nonzero()[0]
-        if len(stale):
-            self._products.clear()
-            parts = [part for part in self._layout.parts if isinstance(part, Pools)]
-            for start in range(0, len(stale), TOGETHER):
-                new = stale[start : start + TOGETHER]
-                mixed = [part.entered(numbers[j, new]) for j, part in enumerate(parts)]
-                features[new] = self._vectors(mixed)
-            known[:, stale] = numbers[:, stale]
-        return features[some]
-
-    def _vectors(self, frequencies: Sequence[Floats]) -> Floats:
+    def _made(self, keys: Floats) -> Floats:
         """Return what pools hold of every piece, from the symbols' frequencies in each pool, by position."""
-        rows = [own @ self._root for own in frequencies]
+        # No matrix product: its last digit could depend on how many are multiplied at once.
+        rows = [np.add.reduce(own[:, None, :] * self._root, -1) for own in self._layout.frequencies(keys)]
         blocks = []
         for long in self._lengths:
             places = len(rows) - long + 1
@@ -266,7 +221,3 @@ def _misplaced(kernel: Motif) -> InvalidInput:
 def usual_lengths(size: int) -> list[int]:
     """Return the lengths of pieces that are learned of an alphabet: those of which there are not too many."""
     return [long for long in LENGTHS if size**long <= MOST_PIECES]
-
-
-def _key(some: Ints | slice) -> Any:
-    return (some.start, some.stop) if isinstance(some, slice) else some.tobytes()

@@ -1,69 +1,65 @@
 """The empirical belief of StoOO: each footprint knows its own rewards and nothing else.
 
 With ``std = 1 / sqrt(T)`` after T rewards, AVE-StoOO's index and expansion test are GPOO's (docs/fidelity.md), so
-one policy serves both. A footprint without rewards has an infinite std: nothing is known, all is possible. This
-room knows rewards only; it must not know kernels, regions or trees.
+one policy serves both. A footprint without rewards has an infinite std: nothing is known, all is possible. Every
+reward counts the same, whatever its noise. This room knows rewards only; it must not know kernels, regions or
+trees.
 """
 
 from __future__ import annotations
 
-import copy
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.feedback import AnyFootprints
+from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
 
 Floats = NDArray[np.float64]
 
 
 class EmpiricalBelief:
-    """Mean reward and 1/T of every tracked footprint, by slot in order of tracking."""
+    """Mean reward and 1/T of every tracked footprint, by slot in order of tracking; it never changes."""
 
-    def __init__(self, zero: float = 0.0) -> None:
+    complaints: tuple[NumericalWarning, ...] = ()  # it never has any
+
+    def __init__(self, mean: Floats, count: Floats, zero: float) -> None:
+        self.mean = mean
+        self._count = count
         self.zero = zero
-        self.complaints: list[NumericalWarning] = []  # it never has any
-        self.size = 0
-        self._mean = np.zeros(256)
-        self._count = np.zeros(256)
 
-    def fork(self) -> EmpiricalBelief:
-        """Return the same belief, to be changed; this one stays as it is."""
-        twin = copy.copy(self)
-        twin._mean, twin._count = self._mean.copy(), self._count.copy()
-        return twin
+    @classmethod
+    def built(cls, size: int, zero: float, ledger: Ledger) -> EmpiricalBelief:
+        """Return what all rewards so far say."""
+        mean, count = np.zeros(size), np.zeros(size)
+        for (slot, _), line in ledger.lines.items():
+            mean[slot], count[slot] = line.mean - zero, line.number
+        return cls(mean, count, zero)
 
-    @property
-    def mean(self) -> Floats:
-        """Mean rewards; 0 where there is none yet."""
-        return self._mean[: self.size]
+    def tracking(self, tracked: Tracked) -> EmpiricalBelief:
+        """Return the belief that follows more footprints too."""
+        more = np.zeros(tracked.size - len(self.mean))
+        return EmpiricalBelief(np.concatenate((self.mean, more)), np.concatenate((self._count, more)), self.zero)
+
+    def observing(self, slot: int, reward: float, variance: float | None, ledger: Ledger) -> EmpiricalBelief:
+        """Return the belief with one reward more; `ledger` has all of them, this one included."""
+        mean, count, line = self.mean.copy(), self._count.copy(), ledger.lines[slot, True]
+        mean[slot], count[slot] = line.mean - self.zero, line.number
+        return EmpiricalBelief(mean, count, self.zero)
 
     @property
     def variance(self) -> Floats:
         """1/T, infinite where there is no reward yet."""
-        with np.errstate(divide="ignore"):
-            return 1 / self._count[: self.size]
+        return self.columns[1]
 
-    def track(self, footprints: AnyFootprints) -> int:
-        """Track more footprints and return the slot of the first."""
-        start, self.size = self.size, self.size + len(footprints)
-        if self.size > len(self._mean):
-            more = max(len(footprints), start)
-            self._mean, self._count = np.pad(self._mean, (0, more)), np.pad(self._count, (0, more))
-        return start
-
-    def check(self, slot: int, reward: float, variance: float | None) -> None:
-        """Find nothing to complain about: no reward contradicts another."""
-
-    def observe(self, slot: int, reward: float, variance: float | None) -> None:
-        """Take in one reward; every reward counts the same, whatever its noise."""
-        self._count[slot] += 1
-        self._mean[slot] += (reward - self.zero - self._mean[slot]) / self._count[slot]
-
+    @cached_property
     def columns(self) -> tuple[Floats, Floats]:
-        """Return mean, counted from `zero`, and variance of all tracked footprints."""
-        return self.mean, self.variance
+        """Mean, counted from `zero`, and variance of all tracked footprints."""
+        with np.errstate(divide="ignore"):
+            return self.mean, 1 / self._count
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Refuse: nothing is known of footprints that are not tracked."""
@@ -73,29 +69,16 @@ class EmpiricalBelief:
             "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO.",
         )
 
-    def overlay(self) -> EmpiricalOverlay:
+    def overlay(self) -> EmpiricalBelief:
         """Return the belief as it would be with measurements under way."""
-        return EmpiricalOverlay(self.mean, self._count[: self.size])
+        return self
+
+    def plus(self, slot: int, variance: float | None) -> EmpiricalBelief:
+        """Return the belief with one more pending measurement: the mean stays, the variance shrinks."""
+        count = self._count.copy()
+        count[slot] += 1
+        return EmpiricalBelief(self.mean, count, self.zero)
 
     def covariance(self, slots: NDArray[np.intp]) -> Floats:
         """Return the joint covariance: footprints are independent."""
         return np.diag(self.variance[slots])
-
-
-class EmpiricalOverlay:
-    """Counts with measurements under way: means stay, variances shrink."""
-
-    def __init__(self, mean: Floats, count: Floats) -> None:
-        self._mean = mean
-        self._count = count
-
-    def plus(self, slot: int, variance: float | None) -> EmpiricalOverlay:
-        """Return the overlay with one more pending measurement."""
-        count = self._count.copy()
-        count[slot] += 1
-        return EmpiricalOverlay(self._mean, count)
-
-    def columns(self) -> tuple[Floats, Floats]:
-        """Return mean, and 1/T with pending measurements included."""
-        with np.errstate(divide="ignore"):
-            return self._mean, 1 / self._count

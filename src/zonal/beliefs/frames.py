@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.custom import Custom
-from zonal.averages.feedback import AnyFootprints, Feedback, Subsets
+from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Sum
 from zonal.averages.layout import ProductLayout
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
-from zonal.averages.subset_covariance import BLOCK, EXACT, Representatives, SubsetCovariance, SubsetLayout
+from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, SubsetLayout
 from zonal.beliefs.gp import Covariance
+from zonal.beliefs.tracked import Keys, Layout
 from zonal.errors import InvalidInput
 from zonal.spaces import Category, Interval, MemberSpace, Sequences, Space
 from zonal.theory.steepness import Smoothness
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Family = Callable[..., Kernel]  # variance, parameters an axis -> kernel: a class, or one of the Matern kernels
 
 # Smoothness, when nothing is said of it, with its prior weight: what is measured is smooth more often than jagged.
@@ -41,7 +41,6 @@ MOTIFS = 0.8  # their share of the variance; the rest depends on places
 NO_MOTIFS = "motifs are learned of sequences of 3 symbols or more, with 32 different ones at most"
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
-TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
 
 
 WITHIN = 48  # members of a cell that show how much f varies in it
@@ -57,8 +56,12 @@ class Frame(Protocol):
     models: int  # that stand for all a search can afford
     room: int  # nodes that a search can afford to track
 
+    @property
+    def layout(self) -> Layout:
+        """What says which pairs of footprints are alike."""
+
     def covariance(self, kernel: Kernel) -> Covariance:
-        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
+        """Return the prior covariance of averages under a kernel."""
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where that is not known; complain if they do not fit."""
@@ -72,8 +75,8 @@ class Frame(Protocol):
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
 
-    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of entered footprints."""
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of footprints."""
 
 
 def parameter_names(symbols: Sequence[bool]) -> list[str]:
@@ -125,10 +128,10 @@ class ProductFrame:
         feedback: Feedback,
         of_symbols: tuple[Family, ...] = (Categorical,),
     ) -> None:
-        self._axes = axes
         self._of_symbols = of_symbols
         self._feedback = feedback
-        self._tables = Tables(ProductLayout(axes, feedback))
+        self.layout = ProductLayout(axes, feedback)
+        self._tables = Tables(self.layout)
         self.sides = sides
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
         self.costly = False
@@ -136,8 +139,8 @@ class ProductFrame:
         self.room = ROOM
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
-        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
-        return ProductCovariance(kernel, self._feedback, self._axes, self._tables)
+        """Return the prior covariance of averages under a kernel."""
+        return ProductCovariance(kernel, self._tables)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""
@@ -150,7 +153,8 @@ class ProductFrame:
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
-        return max(float(self.covariance(kernel).within(self._feedback.footprints([cell]))[0]), 0.0)
+        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
+        return max(float(self.covariance(kernel).within(own)[0]), 0.0)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn for continuous axes, or for symbols where there are no others."""
@@ -172,27 +176,26 @@ class ProductFrame:
             return [(family, -math.log(len(self._of_symbols))) for family in self._of_symbols]
         return _families(self.family(wanted), wanted)
 
-    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of entered footprints."""
-        pairs = self._tables.pairs(slots)
-        return lambda family, axes: pairs(kernel_from(family, 1.0, axes, self.symbols))
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of footprints."""
+        pairs = self.layout.pairs(keys, keys)
+        return lambda family, axes: self.covariance(kernel_from(family, 1.0, axes, self.symbols)).of(pairs)
 
 
 def frame_of(space: Space, feedback: Feedback) -> Frame:
     """Return a space as beliefs see it."""
     if space.axes is None:
         assert isinstance(space, MemberSpace)
-        return SubsetFrame(space)
+        return SubsetFrame(space, feedback)
     return ProductFrame(space.axes, space.sides(), feedback, families_of(space))
 
 
 class SubsetFrame:
     """A space of members."""
 
-    def __init__(self, space: MemberSpace) -> None:
+    def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
         self._space = space
-        self._layout = SubsetLayout(space)
-        self._stand_for = Representatives(space, **TO_LEARN_FROM)
+        self.layout = SubsetLayout(space, feedback)
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
         self.costly = True
@@ -201,8 +204,8 @@ class SubsetFrame:
         self.room = ROOM // 12 if large else ROOM  # each region brings members of its own
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
-        """Return the prior covariance of averages under a kernel, of the footprints entered under any."""
-        return SubsetCovariance(kernel, self._space, self._layout)
+        """Return the prior covariance of averages under a kernel."""
+        return SubsetCovariance(kernel, self._space, self.layout)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each feature, None for kernels that know no distance."""
@@ -239,10 +242,9 @@ class SubsetFrame:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
         return _families(self.family(wanted), wanted)
 
-    def correlate(self, slots: Ints, footprints: AnyFootprints) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of entered footprints."""
-        assert isinstance(footprints, Subsets)
-        rows = [self._stand_for(*row) for row in zip(footprints.members, footprints.shares, strict=True)]
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of footprints."""
+        rows = [row.few for row in keys[0]]
         members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
         averaging = np.zeros((len(rows), len(members)))
         ends = np.cumsum([len(own) for own, _ in rows])

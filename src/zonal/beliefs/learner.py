@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
+from zonal.beliefs.tracked import Keys
 
 Floats = NDArray[np.float64]
 
@@ -32,16 +32,12 @@ LEAST = 10  # residuals, or repeats, to judge by
 
 
 class Knowledge(NamedTuple):
-    """What has been learned so far, and from what.
+    """What has been learned so far.
 
     Attributes
     ----------
     fit : Fit
         The models to go by now.
-    ledger : Ledger
-        All rewards, if anything is learned.
-    total : int
-        Rewards so far.
     learned_from : int
         Rewards behind the fit, a first guess included.
     due : int
@@ -51,8 +47,6 @@ class Knowledge(NamedTuple):
     """
 
     fit: Fit
-    ledger: Ledger = Ledger()
-    total: int = 0
     learned_from: int = 0
     due: int = 1
     warned: bool = False
@@ -62,15 +56,10 @@ class Knowledge(NamedTuple):
         """The model in the middle of all."""
         return self.fit.model
 
-    @property
-    def checks(self) -> bool:
-        """Whether it is time to check the model: half-way to each doubling."""
-        times, rest = divmod(self.total, FIRST_CHECK)
-        return not self.warned and rest == 0 and times > 0 and times & (times - 1) == 0
-
-    def warn(self) -> Knowledge:
-        """Return the same, with the doubt uttered."""
-        return self._replace(warned=True)
+    def checks(self, total: int) -> bool:
+        """Tell whether it is time to check the model, after so many rewards: half-way to each doubling."""
+        times = total // FIRST_CHECK
+        return not self.warned and total == times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
 
 class Learner:
@@ -93,32 +82,26 @@ class Learner:
         """Return what is known before the first reward."""
         return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
 
-    def note(self, known: Knowledge, slot: int, reward: float, variance: float | None) -> Knowledge:
-        """Return what is known with one more reward; `variance` is None if its noise is to be learned."""
-        ledger = known.ledger.plus(slot, reward, variance) if self.learns else known.ledger
-        fit, _, total, learned_from, due, warned = known
-        return Knowledge(fit, ledger, total + 1, learned_from, due, warned)
+    def due(self, known: Knowledge, total: int) -> bool:
+        """Tell whether it is time to learn again, after so many rewards."""
+        return self.learns and total >= known.due
 
-    def due(self, known: Knowledge) -> bool:
-        """Tell whether it is time to learn again."""
-        return self.learns and known.ledger.total >= known.due
-
-    def stale(self, known: Knowledge) -> bool:
+    def stale(self, known: Knowledge, total: int) -> bool:
         """Tell whether rewards came in since the last fit."""
-        return self.learns and known.ledger.total > known.learned_from
+        return self.learns and total > known.learned_from
 
-    def learn(self, known: Knowledge, footprints: AnyFootprints) -> Fit:
-        """Return the models that all rewards allow; `footprints` are those of the ledger's lines."""
-        data, total, frame, unknowns = known.ledger.data(), known.ledger.total, self._frame, self.unknowns
+    def learn(self, known: Knowledge, ledger: Ledger, keys: Keys) -> Fit:
+        """Return the models that all rewards allow; `keys` are those of the ledger's lines."""
+        data, total, frame, unknowns = ledger.data(), ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
             return _alone(first_guess(unknowns, frame, data.mean.tolist()))
-        covariance = None if unknowns.given is None else frame.covariance(unknowns.given).among(footprints)
-        correlate = frame.correlate(data.slots, footprints)
-        return weigh(data, frame, unknowns, correlate, covariance, known.fit, total, frame.models)
+        covariance = None
+        if unknowns.given is not None:
+            covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
+        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, known.fit, total, frame.models)
 
-    def adopt(self, known: Knowledge, fit: Fit) -> Knowledge:
-        """Return what is known once a fit of all rewards is gone by."""
-        total = known.ledger.total
+    def adopt(self, known: Knowledge, fit: Fit, total: int) -> Knowledge:
+        """Return what is known after switching to a new fit, of so many rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
         return known._replace(fit=fit, learned_from=total, due=total + max(1, int(growth * total)))
 
@@ -137,13 +120,15 @@ class Learner:
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
         return _misfit(scatter, miss)
 
-    def doubt(self, known: Knowledge, footprints: AnyFootprints, noise: float | None) -> str:
+    def doubt(self, known: Knowledge, ledger: Ledger, keys: Keys, noise: float | None) -> str:
         """Hold what was given against what would be learned in its place; return a complaint, or nothing.
 
         Parameters
         ----------
         known : Knowledge
-        footprints : Footprints or Subsets
+        ledger : Ledger
+            All rewards.
+        keys : array
             Of the ledger's lines.
         noise : float or None
             The noise that was given, if it is one number.
@@ -151,11 +136,10 @@ class Learner:
         given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or nothing that one number could replace
-        data = known.ledger.data() if given_kernel else known.ledger.data(forget=noise)
+        data = ledger.data() if given_kernel else ledger.data(forget=noise)
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
-        correlate = self._frame.correlate(data.slots, footprints)
-        free = weigh(data, self._frame, unknowns, correlate, None, None, known.ledger.total, MANY)
+        free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)
         held = known.model.noise if given_kernel else noise
         found = free.model.noise
         assert held is not None

@@ -2,11 +2,13 @@
 
 Rewards whose noise is known (told with a sem, or by the user's noise) and rewards whose noise is being learned are
 kept apart, since their weights change with the noise. Sums are kept by Welford's rule: it survives large offsets.
+This is the only memory of rewards: beliefs are built from it, or follow its last line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +16,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Rewards of one footprint with one kind of noise."""
 
-    count: int = 0
+    number: int = 0
     mean: float = 0.0
     scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
 
     def plus(self, reward: float, variance: float | None) -> Line:
         """Return the line with one more reward; `variance` is None if its noise is to be learned."""
-        count, surprise, scatter, own = self.count + 1, reward - self.mean, self.scatter, self.variance
+        count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
         if variance is None:
             share = 1 / count
             scatter += (1 - share) * surprise**2
@@ -70,25 +71,68 @@ class Data:
         """Return the noise variance of each line's mean, if one reward has standard deviation `noise`."""
         return np.where(self.count > 0, noise**2 / np.maximum(self.count, 1), self.variance)
 
+    def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return slots, mean rewards and their noise variances, footprints of two lines combined by precision."""
+        variance = self.noise_variance(noise)
+        slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
+        if len(slots) == len(self.slots):
+            return self.slots, self.mean, variance
+        order = np.argsort(first)
+        mean, left = self.mean[first], variance[first]
+        for line in np.delete(np.arange(len(self.slots)), first):
+            at = where[line]
+            if left[at] > 0:
+                share = left[at] / (left[at] + variance[line])
+                mean[at] += share * (self.mean[line] - mean[at])
+                left[at] = share * variance[line]
+        return slots[order], mean[order], left[order]
 
-@dataclass(frozen=True)
-class Ledger:
-    """All rewards so far."""
+
+class Ledger(NamedTuple):
+    """All rewards so far.
+
+    Attributes
+    ----------
+    total : int
+        How many.
+    distinct : int
+        Of how many footprints.
+    lines : dict of (slot, whether its noise is to be learned) to Line
+    """
 
     total: int = 0
-    lines: dict[tuple[int, bool], Line] = field(default_factory=dict)
+    distinct: int = 0
+    lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed, as nothing of a tuple
 
     def plus(self, slot: int, reward: float, variance: float | None) -> Ledger:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
+        total, distinct, lines = self
         key = (slot, variance is None)
-        line = self.lines.get(key, Line()).plus(reward, variance)
-        return Ledger(self.total + 1, {**self.lines, key: line})
+        line = lines.get(key)
+        if line is None:
+            line = Line()
+            distinct += (slot, variance is not None) not in lines
+        return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance)})
+
+    def exact(self, slot: int) -> float | None:
+        """Return the reward of a footprint that was measured without noise, None if it was not."""
+        line = self.lines.get((slot, False))
+        return line.mean if line is not None and line.variance == 0 else None
+
+    def variance(self, slot: int, noise: float | None) -> float:
+        """Return the noise variance of a footprint's mean reward; sigma^2 / T if all have the same."""
+        known, learned = self.lines.get((slot, False)), self.lines.get((slot, True))
+        if learned is None or noise is None:
+            assert known is not None
+            return known.variance
+        own = noise**2 / learned.number
+        return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
         """Return the number of repeats, and their squares about their means in units of the noise variance."""
         repeats, chi2 = 0, 0.0
         for (_, unknown), line in self.lines.items():
-            repeats += line.count - 1
+            repeats += line.number - 1
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
@@ -97,7 +141,7 @@ class Ledger:
         unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
         lines = list(self.lines.values())
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
-        counts = np.array([line.count for line in lines], dtype=float)
+        counts = np.array([line.number for line in lines], dtype=float)
         return Data(
             slots=np.array([key[0] for key in self.lines], dtype=np.intp),
             mean=np.array([line.mean for line in lines]),

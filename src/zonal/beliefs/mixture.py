@@ -2,13 +2,15 @@
 
 Each model has its own exact posterior over the same footprints. Mean and variance are those of the weighted
 mixture; whoever needs more looks at the members. A new reward moves every weight by how well its model foresaw
-it. With one model this is that model's belief.
+it. With one model this is that model's belief. Like those of its members, a mixture never changes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +19,24 @@ from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
-from zonal.beliefs.ledger import Data
+from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Model
-from zonal.errors import NumericalWarning
+from zonal.beliefs.tracked import Tracked
+from zonal.errors import InvalidInput, NumericalWarning
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
+LEAST_LOG_WEIGHT = -700.0  # a model that a run of bad luck ruled out may come back
 
-class Member:
+
+class Member(NamedTuple):
     """One model of a mixture, and what is believed under it."""
 
-    def __init__(self, model: Model, belief: GaussianBelief, log_weight: float) -> None:
-        self.model = model
-        self.belief = belief
-        self.log_weight = log_weight
+    model: Model
+    belief: GaussianBelief
+    log_weight: float
 
     def noise_variance(self, variance: float | None) -> float:
         """Return the noise variance of a reward: as known, or that of the model."""
@@ -39,6 +44,12 @@ class Member:
             return variance
         assert self.model.noise is not None
         return self.model.noise**2
+
+    def built(self, ledger: Ledger) -> Member:
+        """Return the same model, with what it makes of all rewards at once."""
+        slots, rewards, variances = ledger.data().by_slot(self.model.noise or 0.0)
+        belief = self.belief.built(slots, rewards - self.model.mean, variances)
+        return Member(self.model, belief, self.log_weight)
 
 
 class Mixture:
@@ -48,30 +59,76 @@ class Mixture:
 
     Attributes
     ----------
-    members : list of Member
+    members : tuple of Member
     zero : float
         From where means are counted.
+    complaints : tuple of NumericalWarning
+        What the heaviest member has to say.
     """
 
-    def __init__(self, frame: Frame, models: Sequence[Weighted], zero: float, footprints: int = 0) -> None:
+    def __init__(self, members: Sequence[Member], zero: float) -> None:
+        self.members = first, *others = tuple(members)
         self.zero = zero
-        self.members = [
-            Member(
-                own.model,
-                GaussianBelief(frame.covariance(own.model.kernel), footprints),
-                math.log(own.weight),
+        heaviest = max(self.members, key=_log_weight) if others else first
+        self.complaints: tuple[NumericalWarning, ...] = heaviest.belief.complaints
+
+    @classmethod
+    def built(
+        cls, frame: Frame, models: Sequence[Weighted], zero: float, tracked: Tracked, ledger: Ledger
+    ) -> Mixture:
+        """Return what all rewards so far say under some models."""
+        members = []
+        for own in models:
+            belief = GaussianBelief(frame.covariance(own.model.kernel), tracked)
+            members.append(Member(own.model, belief, math.log(own.weight)))
+        return cls([own.built(ledger) for own in members] if ledger.total else members, zero)
+
+    def tracking(self, tracked: Tracked) -> Mixture:
+        """Return the mixture that follows more footprints too."""
+        members = [Member(own.model, own.belief.tracking(tracked), own.log_weight) for own in self.members]
+        return Mixture(members, self.zero)
+
+    def check(self, slot: int, reward: float, ledger: Ledger) -> None:
+        """Complain if a reward without noise contradicts an earlier one of the same footprint."""
+        exact = ledger.exact(slot)
+        if exact is None:
+            return
+        scale = math.sqrt(max(self.members, key=_log_weight).belief.prior[slot])
+        if abs(reward - exact) > CONTRADICTION * scale + 1e-9 * abs(reward - self.zero):
+            raise InvalidInput(
+                "a measurement without noise contradicts an earlier one of the same region, which was "
+                f"{exact:.9g}",
+                reward,
+                "Pass a noise or sem above 0 if measurements scatter.",
             )
-            for own in models
-        ]
 
-    def fork(self) -> Mixture:
-        """Return the same beliefs, to be changed; these stay as they are."""
-        twin = Mixture.__new__(Mixture)
-        twin.zero = self.zero
-        twin.members = [Member(own.model, own.belief.fork(), own.log_weight) for own in self.members]
-        return twin
+    def observing(self, slot: int, reward: float, variance: float | None, ledger: Ledger) -> Mixture:
+        """Return the mixture with one reward more.
 
-    @property
+        Parameters
+        ----------
+        slot : int
+            Of the footprint.
+        reward : float
+        variance : float or None
+            Of its noise; None if each model has its own.
+        ledger : Ledger
+            All rewards, this one included.
+        """
+        if len(self.members) == 1:
+            return Mixture([_observing(self.members[0], slot, reward, variance, ledger)], self.zero)
+        members = []
+        for own in self.members:
+            total = own.belief.variance.item(slot) + own.noise_variance(variance)
+            miss = reward - own.model.mean - own.belief.mean.item(slot)
+            lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
+            after = _observing(own, slot, reward, variance, ledger)
+            members.append(after._replace(log_weight=own.log_weight - lost))
+        top = max(own.log_weight for own in members)
+        least = top + LEAST_LOG_WEIGHT
+        return Mixture([own._replace(log_weight=max(own.log_weight, least) - top) for own in members], self.zero)
+
+    @cached_property
     def weights(self) -> Floats:
         """The weights of the members; they add up to 1."""
         logs = np.array([member.log_weight for member in self.members])
@@ -79,78 +136,22 @@ class Mixture:
         return np.asarray(weights / weights.sum())
 
     @property
-    def size(self) -> int:
-        """The number of tracked footprints."""
-        return self.members[0].belief.size
-
-    @property
-    def complaints(self) -> list[NumericalWarning]:
-        """What the heaviest member has to say."""
-        return self._first.belief.complaints
-
-    @property
-    def _first(self) -> Member:
-        if len(self.members) == 1:
-            return self.members[0]
-        return max(self.members, key=lambda member: member.log_weight)
-
-    @property
     def only(self) -> GaussianBelief | None:
         """The belief under the only model, None if there are several."""
         return self.members[0].belief if len(self.members) == 1 else None
 
-    def track(self, footprints: AnyFootprints) -> int:
-        """Track more footprints and return the slot of the first."""
-        start = self.members[0].belief.track(footprints)
-        for member in self.members[1:]:
-            member.belief.follow(self.size)
-        return start
-
-    def check(self, slot: int, reward: float, variance: float | None) -> None:
-        """Complain if an exact reward contradicts an exact one of the same footprint, before anything changes."""
-        member = self._first
-        member.belief.check(slot, reward - member.model.mean, member.noise_variance(variance))
-
-    def observe(self, slot: int, reward: float, variance: float | None) -> None:
-        """Take in one reward, with its noise variance or, if that is None, with that of each model."""
-        for member in self.members:
-            belief, own = member.belief, member.noise_variance(variance)
-            centred = reward - member.model.mean
-            if len(self.members) > 1:
-                total = float(belief.variance[slot]) + own
-                miss = centred - float(belief.mean[slot])
-                member.log_weight -= 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
-            belief.observe(slot, centred, own)
-        if len(self.members) > 1:
-            top = max(member.log_weight for member in self.members)
-            for member in self.members:
-                member.log_weight = max(member.log_weight - top, LEAST_LOG_WEIGHT)
-
-    def load(self, data: Data) -> None:
-        """Take in all rewards so far at once, into a mixture that has observed nothing yet."""
-        for member in self.members:
-            noise = data.noise_variance(member.model.noise or 0.0)
-            member.belief.load(data.slots, data.mean - member.model.mean, noise)
-
-    def repeated(self, repeats: int, scatter: float) -> None:
-        """Note how rewards that were taken in at once scattered about their means, for checks of the model."""
-        for member in self.members:
-            member.belief.repeats, member.belief.scatter = repeats, scatter
-
+    @property
     def columns(self) -> tuple[Floats, Floats]:
-        """Return mean, counted from `zero`, and variance of all tracked footprints."""
-        if len(self.members) == 1 and self.members[0].model.mean == self.zero:
-            only = self.members[0].belief
-            return only.mean, only.variance
-        return self._mix([member.belief.variance for member in self.members])
+        """Mean, counted from `zero`, and variance of all tracked footprints."""
+        (model, belief, _), *others = self.members
+        if others or model.mean != self.zero:
+            return self.mixed([member.belief.variance for member in self.members])
+        return belief.mean, belief.variance
 
-    def _mix(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
-        offsets = [member.model.mean - self.zero for member in self.members]
-        if len(self.members) == 1:
-            mean = self.members[0].belief.mean
-            return (mean + offsets[0] if offsets[0] else mean), variances[0]
+    def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return mean and variance if the members had other variances."""
         weights = self.weights
-        means = np.stack([m.belief.mean + offset for m, offset in zip(self.members, offsets, strict=True)])
+        means = np.stack([own.belief.mean + (own.model.mean - self.zero) for own in self.members])
         mean = weights @ means
         return mean, weights @ (np.stack(variances) + (means - mean) ** 2)
 
@@ -158,7 +159,7 @@ class Mixture:
         """Return mean and variance of footprints that need not be tracked."""
         parts = [member.belief.predict(footprints) for member in self.members]
         means = np.stack(
-            [m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)]
+            [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
         )
         weights = self.weights
         mean = weights @ means
@@ -168,7 +169,7 @@ class Mixture:
         """Return mean and joint covariance of footprints that need not be tracked."""
         parts = [member.belief.joint(footprints) for member in self.members]
         means = np.stack(
-            [m.model.mean - self.zero + mean for m, (mean, _) in zip(self.members, parts, strict=True)]
+            [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
         )
         return self._together(means, [covariance for _, covariance in parts])
 
@@ -188,6 +189,20 @@ class Mixture:
         return MixtureOverlay(self, tuple(member.belief.overlay() for member in self.members))
 
 
+def _log_weight(own: Member) -> float:
+    return own.log_weight
+
+
+def _observing(own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger) -> Member:
+    """Return one model with one reward more."""
+    model, belief, log_weight = own
+    if belief.crowded(ledger.distinct):
+        return own.built(ledger)
+    noise = own.noise_variance(variance)
+    after = belief.observing(slot, reward - model.mean, noise, ledger.variance(slot, model.noise))
+    return Member(model, after, log_weight)
+
+
 class MixtureOverlay:
     """A mixture with measurements under way, each observed at its own mean under every model."""
 
@@ -201,9 +216,7 @@ class MixtureOverlay:
         more = tuple(own.plus(slot, member.noise_variance(variance)) for member, own in pairs)
         return MixtureOverlay(self._mixture, more)
 
+    @property
     def columns(self) -> tuple[Floats, Floats]:
-        """Return mean and variance of all tracked footprints; the means stay."""
-        return self._mixture._mix([overlay.variance for overlay in self.overlays])
-
-
-LEAST_LOG_WEIGHT = -700.0  # a model that a run of bad luck ruled out may come back
+        """Mean and variance of all tracked footprints; the means stay."""
+        return self._mixture.mixed([overlay.variance for overlay in self.overlays])

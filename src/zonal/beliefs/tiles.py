@@ -1,8 +1,9 @@
-"""A matrix that grows in both directions without being moved.
+"""A matrix that grows in both directions without being moved, shared by all who know of some part of it.
 
 Whoever doubles an array copies all of it now and then: one round in a thousand takes a second, and twice the
 memory. Here a small matrix is one array, and a large one a grid of tiles; entries are written once, and stay where
-they are. This room knows numbers only.
+they are. Two who know of the same part may both go on from there: the second to write gets a copy. This room
+knows numbers only.
 """
 
 from __future__ import annotations
@@ -43,11 +44,32 @@ class Tiles:
     ) -> None:
         self.tile = tile
         self._order: Literal["C", "F"] = order
+        self._written = (0, 0)  # by whoever wrote last
         self.first = self._fresh(min(rows, tile[0]), min(columns, tile[1]))
         self._others: dict[tuple[int, int], Floats] = {}
 
     def _fresh(self, rows: int, columns: int) -> Floats:
         return np.zeros((rows, columns), order=self._order)
+
+    def plus(self, known: tuple[int, int], row: int, column: int, block: Floats) -> Tiles:
+        """Return the matrix with a block more, given where its first entry goes.
+
+        Parameters
+        ----------
+        known : tuple of int
+            Rows and columns that the writer knows of. If others wrote more since, they keep the matrix and the
+            writer gets a copy.
+        row, column, block
+            What to write, and where.
+        """
+        own = self
+        if self._written != known:
+            own = Tiles(0, 0, self.tile, self._order)
+            own.first = self.first.copy(order=self._order)
+            own._others = {at: tile.copy(order=self._order) for at, tile in self._others.items()}
+            own._written = known
+        own.write(row, column, block)
+        return own
 
     def holds(self, rows: int, columns: int) -> bool:
         """Tell whether so many rows and columns are in the first tile."""
@@ -58,9 +80,12 @@ class Tiles:
         return self._others[i, j] if i or j else self.first
 
     def write(self, row: int, column: int, block: Floats) -> None:
-        """Write a block, given where its first entry goes."""
+        """Write a block of a matrix that nobody else knows of, given where its first entry goes."""
         last_row, last_column = row + block.shape[0], column + block.shape[1]
-        if not self.holds(last_row, last_column):
+        rows, columns = self._written
+        self._written = last_row if last_row > rows else rows, last_column if last_column > columns else columns
+        high, wide = self.first.shape
+        if last_row > high or last_column > wide:
             self._enlarge(last_row, last_column)
             if not self.holds(last_row, last_column):
                 self._spread(row, column, block)
@@ -92,7 +117,8 @@ class Tiles:
 
     def column(self, column: int, rows: int) -> Floats:
         """Return the first rows of a column."""
-        if self.holds(rows, column + 1):
+        high, wide = self.first.shape
+        if rows <= high and column < wide:
             return self.first[:rows, column]
         return self.columns(np.array([column]), rows)[:, 0]
 
@@ -113,8 +139,9 @@ class Tiles:
     def times(self, weights: Floats, columns: int) -> Floats:
         """Return the first columns of weights, one a row, times the matrix."""
         rows = len(weights)
-        if self.holds(rows, columns):
-            return np.asarray(weights @ self.first[:rows, :columns])
+        high, wide = self.first.shape
+        if rows <= high and columns <= wide:
+            return weights @ self.first[:rows, :columns]
         high, wide = self.tile
         total = np.zeros(columns)
         for j in range(-(-columns // wide)):

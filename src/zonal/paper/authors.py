@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.averages.covariance import ProductCovariance
+from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import Average, Footprints
 from zonal.averages.kernels import RBF
+from zonal.averages.layout import ProductLayout
 from zonal.beliefs.gp import GaussianBelief
+from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
 from zonal.problems import grid_optimum
 from zonal.spaces import Box
@@ -71,9 +73,9 @@ class Task:
     def average(self, node: Node) -> float:
         """Return the true average of the function over a cell's representative points."""
         if node not in self._averages:
-            where = self.footprints([node])
-            places, _ = self.feedback.nodes(Box([(0, 1)]).axes[0], float(where.widths[0, 0]))
-            points = (where.centers[0] + places)[:, None]
+            center, width = self.footprints([node]).extents[:, 0, 0].tolist()
+            places, _ = self.feedback.nodes(Box([(0, 1)]).axes[0], width)
+            points = (center + places)[:, None]
             self._averages[node] = float(np.mean(np.asarray(self.function(points))))
         return self._averages[node]
 
@@ -85,7 +87,41 @@ class Task:
         """Return where measurements of some cells look."""
         widths = np.array([[1 / self.arity**depth] for depth, _ in nodes])
         halves = np.array([[index + 0.5] for _, index in nodes])
-        return Footprints(halves * widths, widths)
+        return Footprints(np.stack([halves * widths, widths]))
+
+
+class Posterior:
+    """What rewards teach under the likelihood's variance, which is not that of the rewards; by row."""
+
+    def __init__(self, task: Task) -> None:
+        self._layout = ProductLayout(Box([(0, 1)]).axes, task.feedback)
+        self._belief: GaussianBelief | None = None
+
+    def track(self, footprints: Footprints) -> None:
+        """Follow more cells."""
+        keys = self._layout.keys(footprints)
+        if self._belief is None:
+            covariance = ProductCovariance(KERNEL, Tables(self._layout))
+            self._belief = GaussianBelief(covariance, Tracked(self._layout, keys))
+        else:
+            self._belief = self._belief.tracking(self._belief.tracked.plus(keys))
+
+    def observe(self, row: int, reward: float) -> None:
+        """Take in a reward; repeats are not collapsed."""
+        assert self._belief is not None
+        self._belief = self._belief.observing(row, reward, LIKELIHOOD, LIKELIHOOD)
+
+    @property
+    def mean(self) -> Floats:
+        """Predicted rewards."""
+        assert self._belief is not None
+        return self._belief.mean
+
+    @property
+    def std(self) -> Floats:
+        """Predicted standard deviations of *rewards*; the authors take them for those of the averages."""
+        assert self._belief is not None
+        return np.sqrt(self._belief.variance + LIKELIHOOD)
 
 
 class AuthorsRun:
@@ -107,9 +143,7 @@ class AuthorsRun:
         The node recommended now.
     """
 
-    def __init__(
-        self, task: Task, budget: int, rng: np.random.Generator, belief: GaussianBelief | None = None
-    ) -> None:
+    def __init__(self, task: Task, budget: int, rng: np.random.Generator, belief: Posterior | None = None) -> None:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
@@ -152,17 +186,7 @@ class AuthorsRun:
         self.visited.append(node)
         self.rewards.append(reward)
         if self._belief is not None:
-            self._belief.observe(self.rows[node], reward, LIKELIHOOD)
-
-
-def _posterior(task: Task) -> GaussianBelief:
-    """Return what rewards teach under the likelihood's variance, which is not that of the rewards."""
-    return GaussianBelief(ProductCovariance(KERNEL, task.feedback, Box([(0, 1)]).axes))
-
-
-def _std(posterior: GaussianBelief) -> Floats:
-    """Return predicted standard deviations of *rewards*; the authors take them for those of the averages."""
-    return np.sqrt(posterior.variance + LIKELIHOOD)
+            self._belief.observe(self.rows[node], reward)
 
 
 def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
@@ -193,7 +217,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     >>> run.recommended[-1][0]
     7
     """
-    posterior = _posterior(task)
+    posterior = Posterior(task)
     run = AuthorsRun(task, budget, rng, posterior)
     run.split(ROOT)
     for last in list(run.leaves):
@@ -203,7 +227,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
         if run.spent:
             break
     while not run.spent:
-        mean, width = posterior.mean, math.sqrt(gpoo_beta(len(run.rewards))) * _std(posterior)
+        mean, width = posterior.mean, math.sqrt(gpoo_beta(len(run.rewards))) * posterior.std
         rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet
         if delta([last], c)[0] >= width[row] and last[0] <= H_MAX:
             rivals.remove(last)
@@ -269,13 +293,13 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
     """
     constants = gptree_constants(horizon, task.arity)
     beta, variation = constants.beta, constants.variation
-    posterior = _posterior(task)
+    posterior = Posterior(task)
     run = AuthorsRun(task, budget, rng, posterior)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
     run.measure(ROOT)
     while not run.spent:
-        spread = beta * _std(posterior)
+        spread = beta * posterior.std
         upper = posterior.mean + spread
         rows = [run.rows[leaf] for leaf in run.leaves]
         depth, index = np.array(run.leaves).T

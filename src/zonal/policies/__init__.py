@@ -168,8 +168,8 @@ class Rules(Protocol):
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
     top = values.argmax()
-    close = values >= values[top] - tie
-    return int(rows[top]) if np.count_nonzero(close) == 1 else tree.ties(rows[close])
+    (close,) = (values >= values[top] - tie).nonzero()
+    return int(rows[top]) if close.size == 1 else tree.ties(rows[close])
 
 
 def numbered(shape: Shape) -> int:

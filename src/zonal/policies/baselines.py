@@ -105,7 +105,7 @@ class LeafRules:
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return two standard deviations of every node, and no variation."""
-        return 2 * tree.std[: tree.size], np.zeros(tree.size)
+        return 2 * tree.std, np.zeros(tree.size)
 
     def recommend(self, tree: Tree) -> int:
         """Return the measured node of the highest mean; the root if nothing was measured."""
@@ -167,7 +167,7 @@ class UCB(Leaves):
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the leaf of the highest upper confidence bound."""
-        leaves = int(np.count_nonzero(tree.first_child[: tree.size] < 0))
+        leaves = int(np.count_nonzero(tree.first_child < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
         return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], setting.tie)
 

@@ -10,6 +10,8 @@ logarithms: far from a decision gains are smaller than the smallest number.
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +25,19 @@ NEGLIGIBLE = 37.0  # natural logarithms: later breakpoints add less than roundin
 
 def log_f(z: Floats) -> Floats:
     """Return log f(-z) for z >= 0, ``f(-z) = phi(z) (1 - z R(z))`` with R the Mills ratio."""
-    from scipy.special import erfcx  # a twelfth of what it takes to import Zonal
-
     near = np.minimum(z, FAR)
-    rest = 1 - near * (math.sqrt(math.pi / 2) * erfcx(near / math.sqrt(2)))
+    rest = 1 - near * (math.sqrt(math.pi / 2) * _erfcx()(near / math.sqrt(2)))
     with np.errstate(divide="ignore", over="ignore"):
         tail = np.where(z < 50, np.log(np.maximum(rest, 1e-300)), -np.log(z * z + 3))
         return np.asarray(-0.5 * z * z - LOG_ROOT_TAU + tail)
+
+
+@cache
+def _erfcx() -> Any:
+    """Return scipy's function, imported when it is first needed: a twelfth of what it takes to import Zonal."""
+    from scipy.special import erfcx
+
+    return erfcx
 
 
 def log_gains(means: Floats, slopes: Floats) -> Floats:
@@ -44,43 +52,39 @@ def log_gains(means: Floats, slopes: Floats) -> Floats:
     """
     tied = means >= means.max(axis=1, keepdims=True)
     apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders of equal means break at Z = 0, on neither side
-    sides = np.logaddexp(_one_side(means, slopes), _one_side(means, -slopes))
-    return np.asarray(np.logaddexp(at_zero, sides))
+        right, left = np.split(_walked(np.concatenate([means, means]), np.concatenate([slopes, -slopes])), 2)
+        return np.asarray(np.logaddexp(at_zero, np.logaddexp(right, left)))
 
 
-def _one_side(means: Floats, slopes: Floats) -> Floats:
+def _walked(means: Floats, slopes: Floats) -> Floats:
     """Walk along the envelope from Z = 0 to the right; return log of the sum over its breakpoints there."""
-    rows = np.arange(len(means))
     total = np.full(len(means), -np.inf)
     top = means.max(axis=1, keepdims=True)
-    tied = np.where(means >= top, slopes, -np.inf)  # of equal means the steepest leads right of 0
-    at = tied.argmax(axis=1)
     steepest = slopes.max(axis=1)
-    slope, mean = slopes[rows, at], means[rows, at]
+    at = np.where(means >= top, slopes, -np.inf).argmax(axis=1)  # of equal means the steepest leads right of 0
+    rows = here = np.arange(len(means))
+    slope, mean = slopes[here, at], means[here, at]
     while len(rows):
         rise = slopes - slope[:, None]
-        gap = mean[:, None] - means
-        steeper = rise > 1e-14 * np.abs(steepest)[:, None]
-        np.copyto(rise, 1.0, where=~steeper)
-        with np.errstate(over="ignore"):  # lines all but parallel cross at infinity
-            cross = gap / rise
-        np.copyto(cross, np.inf, where=~steeper)
+        flat = rise <= (1e-14 * np.abs(steepest))[:, None]
+        cross = mean[:, None] - means
+        cross /= rise
+        cross[flat] = np.inf
         near = cross.min(axis=1)
         # Of lines that cross at the same place the steepest goes on.
         at = np.where(cross <= near[:, None], slopes, -np.inf).argmax(axis=1)
-        here = np.arange(len(rows))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.log(slopes[here, at] - slope) + log_f(np.maximum(near, 0.0))
-            left = np.log(steepest - slope) + log_f(np.maximum(near, 0.0))
+        weight = log_f(np.maximum(near, 0.0))
+        step, left = np.log(slopes[here, at] - slope) + weight, np.log(steepest - slope) + weight
         going = np.isfinite(near)
-        total[rows[going]] = np.logaddexp(total[rows[going]], step[going])
+        total[rows] = np.where(going, np.logaddexp(total[rows], step), total[rows])
         slope, mean = slopes[here, at], means[here, at]
         going &= (slope < steepest) & (left > total[rows] - NEGLIGIBLE)
         if not going.all():
             rows, means, slopes = rows[going], means[going], slopes[going]
             slope, mean, steepest = slope[going], mean[going], steepest[going]
+            here = np.arange(len(rows))
     return total
 
 

@@ -121,16 +121,15 @@ class GPTreeRules:
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return beta_n std and V(h) of every node."""
-        nodes = slice(0, tree.size)
-        return self.beta_n * tree.std[nodes], self.variation[tree.depth[nodes]]
+        return self.beta_n * tree.std, self.variation[tree.depth]
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest nodes that were split and have a measurement within."""
         within = np.zeros(tree.size, dtype=bool)
-        for measured in tree.count[: tree.size].nonzero()[0]:
+        for measured in tree.count.nonzero()[0]:
             row = int(measured)
             while row >= 0 and not within[row]:
                 within[row] = True
                 row = int(tree.parent[row])
-        split = tree.expanded[: tree.size] | (tree.first_child[: tree.size] >= 0)  # by the opening sweep too
+        split = tree.expanded | (tree.first_child >= 0)  # by the opening sweep too
         return deepest_best(tree, (split & within).nonzero()[0], self.tie)

@@ -178,21 +178,21 @@ class OptimisticRules:
         return bool(
             self.ahead
             and tree.looks[node] > tree.count[node]
-            and tree.splittable[node]
+            and tree.first_child[node] < 0
+            and not tree.smallest[node]
             and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
         )
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
-        depth, std = tree.at(node, "depth"), tree.at(node, "std_before" if self.early else "std")
+        depth, std = tree.depth[node], (tree.std_before if self.early else tree.std)[node]
         return bool(
             depth <= self.h_max and self.delta[depth] >= math.sqrt(self.beta(t)) * std  # CI of equation (6)
         )
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return CI (equation 6) and delta of every node."""
-        nodes = slice(0, tree.size)
-        return math.sqrt(self.beta(t)) * tree.std[nodes], self.delta[tree.depth[nodes]]
+        return math.sqrt(self.beta(t)) * tree.std, self.delta[tree.depth]
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes, or of all (line 11); the root if there is none."""

@@ -70,10 +70,10 @@ def exceeding(state: State, threshold: float) -> tuple[Rows, Floats]:
 
 def outlook(state: State, n: int) -> Outlook:
     """Return what `n` more measurements, as planned now, are expected to bring."""
-    future, plan = state, []
+    future = state
     for _ in range(n):
-        asked, future = ask(future, "")
-        plan.append(asked.row)
+        future = ask(future, "")
+    plan = [future.asked[number].row for number in range(state.asked.size, future.asked.size)]
     return expected(future.tree, views(future, pending=False), recommend(future), plan)
 
 
@@ -106,7 +106,7 @@ def _advantage(state: State, one: int, other: int) -> float:
 def predict(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of any regions' averages."""
     if isinstance(state.belief, EmpiricalBelief):  # which knows nodes of the tree only
-        rows = [state.regions.find(region) for region in regions]
+        rows = [state.find(region) for region in regions]
         if None not in rows:
             at = np.array(rows, dtype=np.intp)
             return state.tree.mean[at], state.tree.std[at]

@@ -36,15 +36,18 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Doubted,
     Ended,
     Event,
+    Expanded,
     Extended,
+    Fitted,
+    Measured,
     Observed,
-    Refitted,
     Split,
     Taken,
-    Told,
 )
+from zonal.rounds.older import facts_of
 from zonal.rounds.settings import Problem, Settings, checked
 from zonal.spaces import (
     Box,
@@ -64,7 +67,7 @@ from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
 KERNELS = (RBF, Matern, Categorical, Motif, Mixed, Sum)
 REGIONS = (ProductRegion, MemberRegion)
-EVENTS = (Began, Asked, Taken, Told, Ended, Allowed, Observed, Refitted, Extended)
+FACTS = (Began, Split, Expanded, Asked, Taken, Measured, Ended, Allowed, Observed, Fitted, Doubted, Extended)
 VALUES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
@@ -73,7 +76,7 @@ VALUES: dict[str, type] = {
         *(GPOO, StoOO, GPTree, KnowledgeGradient, UCB, Random, Thompson, UniformGrid),
         *(GeometricDelta, LipschitzDelta, SpreadDelta),
         *(Fit, Weighted, Model),
-        *(*KERNELS, *REGIONS, *EVENTS),
+        *(*KERNELS, *REGIONS, *FACTS),
     )
 }
 # Spaces of members as they are kept, order and levels included: opening sorts nothing, in any release.
@@ -259,11 +262,18 @@ class Events:
     def read(self, text: str) -> Event:
         """Return an event from text."""
         document = json.loads(text)
-        if not self._opened.knows and "fit" in document:
-            document["fit"] = None
+        if isinstance(document, dict):  # as earlier releases wrote it
+            if not self._opened.knows:
+                document["fit"] = None
+            return facts_of(
+                document["$"], {name: self._decode(own) for name, own in document.items() if name != "$"}
+            )
+        if not self._opened.knows:
+            document = [fact for fact in document if fact["$"] != "Fitted"]
         event: Event = self._decode(document)
-        if not isinstance(event, EVENTS):
-            raise ValueError(f"{document['$']} is no event")
+        for fact in event:
+            if not isinstance(fact, FACTS):
+                raise ValueError(f"{type(fact).__name__} is no fact")
         return event
 
 
@@ -284,9 +294,7 @@ def encode(value: Any, given: Settings | None = None) -> Any:
         return encode(value.item())
     if isinstance(value, np.ndarray):
         return _array(value)
-    if isinstance(value, Split):
-        return [value.row, value.expanded, encode(value.noise), list(value.forbidden), value.checksum]
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list) and type(value) not in FACTS:
         if len(value) >= LONG and all(type(item) is int for item in value):
             return {**_array(np.array(value)), "$": "numbers"}
         return [encode(item, given) for item in value]
@@ -302,10 +310,9 @@ def encode(value: Any, given: Settings | None = None) -> Any:
     if name in MEMBERS and kind is MEMBERS[name][0]:
         return {"$": name, **{part: encode(getattr(value, part)) for part in MEMBERS[name][1]}}
     if VALUES.get(name) is kind:
-        stored = {field.name: field for field in fields(value)}
-        if isinstance(value, REGIONS):
-            del stored["space"]  # it is the study's
-        return {"$": name, **{part: encode(getattr(value, part), given) for part in stored}}
+        stored = value._fields if kind in FACTS else [field.name for field in fields(value)]
+        skipped = "space" if kind in REGIONS else ""  # it is the study's
+        return {"$": name, **{part: encode(getattr(value, part), given) for part in stored if part != skipped}}
     if given is not None and value == given.feedback:
         return {"$": "given", "name": "feedback"}
     if given is not None and kind is given.kernel and is_dataclass(value):
@@ -376,8 +383,6 @@ class Decoder:
                 f"the study holds a {name}, which this version of Zonal does not know. Upgrade Zonal."
             )
         kind = VALUES[name]
-        if "grown" in parts:
-            parts["grown"] = tuple(tuple(Split(*split) for split in batch) for batch in parts["grown"])
         if kind in REGIONS:
             parts["space"] = self.space
         if kind in (Box, Product, Sequences):  # made of what users pass, but kept as what it came to

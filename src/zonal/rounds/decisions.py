@@ -1,20 +1,18 @@
-"""What to do next: functions of a state that change nothing and return an event, and the state after it.
+"""What to do next: functions of a state that change nothing and return the state after what was decided.
 
-The state after is worked out on the way, by the same steps by which `State.apply` would make it from the event
-alone. Only this room calls policies and fits, and the user's noise, delta and forbidden.
+Decisions are made fact by fact, on a fork: each is written, and the next is decided with it in view. Only this
+room calls policies and fits, and the user's noise, delta and forbidden.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
@@ -23,18 +21,19 @@ from zonal.rounds import replies
 from zonal.rounds.events import (
     Allowed,
     Asked,
-    Batch,
     Began,
+    Doubted,
     Ended,
+    Expanded,
     Extended,
+    Fitted,
+    Measured,
     Observed,
-    Refitted,
     Split,
-    Told,
-    checksum,
+    Taken,
 )
 from zonal.rounds.settings import Problem, Settings, is_of_user
-from zonal.rounds.state import Family, State
+from zonal.rounds.state import State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.spaces import Interval, Region
@@ -52,158 +51,139 @@ def begin(settings: Settings) -> State:
     problem = Problem(settings)
     h_max = problem.depth()
     root = problem.space.cell((0, 0), problem.feedback)
-    guess = None if problem.learner is None else problem.learner.begin().model
+    noise = settings.noise
+    if noise is None:
+        noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
     began = Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,
         opening=problem.opening(h_max),
-        noise=problem.noise_of(root, guess),
+        noise=problem.noise_of(root) if callable(noise) else noise,
         forbidden=problem.is_forbidden(root),
-        grown=(),
     )
     state = State(problem, began)
-    state.began = began
     rules(state)  # complains now if the policy does not fit the problem
-    grown: list[Batch] = []
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
-        level = (state.tree.depth == depth).nonzero()[0].tolist()
-        grown += _open(state, level, expanded=False)
-    state.start(replace(began, grown=tuple(grown)))
-    return state
+        _open(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
+    return state.close()
 
 
-def ask(state: State, by: str, key: str = "") -> tuple[Asked, State]:
-    """Decide on the next trial."""
+def ask(state: State, by: str, key: str = "") -> State:
+    """Decide on the next trial; return the state in which it is under way."""
     draft, draw = state.fork(), state.draw()
-    row, grown = _choose(draft, state.begun + 1, draw)
-    region = draft.regions[row]
-    assert region.node is not None
-    event = Asked(
-        number=len(state.asked),
-        row=row,
-        node=region.node,
-        replicate=draft.tree.at(row, "looks") + 1,
-        draw=draw,
-        by=by,
-        key=key,
-        grown=tuple(grown),
-    )
-    draft.ask(event)
-    draft.record(event)
-    return event, draft
+    row = _choose(draft, state.begun + 1, draw)
+    table = draft.table
+    node = int(table.depth[row]), int(table.index[row])
+    draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key))
+    return draft.close()
 
 
-def tell(state: State, number: int, value: float, sem: float | None, note: str) -> tuple[Told, State]:
+def tell(state: State, number: int, value: float, sem: float | None, note: str) -> State:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft, row = state.fork(), state.asked[number].row
-    draft.measure(number, value, sem)
-    fit, warned = _learn(draft, last=state.told + 1 == state.budget)
-    draft.tell(number, value, sem, fit)
-    grown: list[Batch] = []
-    if (
-        draft.tree.at(row, "first_child") < 0
-        and has_scale(draft)
-        and replies.truth(rules(draft).splits(draft.tree, row, draft.told), "splits")
-    ):
-        grown += _open(draft, [row], expanded=True)
-    grown += _prepare(draft)
-    event = Told(number, value, sem, note, fit, tuple(grown), warned)
-    draft.record(event)
-    return event, draft
+    _check_exact(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
+    draft.write(Measured(number, value, sem, note))
+    _learn(draft, last=state.told + 1 == state.budget)
+    if draft.table.first_child[row] < 0 and has_scale(draft):
+        judged = draft.tree
+        judged.std_before = state.tree.std
+        if replies.truth(rules(draft).splits(judged, row, draft.told), "splits"):
+            _open(draft, [row], expanded=True)
+    if state.problem.policy.inner:
+        _prepare(draft)
+    return draft.close()
 
 
-def observe(
-    state: State, region: Region, value: float, sem: float | None, feedback: Any
-) -> tuple[Observed, State]:
+def observe(state: State, region: Region, value: float, sem: float | None, feedback: Any) -> State:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
-    unlike = feedback != problem.feedback or state.regions.find(region) is None
-    if isinstance(state.belief, EmpiricalBelief) and unlike:
+    row = state.find(region) if feedback == problem.feedback else None
+    if problem.learner is None and row is None:
         raise InvalidInput(
             "StoOO learns of a region from its own measurements only, and this one is no node, or seen otherwise",
             region.name,
             "Use a policy with a Gaussian belief, such as GPOO.",
         )
-    noise = problem.noise_of(region, state.model) if sem is None else 0.0
-    draft.learn_of(draft.slot_of(region, feedback), value, sem, noise)
-    fit, warned = _learn(draft)
-    draft.adopt(fit)
-    draft.observe(region, value, sem)
-    event = Observed(region, value, sem, noise, feedback, fit, tuple(_prepare(draft)), warned)
-    draft.record(event)
-    return event, draft
+    own = callable(problem.settings.noise) and sem is None
+    noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
+    if row is not None:
+        _check_exact(state, int(state.table.slot[row]), value, sem, noise)
+    draft.write(Observed(region, value, sem, noise, feedback))
+    _learn(draft)
+    if problem.policy.inner:
+        _prepare(draft)
+    return draft.close()
 
 
-def end(state: State, number: int, given_up: bool, retry: bool) -> tuple[Ended, State]:
+def _check_exact(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
+    """Complain of a value without noise that contradicts an earlier one of the same region."""
+    if state.problem.variance(noise, sem) == 0 and isinstance(state.belief, Mixture):
+        state.belief.check(slot, state.problem.sign * value, state.ledger)
+
+
+def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     """Take back a trial; a region that fails again and again, or within one that did, is never asked for again."""
     draft, row = state.fork(), state.asked[number].row
     hopeless = (
         not retry
         or len(state.failures.get(row, ())) + 1 >= GIVE_UPS
-        or bool(state.tree.lineage(row) & state.barred.keys())
+        or bool(state.table.lineage(row) & state.barred.keys())
     )
     barred = given_up and hopeless and row not in state.barred
-    grown: list[Batch] = []
     if barred and draft.may_split(row):
-        grown += _open(draft, [row], expanded=bool(draft.tree.count[row] > 0))
-    event = Ended(number, "given up" if given_up else "withdrawn", barred, tuple(grown))
-    draft.end(event)
-    draft.record(event)
-    return event, draft
+        _open(draft, [row], expanded=bool(draft.table.count[row] > 0))
+    draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
+    return draft.close()
 
 
-def allow(state: State, region: Region) -> tuple[Allowed, State] | None:
-    """Take back the give-ups of a region and of all within it, if there are any."""
+def allow(state: State, region: Region) -> State | None:
+    """Take back the give-ups of a region and of all within it; None if there are none."""
     name = region.name
 
     def inside(row: int) -> bool:
         # By name too: edges that were copied from what is printed are rounded.
-        own, *above = (state.regions[at] for at in (row, *state.tree.lineage(row)))
+        own, *above = (state.region(at) for at in (row, *state.table.lineage(row)))
         return region.holds(own) or any(other.name == name for other in (own, *above))
 
     trials = [(row, number) for row, numbers in state.failures.items() for number in numbers]
     return forgive(state, [number for row, number in (*trials, *state.barred.items()) if inside(row)])
 
 
-def forgive(state: State, numbers: Iterable[int]) -> tuple[Allowed, State] | None:
-    """Take back the give-ups of trials, as far as they still count."""
+def forgive(state: State, numbers: Iterable[int]) -> State | None:
+    """Take back the give-ups of trials, as far as they still count; None if none does."""
     counting = {*state.barred.values(), *(number for trials in state.failures.values() for number in trials)}
     wanted = tuple(sorted(counting.intersection(numbers)))
-    if not wanted:
-        return None
-    event = Allowed(wanted)
-    return event, state.apply(event)
+    return state.apply((Allowed(wanted),)) if wanted else None
 
 
-def refit(state: State) -> tuple[Refitted, State] | None:
-    """Learn the models anew if anything is learned and rewards came in since."""
+def refit(state: State) -> State | None:
+    """Learn the models anew if anything is learned and rewards came in since; None if not."""
     learner = state.problem.learner
-    if learner is None or state.known is None or not learner.stale(state.known):
+    if learner is None or state.known is None or not learner.stale(state.known, state.ledger.total):
         return None
     draft = state.fork()
-    fit = _fit(draft)
-    draft.adopt(fit)
-    event = Refitted(fit)
-    draft.record(event)
-    return event, draft
+    draft.write(Fitted(_fit(draft)))
+    return draft.close()
 
 
-def extend(state: State, n: int) -> tuple[Extended, State]:
+def extend(state: State, n: int) -> State:
     """Raise the budget."""
-    event = Extended(n)
-    return event, state.apply(event)
+    return state.apply((Extended(n),))
+
+
+def take_up(state: State, number: int, by: str) -> State:
+    """Have another process, or the same one again, at a trial whose worker has ended."""
+    return state.apply((Taken(number, by),))
 
 
 def rules(state: State) -> Rules:
     """Return the policy bound to the model: delta and ties follow it."""
-    problem = state.problem
-    bound = problem.kept.get("rules")
-    if bound is None or bound[0] is not state.model:
-        bound = problem.kept["rules"] = state.model, _bind(problem, state)
-    rules: Rules = bound[1]
-    return rules
+    problem, model = state.problem, state.model
+    if problem.bound is None or problem.bound[0] is not model:
+        problem.bound = model, _bind(problem, state)
+    return problem.bound[1]
 
 
 def bands(state: State) -> tuple[Floats, Floats]:
@@ -245,15 +225,15 @@ def opening_size(state: State) -> int:
 
 def has_scale(state: State) -> bool:
     """Tell whether rewards can be compared with delta: not while even their scale is a guess."""
-    return state.known is None or state.problem.unknowns.given is not None or state.known.model.measurements > 0
+    return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
 
 
 def next_of_opening(state: State) -> int | None:
     """Return the next row of the opening sweep, None once it is over."""
-    if state.known is None or state.known.total >= len(state.opening):
+    if not state.opening or state.known is None or state.ledger.total >= len(state.opening):
         return None
-    tree = state.tree
-    able = (row for row in state.opening if tree.askable[row] and tree.looks[row] == 0)
+    table = state.table
+    able = (row for row in state.opening if table.askable[row] and table.looks[row] == 0)
     return next((row for row in able if _is_news(state, row)), None)
 
 
@@ -262,79 +242,76 @@ def _is_news(state: State, row: int) -> bool:
     if state.problem.unknowns.given is None:
         return True
     assert isinstance(state.belief, Mixture)
-    prior = state.belief.members[0].belief.prior[state.tree.slot[row]]
+    prior = state.belief.members[0].belief.prior[state.table.slot[row]]
     return bool(state.seen().std[row] ** 2 > NEWS * prior)
 
 
-def _choose(draft: State, t: int, draw: int) -> tuple[int, list[Batch]]:
-    """Return the row to measure in round `t`, and what was split for it."""
+def _choose(draft: State, t: int, draw: int) -> int:
+    """Return the row to measure in round `t`; whatever has to be split for it is split."""
     first = next_of_opening(draft)
     if first is not None:
-        return first, []
-    grown: list[Batch] = []
+        return first
     bound = rules(draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     look = partial(views, draft)
     for _ in range(MOST_REFINED):
-        while not np.count_nonzero(draft.tree.askable):
-            grown += _split_by_force(draft, t)
-        grown += _grow(draft, t)
+        while not np.logical_or.reduce(draft.table.askable):
+            _split_by_force(draft, t)
+        if draft.problem.policy.inner:
+            _grow(draft, t)
         seen = draft.seen()
         row = _checked(seen, bound.choose(seen, t, look, rng))
-        if not seen.at(row, "askable"):  # its looks are used up
-            grown += _open(draft, [row], expanded=True)
-        elif replies.truth(bound.refines(seen, row, t), "refines"):
-            grown += _open(draft, [row], expanded=True)
-            if not draft.tree.splittable[row] and draft.tree.first_child[row] < 0:
-                return row, grown
-        else:
-            return row, grown
+        if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
+            return row
+        may_split = draft.may_split(row)
+        _open(draft, [row], expanded=True)
+        if not may_split and seen.askable[row]:
+            return row
     seen = draft.seen()
-    return _checked(seen, bound.choose(seen, t, look, rng)), grown
+    return _checked(seen, bound.choose(seen, t, look, rng))
 
 
 def _checked(tree: Tree, answer: Any) -> int:
     """Return a row that a policy chose, if it may be chosen."""
-    row = replies.number(answer, "choose")
-    if not (0 <= row < tree.size and (tree.at(row, "askable") or tree.at(row, "splittable"))):
+    row = number = replies.number(answer, "choose")
+    able = 0 <= number < tree.depth.size and (
+        tree.askable[number] or (tree.first_child[number] < 0 and not tree.smallest[number])
+    )
+    if not able:
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )
-    return row
+    return number
 
 
-def _grow(draft: State, t: int, forgiving: bool = False) -> list[Batch]:
+def _grow(draft: State, t: int, forgiving: bool = False) -> None:
     """Split what the policy wants split before round `t`, as far as the user's functions allow if `forgiving`."""
-    grown: list[Batch] = []
-    if not draft.problem.policy.inner:
-        return grown
-    before = draft.tree.size
+    before = draft.table.size
     bound, look = rules(draft), partial(views, draft)
     while True:
-        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.tree.size - before), "grows", draft.tree)
+        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
         able = [row for row in rows if draft.may_split(row)]
         if not able:
-            return grown
+            return
         try:
-            batch, families = _splits(draft, able, expanded=False)
+            split = _as_split(draft, able, expanded=False)
         except Exception as error:
             if forgiving and is_of_user(error):
-                return grown
+                return
             raise
-        draft.open(batch, families)
-        grown.append(batch)
+        draft.write(split)
 
 
-def _prepare(draft: State) -> list[Batch]:
+def _prepare(draft: State) -> None:
     """Grow for the next round ahead of it, so that what is recommended until then is of the smallest size.
 
     Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing told is
     held up by it.
     """
-    return _grow(draft, draft.begun + 1, forgiving=True)
+    _grow(draft, draft.begun + 1, forgiving=True)
 
 
-def _split_by_force(draft: State, t: int) -> list[Batch]:
+def _split_by_force(draft: State, t: int) -> None:
     """Split the most promising leaf that may be split, since none may be asked for."""
     tree = draft.seen()
     rows = tree.splittable.nonzero()[0]
@@ -352,49 +329,57 @@ def _split_by_force(draft: State, t: int) -> list[Batch]:
             f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
             "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
         )
-    return _open(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
+    _open(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
 
 
-def _open(draft: State, rows: Iterable[int], expanded: bool) -> list[Batch]:
+def _open(draft: State, rows: list[int], expanded: bool) -> None:
     """Split nodes together; those that may not be split are marked as if they had been, if they are to be."""
-    batch, families = _splits(draft, rows, expanded)
-    if not batch:
-        return []
-    draft.open(batch, families)
-    return [batch]
+    able = [row for row in rows if draft.may_split(row)]
+    if expanded:
+        for row in rows:
+            if row not in able and not draft.table.expanded[row]:
+                draft.write(Expanded(row))
+    if able:
+        draft.write(_as_split(draft, able, expanded))
 
 
-def _splits(draft: State, rows: Iterable[int], expanded: bool) -> tuple[Batch, list[Family]]:
-    """Return nodes as they are to be split, and their children; the user's functions are asked about these."""
-    problem, batch, families = draft.problem, [], []
-    for row in rows:
-        if not draft.may_split(row):
-            if expanded and not draft.tree.expanded[row]:
-                batch.append(Split(row, True))
-            continue
-        children = problem.space.split(draft.regions[row])
-        noise = tuple(problem.noise_of(child, draft.model) for child in children)
-        forbidden = tuple(problem.is_forbidden(child) for child in children)
-        families.append(children)
-        batch.append(Split(row, expanded, noise, forbidden, checksum(children)))
-    return tuple(batch), families
+def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
+    """Return nodes as they are to be split; the user's functions are asked about the children."""
+    problem = draft.problem
+    noise, forbidden = callable(problem.settings.noise), problem.settings.forbidden is not None
+    if not (noise or forbidden):
+        return Split(tuple(rows), expanded, (), (), None)
+    children = [child for row in rows for child in problem.space.split(draft.region(row))]
+    return Split(
+        tuple(rows),
+        expanded,
+        tuple(problem.noise_of(child) for child in children) if noise else (),
+        tuple(problem.is_forbidden(child) for child in children) if forbidden else (),
+        None,
+    )
 
 
-def _learn(draft: State, last: bool = False) -> tuple[Fit | None, tuple[str, ...]]:
-    """Learn the models if it is time, always with the `last` reward; also return doubts about what was given."""
-    learner, known = draft.problem.learner, draft.known
+def _learn(draft: State, last: bool = False) -> None:
+    """Learn the models if it is time, always with the `last` reward; also note doubts about what was given."""
+    learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
     if learner is None or known is None:
-        return None, ()
-    doubt = _doubt(draft) if known.checks else ""
-    fit = _fit(draft) if learner.due(known) or (last and learner.stale(known)) else None
-    return fit, (doubt,) if doubt else ()
+        return
+    doubt = _doubt(draft) if known.checks(total) else ""
+    if learner.due(known, total) or (last and learner.stale(known, total)):
+        draft.write(Fitted(_fit(draft)))
+    if doubt:
+        draft.write(Doubted(doubt))
 
 
 def _fit(draft: State) -> Fit:
     learner, known = draft.problem.learner, draft.known
     assert learner is not None
     assert known is not None
-    return learner.learn(known, draft.footprints_of([slot for slot, _ in known.ledger.lines]))
+    return learner.learn(known, draft.ledger, _keys_of_lines(draft))
+
+
+def _keys_of_lines(draft: State) -> Any:
+    return draft.tracked.keys.take([slot for slot, _ in draft.ledger.lines], axis=1)
 
 
 def _doubt(draft: State) -> str:
@@ -405,6 +390,6 @@ def _doubt(draft: State) -> str:
     assert isinstance(draft.belief, Mixture)
     if learner.learns:
         given = noise if isinstance(noise, float) and not draft.has_sems else None
-        return learner.doubt(known, draft.footprints_of([slot for slot, _ in known.ledger.lines]), given)
+        return learner.doubt(known, draft.ledger, _keys_of_lines(draft), given)
     only = draft.belief.only
-    return "" if only is None else learner.check(only.residuals(), only.repeats, only.scatter)
+    return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))

@@ -1,15 +1,12 @@
-"""What was decided or happened: frozen values, complete enough to be applied without deciding again.
+"""What was decided or happened, as facts: frozen values, complete enough to be applied without deciding again.
 
-A study is its settings and its events; its state is what applying them gives. An event names nodes by their row
-in the table. A split says what the user's own functions said of the children; their regions follow from the
-space, and a checksum tells whether the space still splits as it did.
+A study is its settings and its events; an event is the facts of one call, in the order in which they came about.
+Facts name nodes by their row in the table. A split says what the user's own functions said of the children; their
+regions follow from the space, and a checksum tells whether the space still splits as it did.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from zonal.averages.feedback import Feedback
@@ -17,42 +14,7 @@ from zonal.beliefs.lattice import Fit
 from zonal.spaces import Node, Region
 
 
-class Split(NamedTuple):
-    """A node partitioned into its children.
-
-    Attributes
-    ----------
-    row : int
-        Which node.
-    expanded : bool
-        Whether it counts as expanded from now on.
-    noise : tuple of float
-        Standard deviation of one measurement of each child; none where the node has no children and is only
-        marked as expanded.
-    forbidden : tuple of bool
-        Whether the user forbids each child.
-    checksum : int
-        Of the children's regions.
-    """
-
-    row: int
-    expanded: bool
-    noise: tuple[float, ...] = ()
-    forbidden: tuple[bool, ...] = ()
-    checksum: int = 0
-
-
-Batch = tuple[Split, ...]  # nodes split together
-Growth = tuple[Batch, ...]  # in order
-
-
-def checksum(children: Sequence[Region]) -> int:
-    """Return a number that tells these regions from others."""
-    return zlib.crc32(repr([child.key for child in children]).encode())
-
-
-@dataclass(frozen=True)
-class Began:
+class Began(NamedTuple):
     """A study began.
 
     Attributes
@@ -71,8 +33,6 @@ class Began:
         Standard deviation of one measurement of the whole space.
     forbidden : bool
         Whether the user forbids to measure the whole space.
-    grown : Growth
-        What was split before the first measurement.
     """
 
     id: str
@@ -82,11 +42,39 @@ class Began:
     opening: int
     noise: float
     forbidden: bool
-    grown: Growth
 
 
-@dataclass(frozen=True)
-class Asked:
+class Split(NamedTuple):
+    """Leaves were partitioned into their children (line 7), together.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Which nodes.
+    expanded : bool
+        Whether they count as expanded from now on.
+    noise : tuple of float
+        Standard deviation of one measurement of each child, where that is the user's own function of a region.
+    forbidden : tuple of bool
+        Whether the user forbids each child, where the user forbids anything.
+    checksum : int or None
+        Of the children's extents; None in histories of old, which had others.
+    """
+
+    rows: tuple[int, ...]
+    expanded: bool
+    noise: tuple[float, ...]
+    forbidden: tuple[bool, ...]
+    checksum: int | None
+
+
+class Expanded(NamedTuple):
+    """A node that has no children to come counts as expanded, as if it had been split."""
+
+    row: int
+
+
+class Asked(NamedTuple):
     """A trial was asked for.
 
     Attributes
@@ -97,15 +85,13 @@ class Asked:
         Of the node.
     node : (depth, index)
     replicate : int
-        The how-manieth look at this region.
+        Which measurement of this region this is, counted from 1.
     draw : int
         From which its random numbers follow.
     by : str
         The process that asked.
     key : str
         What the asker calls this request, so that asking again does not ask twice; "" for nothing.
-    grown : Growth
-        What was split for it.
     """
 
     number: int
@@ -115,12 +101,10 @@ class Asked:
     draw: int
     by: str
     key: str
-    grown: Growth
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A trial that nobody was at any more was taken up by another process, or by the same one again.
+class Taken(NamedTuple):
+    """A trial whose worker has ended was taken up by another process, or by the same one again.
 
     Attributes
     ----------
@@ -134,8 +118,7 @@ class Taken:
     by: str
 
 
-@dataclass(frozen=True)
-class Told:
+class Measured(NamedTuple):
     """A trial's measurement came in.
 
     Attributes
@@ -147,25 +130,15 @@ class Told:
     sem : float or None
         Its standard error, None where the study's noise applies.
     note : str
-    fit : Fit or None
-        The models learned with it, None if none were.
-    grown : Growth
-        What was split: the node itself (line 6), then what the policy wants before the next round.
-    warned : tuple of str
-        Doubts about the model that came with it.
     """
 
     number: int
     value: float
     sem: float | None
     note: str
-    fit: Fit | None
-    grown: Growth
-    warned: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A trial was given up or withdrawn.
 
     Attributes
@@ -175,18 +148,14 @@ class Ended:
     state : {"given up", "withdrawn"}
     barred : bool
         Whether its region is never asked for again.
-    grown : Growth
-        What was split for that.
     """
 
     number: int
     state: Literal["given up", "withdrawn"]
     barred: bool
-    grown: Growth
 
 
-@dataclass(frozen=True)
-class Allowed:
+class Allowed(NamedTuple):
     """Give-ups were taken back: they count against no region any more, and bar none.
 
     Attributes
@@ -198,8 +167,7 @@ class Allowed:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(NamedTuple):
     """A measurement made outside of the study came in.
 
     Attributes
@@ -211,8 +179,6 @@ class Observed:
         Standard deviation that applies without a sem.
     feedback : Feedback
         How the measurement saw its region.
-    fit, grown, warned
-        As of `Told`.
     """
 
     region: Region
@@ -220,23 +186,27 @@ class Observed:
     sem: float | None
     noise: float
     feedback: Feedback
-    fit: Fit | None
-    grown: Growth
-    warned: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Refitted:
-    """The models were learned anew because the user wanted it."""
+class Fitted(NamedTuple):
+    """The models were learned anew, from all rewards so far."""
 
     fit: Fit
 
 
-@dataclass(frozen=True)
-class Extended:
+class Doubted(NamedTuple):
+    """The measurements spoke against the model that was given; the user was told so, once."""
+
+    doubt: str
+
+
+class Extended(NamedTuple):
     """The budget was raised by `n`."""
 
     n: int
 
 
-Event = Began | Asked | Taken | Told | Ended | Allowed | Observed | Refitted | Extended
+Fact = (
+    Began | Split | Expanded | Asked | Taken | Measured | Ended | Allowed | Observed | Fitted | Doubted | Extended
+)
+Event = tuple[Fact, ...]  # the facts of one call

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Generic, Self, TypeVar
-
-from zonal.spaces import Region
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -33,35 +31,12 @@ class Log(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._items[: self.size])
 
-    def plus(self, *more: T) -> Self:
-        """Return the log with more entries."""
-        longer = object.__new__(type(self))
-        self._share(longer)
-        longer._items.extend(more)
-        longer.size = self.size + len(more)
+    def plus(self, more: T) -> Log[T]:
+        """Return the log with one more entry."""
+        items, size = self._items, self.size
+        if items[size:]:  # somebody else went on from here
+            items = items[:size]
+        items += (more,)
+        longer = object.__new__(Log)
+        longer._items, longer.size = items, size + 1
         return longer
-
-    def _share(self, longer: Log[T]) -> None:
-        longer._items = self._items if len(self._items) == self.size else self._items[: self.size]
-
-
-class Regions(Log[Region]):
-    """The regions of the rows of a tree, which can also be found by what they are."""
-
-    __slots__ = ("_places",)
-
-    def __init__(self, items: Iterable[Region] = ()) -> None:
-        super().__init__(items)
-        self._places: dict[Hashable, int] = {}  # of the first entries, as far as anybody asked
-
-    def find(self, region: Region) -> int | None:
-        """Return the row of a region, None if it is not here."""
-        for row in range(len(self._places), self.size):
-            self._places.setdefault(self._items[row].key, row)
-        row_of = self._places.get(region.key)
-        return row_of if row_of is not None and row_of < self.size else None
-
-    def _share(self, longer: Log[Region]) -> None:
-        super()._share(longer)
-        assert isinstance(longer, Regions)
-        longer._places = self._places if longer._items is self._items else {}

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds import decisions
-from zonal.rounds.events import Allowed, Asked, Began, Ended, Event, Extended, Observed, Refitted, Taken, Told
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Doubted,
+    Ended,
+    Event,
+    Extended,
+    Fitted,
+    Measured,
+    Observed,
+    Taken,
+)
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
@@ -31,43 +43,58 @@ def first_difference(settings: Settings, events: Iterable[Event]) -> str:
     state: State | None = None
     for number, event in enumerate(events):
         try:
-            again, state = _decide(settings, state, event)
+            what = _call(event)
+            state = _decide(settings, state, what)
         except ZonalError as error:
-            return f"event {number} ({type(event).__name__}) could not be decided again: {error}"
-        where = difference(_unwarned(event), _unwarned(again))
+            return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
+        again = () if state is None else state.events[state.events.size - 1]
+        where = difference(_compared(event), _compared(again))
         if where:
-            return f"event {number} ({type(event).__name__}): {where}"
+            return f"event {number} ({type(what).__name__}): {where}"
     return ""
 
 
-def _unwarned(event: Event | None) -> Event | None:
-    """Return an event without its doubts: they decide nothing, and a study built at once may have others."""
-    return replace(event, warned=()) if isinstance(event, Told | Observed) else event
+def _compared(event: Event) -> dict[str, Any]:
+    """Return the facts of an event that decisions are compared by.
+
+    Doubts decide nothing, and a study built at once may have others; an id is drawn, and histories of old have
+    other checksums.
+    """
+    named: dict[str, Any] = {}
+    for fact in event:
+        if not isinstance(fact, Doubted):
+            parts = {part: own for part, own in fact._asdict().items() if part not in ("id", "checksum")}
+            name = type(fact).__name__
+            named[name if name not in named else f"{name} {len(named)}"] = parts
+    return named
 
 
-def _decide(settings: Settings, state: State | None, event: Event) -> tuple[Event | None, State]:
-    """Return what would be decided now where `event` was, and the state after it."""
-    if state is None or isinstance(event, Began):
-        if state is not None or not isinstance(event, Began):
-            raise InvalidInput("a study begins once, and first", event, "Pass all of study.events.")
-        state = decisions.begin(settings)
-        state.start(replace(state.began, id=event.id))
-        return state.began, state
-    match event:
+def _call(event: Event) -> Any:
+    """Return the fact that says what was called for."""
+    calls = Began, Asked, Measured, Ended, Allowed, Observed, Extended, Taken
+    return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
+
+
+def _decide(settings: Settings, state: State | None, what: Any) -> State:
+    """Return the state after what would be decided now."""
+    if state is None or isinstance(what, Began):
+        if state is not None or not isinstance(what, Began):
+            raise InvalidInput("a study begins once, and first", what, "Pass all of study.events.")
+        return decisions.begin(settings)
+    match what:
         case Asked():
-            return decisions.ask(state, event.by, event.key)
-        case Told():
-            return decisions.tell(state, event.number, event.value, event.sem, event.note)
+            return decisions.ask(state, what.by, what.key)
+        case Measured():
+            return decisions.tell(state, what.number, what.value, what.sem, what.note)
         case Ended():
             # Whether it was to be tried again is not kept: only a region not barred before can tell.
-            return decisions.end(state, event.number, event.state == "given up", retry=not event.barred)
+            return decisions.end(state, what.number, what.state == "given up", retry=not what.barred)
         case Observed():
-            return decisions.observe(state, event.region, event.value, event.sem, event.feedback)
-        case Refitted():
-            found = decisions.refit(state)
-            return (None, state) if found is None else found
-        case Extended() | Taken() | Allowed():
-            return event, state.apply(event)
+            return decisions.observe(state, what.region, what.value, what.sem, what.feedback)
+        case Fitted():
+            return decisions.refit(state) or state
+        case _:
+            return state.apply((what,))
 
 
 def difference(one: Any, other: Any, at: str = "") -> str:

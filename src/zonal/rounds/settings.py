@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
@@ -14,6 +15,7 @@ from zonal.averages.feedback import Feedback, Mean
 from zonal.averages.kernels import Categorical, Kernel, ProductKernel
 from zonal.averages.motifs import Motif
 from zonal.beliefs.frames import frame_of
+from zonal.beliefs.lattice import Fit
 from zonal.beliefs.learner import Learner
 from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
@@ -24,7 +26,7 @@ from zonal.errors import (
     text,
     whole_number,
 )
-from zonal.policies import INDEX_LIMIT, Policy
+from zonal.policies import INDEX_LIMIT, Policy, Rules
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import Overlapping, forbidden_rule
@@ -178,8 +180,12 @@ class Problem:
         What turns the user's values into rewards.
     learned : bool
         Whether the kernel is learned.
-    kept : dict
-        What was computed of the model in use, and is not worth computing twice.
+    checksum : int
+        Of the space's sides, with which checksums of splits begin.
+    bound : (Model, Rules) or None
+        The policy bound to the model in use.
+    smallest : (Fit, list of float) or None
+        Prior variances of a smallest region's average under each of the models in use.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -198,10 +204,12 @@ class Problem:
         self.frame = frame_of(self.space, self.feedback)
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
         self.learned = self.learner is not None and self.unknowns.given is None
-        self.kept: dict[str, Any] = {}
+        self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())
+        self.bound: tuple[Model | None, Rules] | None = None
+        self.smallest: tuple[Fit, list[float]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "kept": {}}
+        return {**vars(self), "bound": None, "smallest": None}
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
@@ -229,13 +237,10 @@ class Problem:
             level += 1
         return min(level, h_max + 1)
 
-    def noise_of(self, region: Region, model: Model | None) -> float:
-        """Return the standard deviation of one measurement of `region`, as given or as of a model."""
+    def noise_of(self, region: Region) -> float:
+        """Return the standard deviation of one measurement of `region`, where that is the user's own function."""
         noise = self.settings.noise
-        if noise is None:
-            return 0.0 if model is None or model.noise is None else model.noise
-        if not callable(noise):
-            return noise
+        assert callable(noise)
         return standard_deviation(_answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
@@ -252,9 +257,11 @@ class Problem:
 
     def variance(self, noise: float, sem: float | None) -> float | None:
         """Return the noise variance of a reward, None if it is to be learned."""
+        if self.learner is None:  # every reward counts the same on an empirical belief
+            return None
         if sem is not None:
             return sem**2
-        return None if self.settings.noise is None and self.learner is not None else noise**2
+        return None if self.settings.noise is None else noise**2
 
 
 def _answer(function: Callable[[Region], Any], region: Region) -> Any:

@@ -1,53 +1,55 @@
-"""What applying events gives: the tree, the belief, the trials.
+"""What applying facts gives: the tree, the belief, the trials.
 
-Whoever changes a state forks it first, works on the fork, and puts it in the old one's place by one assignment
-once all is done. Nothing that a state knows of is ever overwritten, so an error at any line leaves the old one
-whole. `State.apply` is how every change is made again from an event: it decides nothing, and of the user's own
-code it calls the kernel and the space only.
+Whoever changes a state forks it first, writes facts into the fork, and puts it in the old one's place by one
+assignment once all is done. `State.write` is the only writer: deciding and replaying both go through it. It
+decides nothing, and of the user's own code it calls the kernel and the space only. Everything a state holds is a
+value that is replaced and never changed, so a fork is a shallow copy, and a state once made stays true for ever.
 
-Rewards are counted from 0, more is better; means in the table are counted from the prior mean.
+The belief is worked out when it is first read, from the rewards and what was believed before. Rewards are counted
+from 0, more is better; means in the table are counted from the prior mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+import zlib
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonal.averages.feedback import footprints_of
-from zonal.beliefs.empirical import EmpiricalBelief, EmpiricalOverlay
-from zonal.beliefs.lattice import Fit
+from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
-from zonal.beliefs.ledger import Data, Ledger, Line
+from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
-from zonal.errors import InvalidInput
+from zonal.beliefs.tracked import Tracked
+from zonal.errors import InvalidInput, NumericalWarning
 from zonal.policies import scattered
 from zonal.rounds.events import (
     Allowed,
     Asked,
-    Batch,
     Began,
+    Doubted,
     Ended,
     Event,
+    Expanded,
     Extended,
-    Growth,
+    Fact,
+    Fitted,
+    Measured,
     Observed,
-    Refitted,
     Split,
     Taken,
-    Told,
-    checksum,
 )
-from zonal.rounds.log import Log, Regions
+from zonal.rounds.log import Log
 from zonal.rounds.settings import Problem
 from zonal.rounds.trials import Observation
 from zonal.spaces import Region, with_feedback
-from zonal.tree import Tree
+from zonal.tree import EXPANDED, Tree
 
-Family = tuple[Region, ...]
+Reward = tuple[int, float, float | None, Ledger]  # slot, reward, variance of its noise, and all rewards with it
 
 
 class State:
@@ -59,15 +61,20 @@ class State:
     began : Began
     events : Log of Event
         The whole history.
+    facts : tuple of Fact
+        Of the event that is being written.
     opening : tuple of int
         Rows of the opening sweep, in order.
     h_max, counts : int, tuple of int
         The deepest depth at which nodes are expanded, and the number of nodes at each depth.
-    tree : Tree
-        From told measurements only.
-    regions : Regions
-        By row.
-    belief : Mixture or EmpiricalBelief
+    table : Tree
+        The nodes; their posterior may be out of date, that of `tree` is not.
+    cells : array of int
+        By row, the region as the space keeps it.
+    tracked : Tracked
+        The footprints that the belief follows, by slot: those of the nodes, and of regions observed outside.
+    ledger : Ledger
+        All rewards.
     known : Knowledge or None
         What was learned; None on an empirical belief.
     asked : Log of Asked
@@ -83,29 +90,33 @@ class State:
     """
 
     def __init__(self, problem: Problem, began: Began) -> None:
-        """Begin with the root alone; `start` follows once the tree is grown."""
+        """Begin with the root alone."""
+        space = problem.space
         self.problem = problem
+        self.began = began
         self.h_max = began.h_max
         self.counts = problem.counts(began.h_max)
         self.budget = problem.settings.budget
         self.told = 0
-        self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
-        self.belief: Mixture | EmpiricalBelief
-        if self.known is None:
-            self.belief = EmpiricalBelief(self.prior_mean)
-        else:
-            self.belief = Mixture(problem.frame, self.known.fit.members, self.prior_mean)
-        self._shares_belief = False
-        self._later: list[tuple[int, float, float | None]] | None = None  # rewards that wait for `_catch_up`
-        self._loaded: Data | None = None  # rewards of the last fit, which wait too
-        root = problem.space.cell((0, 0), problem.feedback)
-        self.regions = Regions([root])
-        self.tracked: Log[Region] = Log([root])  # what is at each slot of the belief
-        self.belief.track(problem.feedback.footprints([root]))
-        self.tree = Tree(began.noise, began.h_max >= 0 and problem.space.may_split(root), began.forbidden)
+        self.events: Log[Event] = Log()
+        self.facts: tuple[Fact, ...] = (began,)
+        self.opening: tuple[int, ...] = ()
+        self.cells = space.whole()
+        splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
+        self.table = Tree.root(began.noise, splittable, began.forbidden)
+        layout = problem.frame.layout
+        self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
         self.in_order = True  # slots are rows, until a region outside of the tree is observed
+        self.ledger = Ledger()
         self.has_sems = False
+        self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
+        self._belief: Mixture | EmpiricalBelief | None = None
+        self._base = self.tracked, self.ledger  # from which a belief that is not there yet is built at once
+        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be taken in step by step
+        self._shown = False  # whether the table has the posterior
+        self._overlay: Any = None
+        self._overlaid = 0
         self.asked: Log[Asked] = Log()
         self.pending: dict[int, Asked] = {}
         self.observations: Log[Observation] = Log()
@@ -113,309 +124,290 @@ class State:
         self.failures: dict[int, tuple[int, ...]] = {}
         self.draws = 0  # in use or freed
         self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
-        self._overlay: MixtureOverlay | EmpiricalOverlay | None = None
-        self._overlaid = 0
-        self.refresh()
 
     @classmethod
-    def begin(cls, problem: Problem, began: Began) -> State:
-        """Return the state of a study that has just begun."""
+    def begin(cls, problem: Problem, first: Event) -> State:
+        """Return the state after the first event."""
+        began, *others = first
+        if not isinstance(began, Began):
+            raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
         state = cls(problem, began)
-        state.grow(began.grown)
-        state.start(began)
-        return state
-
-    def start(self, began: Began) -> None:
-        """Open the history, once the tree is as it was at the start."""
-        self.began = began
-        self.opening = self._spread_out() if began.opening else ()
-        self.events: Log[Event] = Log([began])
+        for fact in others:
+            state.write(fact)
+        return state.close()
 
     def fork(self) -> State:
-        """Return the same state, to be changed; this one stays as it is."""
+        """Return the same state, to be written into; this one stays as it is."""
         twin = State.__new__(State)
-        twin.__dict__.update(self.__dict__)
-        twin.tree = self.tree.fork()
-        twin._shares_belief = True  # until it is written
+        twin.__dict__ = {**self.__dict__}
         return twin
-
-    def _own(self) -> Mixture | EmpiricalBelief:
-        """Return the belief, to be changed."""
-        if self._shares_belief:
-            self.belief, self._shares_belief = self.belief.fork(), False
-        return self.belief
 
     def apply(self, event: Event) -> State:
         """Return the state after one more event."""
         after = self.fork()
-        after._apply(event)
+        for fact in event:
+            after.write(fact)
+        return after.close()
+
+    def apply_all(self, events: Iterable[Event], at_once: bool = False) -> State:
+        """Return the state after many events; with `at_once` the belief is built anew when it is first read."""
+        after, learner = self.fork(), self.problem.learner
+        for event in events:
+            for fact in event:
+                after.write(fact)
+            after.close()
+            if at_once and (learner is None or not learner.learns):  # else weights follow reward by reward
+                after._rebase()
         return after
+
+    def close(self) -> State:
+        """End the event that is being written, and return the state after it."""
+        if not self.events.size and self.began.opening:
+            self.opening = self._spread_out()
+        self.events = self.events.plus(self.facts)
+        self.facts = ()
+        return self
 
     def blind(self) -> State:
         """Return the state with nothing known of any average: only what happened."""
         after = self.fork()
-        after.tree.fill(mean=np.nan, std=np.nan)
+        nothing = np.full(self.table.size, np.nan)
+        after.table, after._shown = self.table.having(mean=nothing, std=nothing), True
         return after
-
-    def apply_all(self, events: Iterable[Event]) -> State:
-        """Return the state after many events; from the start on, the posterior is built once, at the end."""
-        after = self.fork()
-        if isinstance(after.belief, Mixture) and not after.told and not len(after.observations):
-            after._later = []
-        for event in events:
-            after._apply(event)
-        after._catch_up()
-        return after
-
-    def _apply(self, event: Event) -> None:
-        match event:
-            case Asked():
-                self.grow(event.grown)
-                self.ask(event)
-            case Taken():
-                asked = replace(self.pending[event.number], by=event.by)
-                self.pending = {**self.pending, event.number: asked}
-            case Told():
-                self.measure(event.number, event.value, event.sem)
-                self.tell(event.number, event.value, event.sem, event.fit)
-                self.grow(event.grown)
-            case Ended():
-                self.grow(event.grown)
-                self.end(event)
-            case Allowed():
-                self.allow(event)
-            case Observed():
-                self.learn_of(self.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
-                self.adopt(event.fit)
-                self.observe(event.region, event.value, event.sem)
-                self.grow(event.grown)
-            case Refitted():
-                self.adopt(event.fit)
-            case Extended():
-                self.budget += event.n
-            case Began():
-                raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
-        self.record(event)
-
-    def record(self, event: Event) -> None:
-        """Enter an event into the history."""
-        self.events = self.events.plus(event)
-        if self.known is not None and isinstance(event, Told | Observed) and event.warned:
-            self.known = self.known.warn()
 
     @property
     def prior_mean(self) -> float:
         """The prior mean of rewards, as given or learned."""
-        return (self.problem.unknowns.mean or 0.0) if self.known is None else self.known.model.mean
+        return (self.problem.unknowns.mean or 0.0) if self.known is None else self.known.fit.model.mean
 
     @property
     def model(self) -> Model | None:
         """The model in use; None on an empirical belief."""
-        return None if self.known is None else self.known.model
+        return None if self.known is None else self.known.fit.model
 
     @property
     def begun(self) -> int:
         """Trials told or under way."""
         return self.told + len(self.pending)
 
-    def seen(self) -> Tree:
-        """Return the table as a policy should see it: with trials under way, std is smaller."""
-        overlay = self.overlay()
-        if overlay is None:
-            return self.tree
-        mean, variance = overlay.columns()
-        if not self.in_order:
-            mean, variance = mean.take(self.tree.slot), variance.take(self.tree.slot)
-        return self.tree.with_posterior(mean, np.sqrt(variance))
+    @property
+    def belief(self) -> Mixture | EmpiricalBelief:
+        """What the rewards say of every tracked footprint."""
+        belief = self._belief
+        if belief is None:
+            belief = self._built(*self._base)
+        elif not self._waiting:
+            return belief
+        for step in self._waiting:
+            belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
+        self._belief, self._waiting = belief, ()
+        return belief
 
-    def overlay(self) -> MixtureOverlay | EmpiricalOverlay | None:
+    def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
+        """Return what some rewards say at once, under the models to go by now."""
+        if self.known is None:
+            return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
+        fit = self.known.fit
+        return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)
+
+    def _rebase(self) -> None:
+        """Have the belief built anew, from all rewards at once, when it is next read."""
+        self._belief, self._base, self._waiting = None, (self.tracked, self.ledger), ()
+        self._shown, self._overlay = False, None
+
+    @property
+    def complaints(self) -> tuple[NumericalWarning, ...]:
+        """What the belief has to say, as far as it was worked out."""
+        return () if self._belief is None else self._belief.complaints
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes with their posterior from told measurements."""
+        if not self._shown:
+            self.table = self._with(self.belief)
+            self._shown = True
+        return self.table
+
+    def seen(self) -> Tree:
+        """Return the nodes as a policy should see them: with trials under way, std is smaller."""
+        overlay = self.overlay()
+        return self.tree if overlay is None else self._with(overlay)
+
+    def _with(self, belief: Any) -> Tree:
+        mean, variance = belief.columns
+        if not self.in_order:
+            mean, variance = mean.take(self.table.slot), variance.take(self.table.slot)
+        return self.table.having(mean=mean, std=np.sqrt(variance))
+
+    def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
         """Return the belief with the trials under way; None if there are none."""
         if not self.pending:
             return None
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
-            variance = self.problem.variance(float(self.tree.noise[asked.row]), None)
-            self._overlay = self._overlay.plus(int(self.tree.slot[asked.row]), variance)
+            variance = self.problem.variance(float(self.table.noise[asked.row]), None)
+            self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance)
             self._overlaid += 1
-        return self._overlay
+        overlay: MixtureOverlay | EmpiricalBelief = self._overlay
+        return overlay
 
-    def may_split(self, row: int) -> bool:
-        """Tell whether a node may be split."""
-        return bool(self.tree.at(row, "splittable"))
+    def region(self, row: int) -> Region:
+        """Return the region of a row."""
+        table, problem = self.table, self.problem
+        node = int(table.depth[row]), int(table.index[row])
+        region: Region = problem.space.seen(node, self.cells[row], problem.feedback)
+        return region
+
+    def find(self, region: Region) -> int | None:
+        """Return the row of a region, None if it is no node."""
+        row = 0
+        while self.region(row).key != region.key:
+            children = (self.table.parent == row).nonzero()[0].tolist()
+            row = next((child for child in children if self.region(child).overlaps(region)), -1)
+            if row < 0:
+                return None
+        return row
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
-        return min(self.freed, default=self.draws)
+        return min(self.freed) if self.freed else self.draws
+
+    def may_split(self, row: int) -> bool:
+        """Tell whether a node may be split."""
+        return bool(self.table.first_child[row] < 0 and not self.table.smallest[row])
 
     # What follows writes, on a fork.
 
-    def grow(self, growth: Growth) -> None:
-        """Split nodes, a batch after the other."""
-        for batch in growth:
-            self.open(batch)
+    def write(self, fact: Fact) -> None:
+        """Make one fact true."""
+        match fact:
+            case Asked():
+                self._ask(fact)
+            case Measured():
+                self._measure(fact)
+            case Split():
+                fact = Split(*fact[:4], self._split(fact))
+            case Fitted():
+                self._fit(fact)
+            case Expanded():
+                self.table = self.table.marked(fact.row, EXPANDED, True)
+            case Ended():
+                self._end(fact)
+            case Allowed():
+                self._allow(fact)
+            case Observed():
+                slot = self._slot_of(fact.region, fact.feedback)
+                self._reward(slot, fact.value, fact.sem, fact.noise)
+                self.observations = self.observations.plus(Observation(fact.region, fact.value, fact.sem))
+            case Doubted():
+                self.known = self.known and self.known._replace(warned=True)
+            case Extended():
+                self.budget += fact.n
+            case Taken():
+                asked = self.pending[fact.number]._replace(by=fact.by)
+                self.pending = {**self.pending, fact.number: asked}
+            case Began():
+                raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
+        self.facts = (*self.facts, fact)
 
-    def open(self, batch: Batch, families: Sequence[Family] | None = None) -> None:
-        """Split nodes together (line 7); `families` are their children where they are at hand."""
-        tree, space, inner = self.tree, self.problem.space, self.problem.policy.inner
-        for split in batch:
-            if split.expanded != tree.at(split.row, "expanded"):
-                tree.write(split.row, expanded=split.expanded)
-            if split.noise and not inner:
-                tree.write(split.row, askable=False)
-        batch = tuple(split for split in batch if split.noise)  # others are marked as if they had been split
-        if not batch:
-            return
-        if families is None:
-            families = [_children(space, self.regions[split.row], split) for split in batch]
-        children = [child for family in families for child in family]
-        forbidden = [never for split in batch for never in split.forbidden]
-        able: list[bool] = []
-        for split, family in zip(batch, families, strict=True):
-            if tree.at(split.row, "depth") >= self.h_max:
-                able += [False] * len(family)
-            else:
-                able += map(space.may_split, family)
-        slots = self._track(children)
-        mean, variance = self.belief.columns()
-        tree.split(
-            [split.row for split in batch],
-            [len(family) for family in families],
-            index=[child.node[1] for child in children if child.node is not None],
-            noise=[noise for split in batch for noise in split.noise],
-            slot=range(slots.start, slots.stop) if isinstance(slots, slice) else slots,
-            mean=mean[slots],
-            std=np.sqrt(variance[slots]),
-            splittable=able,
-            smallest=[not may for may in able],
-            forbidden=forbidden,
-            askable=[not never for never in forbidden],
-        )
-        self.regions = self.regions.plus(*children)
-        self._overlay = None
-
-    def ask(self, event: Asked) -> None:
+    def _ask(self, asked: Asked) -> None:
         """Note that a trial is under way."""
-        self.asked = self.asked.plus(event)
-        self.pending = {**self.pending, event.number: event}
-        self._look(event.row, 1)
-        if event.draw == self.draws:
+        self.asked = self.asked.plus(asked)
+        self.pending = {**self.pending, asked.number: asked}
+        self._look(asked.row, 1)
+        if asked.draw == self.draws:
             self.draws += 1
         else:
-            self.freed = tuple(draw for draw in self.freed if draw != event.draw)
+            self.freed = tuple(draw for draw in self.freed if draw != asked.draw)
 
-    def measure(self, number: int, value: float, sem: float | None) -> None:
-        """Take a trial's value into the belief; `tell` follows."""
-        row, tree = self.asked[number].row, self.tree
-        self.learn_of(tree.at(row, "slot"), value, sem, tree.at(row, "noise"))
-
-    def learn_of(self, slot: int, value: float, sem: float | None, noise: float) -> None:
-        """Take a value into the belief; `adopt` follows."""
-        learner, variance = self.problem.learner, self.problem.variance(noise, sem)
-        reward = self.problem.sign * value
-        if self._later is None:
-            belief = self._own()
-            belief.check(slot, reward, variance)
-            belief.observe(slot, reward, variance)
-        else:
-            self._later.append((slot, reward, variance))
-        self.has_sems |= sem is not None
-        if learner is not None and self.known is not None:
-            self.known = learner.note(self.known, slot, reward, variance)
-
-    def adopt(self, fit: Fit | None) -> None:
-        """Go by other models from now on, or by the same, and show what is believed; splits made are facts."""
-        if fit is not None:
-            assert self.problem.learner is not None
-            assert self.known is not None
-            self.known = self.problem.learner.adopt(self.known, fit)
-            data = self.known.ledger.data()
-            if self._later is None:
-                self._build(data)
-            else:
-                self._loaded, self._later = data, []
-            if fit.model.noise is not None:
-                self.tree.fill(noise=fit.model.noise)
-        self.refresh()
-
-    def _build(self, data: Data) -> None:
-        """Believe what all rewards say under the models to go by now."""
-        assert self.known is not None
-        fit = self.known.fit
-        belief = Mixture(self.problem.frame, fit.members, fit.model.mean, self.belief.size)
-        belief.load(data)
-        self.belief, self._shares_belief = belief, False
-
-    def _catch_up(self) -> None:
-        """Take in the rewards that waited: those of the last fit at once, later ones one by one.
-
-        Where no model is learned all are taken in at once.
-        """
-        later, self._later = self._later, None
-        if later is None:
-            return
-        if self._loaded is None and self.problem.learner is not None and not self.problem.learner.learns:
-            lines: dict[tuple[int, bool], Line] = {}
-            for slot, reward, variance in later:
-                lines[slot, False] = lines.get((slot, False), Line()).plus(reward, variance)
-            ledger, later = Ledger(len(later), lines), []
-            if ledger.total:
-                self._build(ledger.data())
-                assert isinstance(self.belief, Mixture)
-                self.belief.repeated(*ledger.scatter(None))
-        elif self._loaded is not None:
-            self._build(self._loaded)
-            self._loaded = None
-        for slot, reward, variance in later:
-            self._own().observe(slot, reward, variance)
-        self.belief.complaints.clear()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Copy the belief into the table."""
-        if self._later is not None:
-            return
-        mean, variance = self.belief.columns()
-        if not self.in_order:
-            mean, variance = mean.take(self.tree.slot), variance.take(self.tree.slot)
-        self.tree.fill(mean=mean, std=np.sqrt(variance))
-        self._overlay = None
-
-    def tell(self, number: int, value: float, sem: float | None, fit: Fit | None) -> None:
-        """Note that a trial's value was taken in, and go by a fit that was made with it."""
-        tree, row = self.tree, self.asked[number].row
-        if number not in self.pending:  # it had been given up
+    def _measure(self, fact: Measured) -> None:
+        """Take in a trial's value."""
+        row, table, number = self.asked[fact.number].row, self.table, fact.number
+        if number in self.pending:
+            self.pending = {other: asked for other, asked in self.pending.items() if other != number}
+        else:  # it had been given up
             self._look(row, 1)
-        self._end(number)
         if row in self.failures:
             self.failures = {other: trials for other, trials in self.failures.items() if other != row}
         self.told += 1
-        count, weighed, own = tree.at(row, "count") + 1, tree.at(row, "weighed"), self.problem.sign * value
-        if sem is None:
-            mean = tree.at(row, "reward")
-            tree.write(row, reward=mean + (own - mean) / (count - weighed))
-        else:
-            line = Line(weighed, tree.at(row, "weighed_reward"), 0.0, tree.at(row, "weighed_variance"))
-            line = line.plus(own, sem**2)
-            tree.write(row, weighed=line.count, weighed_reward=line.mean, weighed_variance=line.variance)
-        tree.write(row, count=count, std_before=tree.at(row, "std"))
-        self.adopt(fit)
+        self.table = self.table.told(row, self.problem.sign * fact.value, fact.sem)
+        self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]))
 
-    def end(self, event: Ended) -> None:
+    def _reward(self, slot: int, value: float, sem: float | None, noise: float) -> None:
+        """Enter a reward into the ledger; the belief follows when it is read."""
+        reward, variance = self.problem.sign * value, self.problem.variance(noise, sem)
+        self.ledger = self.ledger.plus(slot, reward, variance)
+        self.has_sems = self.has_sems or sem is not None
+        self._wait((slot, reward, variance, self.ledger))
+
+    def _wait(self, step: Reward | Tracked) -> None:
+        self._waiting = (*self._waiting, step)
+        self._shown, self._overlay = False, None
+
+    def _fit(self, fact: Fitted) -> None:
+        """Go by other models from now on; splits made are facts."""
+        fit, learner = fact.fit, self.problem.learner
+        assert learner is not None
+        assert self.known is not None
+        self.known = learner.adopt(self.known, fit, self.ledger.total)
+        self._rebase()
+        if fit.model.noise is not None:
+            self.table = self.table.having(noise=np.full(self.table.size, fit.model.noise))
+
+    def _split(self, fact: Split) -> int:
+        """Split nodes together (line 7); return the checksum of their children."""
+        table, problem, space = self.table, self.problem, self.problem.space
+        families, sums = [], problem.checksum
+        for row in fact.rows:
+            depth = int(table.depth[row])
+            indices, cells = space.children(depth, int(table.index[row]), self.cells[row])
+            keys = self.tracked.layout.cells(space, depth + 1, cells)
+            able = depth < self.h_max and space.splittable(depth + 1, indices)
+            families.append((indices, cells, keys, np.zeros(indices.size, dtype=bool) | able))
+            sums = zlib.crc32(cells.tobytes(), sums)
+        sizes = np.array([own[0].size for own in families])
+        indices, cells, keys, able = families[0] if len(families) == 1 else _together(families)
+        number = indices.size
+        if fact.checksum not in (None, sums) or len(fact.noise) not in (0, number):
+            raise InvalidInput(
+                "this space splits the region in another way than when the study was made",
+                self.region(fact.rows[0]).name,
+                "Open it with the version of Zonal, and the space, that it was made with.",
+            )
+        rows = np.array(fact.rows)
+        forbidden = np.array(fact.forbidden) if fact.forbidden else np.zeros(number, dtype=bool)
+        noise = np.array(fact.noise) if fact.noise else np.zeros(number) + self.usual_noise()
+        size, slot, inner = table.depth.size, self.tracked.size, problem.policy.inner
+        self.cells = np.concatenate((self.cells, cells))
+        self.table = table.split(rows, sizes, fact.expanded, inner, indices, slot, ~able, forbidden, noise)
+        self._track(size, keys)
+        return sums
+
+    def usual_noise(self) -> float:
+        """Return the standard deviation of one measurement where it is the same everywhere."""
+        noise = self.problem.settings.noise
+        if noise is None:
+            model = self.model
+            return 0.0 if model is None or model.noise is None else model.noise
+        return 0.0 if callable(noise) else noise
+
+    def _end(self, fact: Ended) -> None:
         """Note that a trial was given up or withdrawn."""
-        asked = self.asked[event.number]
-        if event.barred:
-            self.barred = {**self.barred, asked.row: event.number}
-        if event.state == "given up":
-            self.failures = {**self.failures, asked.row: (*self.failures.get(asked.row, ()), event.number)}
+        asked = self.asked[fact.number]
+        if fact.barred:
+            self.barred = {**self.barred, asked.row: fact.number}
+        if fact.state == "given up":
+            self.failures = {**self.failures, asked.row: (*self.failures.get(asked.row, ()), fact.number)}
         else:
             self.freed = (*self.freed, asked.draw)
-        self._end(event.number)
+        self.pending = {other: own for other, own in self.pending.items() if other != fact.number}
+        self._overlay = None
         self._look(asked.row, -1)
 
-    def allow(self, event: Allowed) -> None:
+    def _allow(self, fact: Allowed) -> None:
         """Note that give-ups count no more."""
-        taken_back = set(event.numbers)
+        taken_back = set(fact.numbers)
         left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in self.failures.items()}
         self.failures = {row: trials for row, trials in left.items() if trials}
         free = [row for row, number in self.barred.items() if number in taken_back]
@@ -423,81 +415,61 @@ class State:
         for row in free:
             self._look(row, 0)
 
-    def _end(self, number: int) -> None:
-        self.pending = {other: asked for other, asked in self.pending.items() if other != number}
-        self._overlay = None
-
-    def slot_of(self, region: Region, feedback: Any) -> int:
-        """Return the belief's slot of any region as a feedback sees it, tracking it if it is new."""
-        same = feedback == self.problem.feedback
-        row = self.regions.find(region) if same else None
-        if row is not None:
-            return int(self.tree.slot[row])
-        key = region.key if same else (region.key, feedback)
-        if key not in self.outside:
-            seen = with_feedback(region, feedback)
-            slot = self._own().track(footprints_of([seen], self.problem.feedback))
-            self.tracked = self.tracked.plus(seen)
-            self.outside = {**self.outside, key: slot}
-            self.in_order = False
-        return self.outside[key]
-
-    def observe(self, region: Region, value: float, sem: float | None) -> None:
-        """Note that a measurement from outside was taken in."""
-        self.observations = self.observations.plus(Observation(region, value, sem))
-
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
-        tree, most = self.tree, self.problem.settings.max_looks
-        looks = tree.at(row, "looks") + more
+        table, most = self.table, self.problem.settings.max_looks
+        looks = int(table.looks[row]) + more
         askable = (
-            (self.problem.policy.inner or tree.at(row, "first_child") < 0)
+            (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred
-            and not tree.at(row, "forbidden")
+            and not table.forbidden[row]
             and (most is None or looks < most)
         )
-        tree.write(row, looks=looks)
-        if askable != tree.at(row, "askable"):
-            tree.write(row, askable=askable)
+        self.table = table.looked(row, looks, bool(askable))
 
-    def footprints_of(self, slots: Sequence[int]) -> Any:
-        """Return the footprints at some slots of the belief."""
-        return footprints_of([self.tracked[slot] for slot in slots], self.problem.feedback)
+    def _slot_of(self, region: Region, feedback: Any) -> int:
+        """Return the belief's slot of any region as a feedback sees it, tracking it if it is new."""
+        same = feedback == self.problem.feedback
+        row = self.find(region) if same else None
+        if row is not None:
+            return int(self.table.slot[row])
+        key = region.key if same else (region.key, feedback)
+        if key not in self.outside:
+            seen = footprints_of([with_feedback(region, feedback)], self.problem.feedback)
+            self.outside = {**self.outside, key: self.tracked.size}
+            self.in_order = False
+            self._follow(self.tracked.layout.keys(seen))
+        return self.outside[key]
 
-    def _track(self, regions: Sequence[Region]) -> slice | list[int]:
-        """Return the belief's slots of regions, tracking those that were not observed before."""
-        belief, known, feedback = self._own(), self.outside, self.problem.feedback
-        first = belief.size
-        fresh = [region for region in regions if region.key not in known] if known else regions
-        if fresh:
-            belief.track(feedback.footprints(fresh))
-            self.tracked = self.tracked.plus(*fresh)
-        if not known:
-            return slice(first, belief.size)
-        new = iter(range(first, belief.size))
-        slots = [known[region.key] if region.key in known else next(new) for region in regions]
-        inside = {region.key for region in regions}
-        self.outside = {key: slot for key, slot in known.items() if key not in inside}
-        return slots
+    def _follow(self, keys: NDArray[Any]) -> None:
+        """Have the belief follow more footprints."""
+        self.tracked = self.tracked.plus(keys)
+        self._wait(self.tracked)
+
+    def _track(self, first: int, keys: NDArray[Any]) -> None:
+        """Have the belief follow new nodes, from row `first` on, but those that were observed before."""
+        if self.outside:
+            rows = range(first, self.table.size)
+            known = [self.outside.get(self.region(row).key, -1) for row in rows]
+            fresh = np.array([slot < 0 for slot in known])
+            slots = np.where(fresh, self.tracked.size + fresh.cumsum() - 1, known)
+            self.table, keys = self.table.at_slots(first, slots), keys[:, fresh]
+            self.outside = {key: slot for key, slot in self.outside.items() if slot not in known}
+        if keys.shape[1]:
+            self._follow(keys)
 
     def _spread_out(self) -> tuple[int, ...]:
         """Return the leaves in an order that covers the space evenly from the start."""
-        tree, base = self.tree, self.problem.space.base
+        table, base = self.table, self.problem.space.base
 
         def place(row: int) -> float:
-            depth = int(tree.depth[row])
-            return scattered(int(tree.index[row]), depth, self.counts[depth], base)
+            depth = int(table.depth[row])
+            return scattered(int(table.index[row]), depth, self.counts[depth], base)
 
-        return tuple(sorted(tree.leaf.nonzero()[0].tolist(), key=place))
+        return tuple(sorted(table.leaf.nonzero()[0].tolist(), key=place))
 
 
-def _children(space: Any, region: Region, split: Split) -> Family:
-    """Return the children of a region, or complain that they are not those of old."""
-    children: Family = space.split(region)
-    if checksum(children) != split.checksum or len(children) != len(split.noise):
-        raise InvalidInput(
-            "this space splits the region in another way than when the study was made",
-            region.name,
-            "Open it with the version of Zonal, and the space, that it was made with.",
-        )
-    return children
+def _together(families: list[Any]) -> list[NDArray[Any]]:
+    """Return indices, cells, keys and flags of all children of some nodes."""
+    indices, cells, keys, able = zip(*families, strict=True)
+    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(able)]

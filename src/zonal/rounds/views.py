@@ -39,7 +39,7 @@ def views(state: State, pending: bool = True) -> list[View]:
                 mean=member.belief.mean[of_rows] + (member.model.mean - belief.zero),
                 std=np.sqrt(own.variance[of_rows]),
                 noise=tree.noise if noise is None else np.full(size, noise),
-                prior=member.belief.prior[of_rows].copy(),
+                prior=member.belief.prior[of_rows],
                 smallest=smallest[number],
                 covariance=covariance,
             )
@@ -51,14 +51,14 @@ def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     """Return the prior variance of a smallest region's average under each model, computed once a fit."""
     problem = state.problem
     assert state.known is not None
-    kept = problem.kept.get("smallest")
+    kept = problem.smallest
     if kept is None or kept[0] is not state.known.fit:
         space, deepest = problem.space, problem.space.deepest()
         depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
         cells = [space.cell(node, problem.feedback) for node in space.typical(depth, SOME)]
-        footprints = problem.feedback.footprints(cells)
+        layout = problem.frame.layout
+        own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)
-        kept = state.known.fit, [float(np.max(np.diag(own.among(footprints)))) for own in covariances]
-        problem.kept["smallest"] = kept
-    variances: list[float] = kept[1]
-    return variances
+        kept = state.known.fit, [float(np.max(covariance.of(own))) for covariance in covariances]
+        problem.smallest = kept
+    return kept[1]

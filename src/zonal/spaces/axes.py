@@ -83,6 +83,11 @@ class Category:
         inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
         return np.asarray(inside / inside.sum())
 
+    def extents(self, parts: Any, pieces: int) -> tuple[Any, Any]:
+        """Return the sets of some of `pieces` parts as numbers, and their shares: all symbols, or one each."""
+        pools = [self.whole if pieces == 1 else 1 << int(part) for part in parts]
+        return [float(pool) for pool in pools], [self.share(pool) for pool in pools]
+
     def pool(self, symbols: Any) -> int:
         """Return one symbol, or several, as a number."""
         listed = [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols)

@@ -288,19 +288,32 @@ class MemberSpace(Immutable, ABC):
         level = self.level(depth)
         return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
 
+    def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> MemberRegion:
+        """Return the region of a node that is kept as the run of its members."""
+        return MemberRegion(self, node, feedback, int(cell[0]), int(cell[1]))
+
+    def whole(self) -> Ints:
+        """Return the whole space as a run of members, shape (1, 2)."""
+        return np.array([[0, self.size]])
+
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and the runs of their members, a row each."""
+        level, below = self.level(depth), self.level(depth + 1)
+        first = int(level.first[index])
+        children = np.arange(first, first + int(level.children[index]))
+        return children, np.stack([below.start[children], below.stop[children]], axis=1)
+
+    def splittable(self, depth: int, indices: Ints) -> Any:
+        """Tell whether cells of a depth have children, none of them under the smallest useful weight."""
+        return self.level(depth).children[indices] > 0
+
     def split(self, region: MemberRegion) -> tuple[MemberRegion, ...]:
         """Return the children of a cell of the tree, in order."""
         if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        level, below = self.level(depth), self.level(depth + 1)
-        first = int(level.first[index])
-        return tuple(
-            MemberRegion(
-                self, (depth + 1, child), region.feedback, int(below.start[child]), int(below.stop[child])
-            )
-            for child in range(first, first + int(level.children[index]))
-        )
+        children = zip(*self.children(depth, index, self.whole()[0]), strict=True)
+        return tuple(self.seen((depth + 1, int(child)), cell, region.feedback) for child, cell in children)
 
     def may_split(self, region: MemberRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful weight."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import Axis, Category, Interval, Scale, has_symbols, intervals, listed_axes, symbols_of
 from zonal.spaces.product_region import ProductRegion, span
-from zonal.spaces.region import ROUNDING, Floats, Immutable, Node, Region, Viewer, checked_node
-
-T = TypeVar("T")
+from zonal.spaces.region import ROUNDING, Floats, Immutable, Ints, Node, Region, Viewer, checked_node
 
 EXACT = 52  # bits of a whole number in a float
 MOST_PARTS = 1000  # of a cell
@@ -35,6 +33,16 @@ class _Level:
     depth: int
     splits: tuple[int, ...]
     axis: int | None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How cells of a depth are split: along which axis, into how many; and of what parts of the axes they are."""
+
+    axis: int
+    children: int
+    pieces: list[int]
+    able: bool
 
 
 class AxisSpace(Immutable):
@@ -194,41 +202,58 @@ class AxisSpace(Immutable):
             digits, digit = divmod(digits, children)
             parts[axis] += digit * scale[axis]
             scale[axis] *= children
-        intervals = [
-            self._part(axis, part, pieces) for axis, (part, pieces) in enumerate(zip(parts, scale, strict=True))
-        ]
-        offset, sizes, edges = zip(*intervals, strict=True)
-        return ProductRegion(self, (depth, index), feedback, offset, sizes, edges, tuple(parts))
+        return self.seen((depth, index), parts, feedback)
+
+    def seen(self, node: Node, parts: Sequence[int] | Ints, feedback: Viewer | None) -> ProductRegion:
+        """Return the region of a node that is kept as the parts of the axes which it is."""
+        own = tuple([int(part) for part in parts])
+        pieces = self.pieces(node[0])
+        offset, sizes, edges = zip(*map(_part, self.axes, own, pieces), strict=True)
+        return ProductRegion(self, node, feedback, offset, sizes, edges, own)
+
+    def whole(self) -> Ints:
+        """Return the whole space as the part of each axis that it is, shape (1, d)."""
+        return np.zeros((1, self.d), dtype=np.int64)
+
+    def children(self, depth: int, index: int, parts: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
+        plan = self._plans[depth] if depth in self._plans else self._plan(depth)
+        cells = parts[None].repeat(plan.children, 0)
+        numbers = np.arange(plan.children)
+        cells[:, plan.axis] *= plan.children
+        cells[:, plan.axis] += numbers
+        return plan.children * index + numbers, cells
+
+    def pieces(self, depth: int) -> list[int]:
+        """Return into how many parts each axis is split at a depth."""
+        return (self._plans[depth] if depth in self._plans else self._plan(depth)).pieces
+
+    def splittable(self, depth: int, indices: Ints) -> bool:
+        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
+        return (self._plans[depth] if depth in self._plans else self._plan(depth)).able
+
+    def _plan(self, depth: int) -> _Plan:
+        """Work out how cells of a depth came about and are split, once."""
+        axis = self.axis_at(depth)
+        pieces = [self._pieces(j) ** self.splits(j, depth) for j in range(self.d)]
+        plan = _Plan(-1 if axis is None else axis, self.children_at(depth), pieces, self._splits_at(depth))
+        self._plans[depth] = plan
+        return plan
+
+    @cached_property
+    def _plans(self) -> dict[int, _Plan]:
+        return {}
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
         if region.node is None or region.parts is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        axis, number = self.axis_at(depth), self.children_at(depth)
-        if axis is None:
+        if self.axis_at(depth) is None:
             raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
-        pieces = number ** self.splits(axis, depth + 1)
-
-        def put(values: tuple[T, ...], value: T) -> tuple[T, ...]:
-            return (value,) if len(values) == 1 else (*values[:axis], value, *values[axis + 1 :])
-
-        children = []
-        for j in range(number):
-            part = number * region.parts[axis] + j
-            offset, size, edges = self._part(axis, part, pieces)
-            children.append(
-                ProductRegion(
-                    self,
-                    (depth + 1, number * index + j),
-                    region.feedback,
-                    put(region.offset, offset),
-                    put(region.sizes, size),
-                    put(region.edges, edges),
-                    put(region.parts, part),
-                )
-            )
-        return tuple(children)
+        _, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
+        first = index * len(cells)
+        return tuple(self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells))
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
@@ -400,20 +425,16 @@ class AxisSpace(Immutable):
         shown_alike = axis.native(edges) == number
         return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
 
-    def _part(self, axis: int, part: int, pieces: int) -> tuple[float, float, tuple[float, float]]:
-        """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
-        whole_axis = self.axes[axis]
-        if isinstance(whole_axis, Category):
-            pool = whole_axis.whole if pieces == 1 else 1 << part
-            return float(pool), whole_axis.share(pool), (float(pool), float(pool))
-        low, high = whole_axis.low, whole_axis.high
-        whole = high - low
-        upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
-        return (
-            whole * ((2 * part + 1) / (2 * pieces)),
-            whole / pieces,
-            (low + whole * (part / pieces), upper),
-        )
+
+def _part(axis: Axis, part: int, pieces: int) -> tuple[float, float, tuple[float, float]]:
+    """Return offset, width and edges of one part of an axis; edges are shared to the last bit."""
+    if isinstance(axis, Category):
+        pool = axis.whole if pieces == 1 else 1 << part
+        return float(pool), axis.share(pool), (float(pool), float(pool))
+    low, high = axis.low, axis.high
+    whole = high - low
+    upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
+    return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -93,8 +93,12 @@ class ProductRegion(Region):
     @property
     def points(self) -> Floats:
         """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
-        axes = np.meshgrid(*(place for place, _ in self._places()), indexing="ij")
-        return np.asarray(self.space.native(np.stack([axis.ravel() for axis in axes], axis=-1)))
+        places = self._places()
+        points = places[0][0][:, None]
+        for place, _ in places[1:]:
+            points = np.concatenate((points.repeat(len(place), 0), np.tile(place, len(points))[:, None]), axis=1)
+        shown: Floats = self.space.native(points)
+        return shown
 
     @property
     def weights(self) -> Floats:
@@ -175,8 +179,8 @@ class ProductRegion(Region):
                 places.append((np.array(members, dtype=float), axis.frequencies(pool)[members]))
             else:
                 inside, shares = viewer.nodes(axis, self.sizes[j])
-                places.append((axis.low + self.offset[j] + inside, shares))
-        if math.prod(len(place) for place, _ in places) > MOST_POINTS:
+                places += [(axis.low + self.offset[j] + inside, shares)]
+        if len(places) > 1 and math.prod(len(place) for place, _ in places) > MOST_POINTS:
             raise InvalidInput(
                 f"too many representative points to list in {len(places)} dimensions",
                 self.viewer(),

@@ -14,6 +14,7 @@ from zonal.errors import InvalidInput, whole_number
 from zonal.tables.listings import Cell, card, short
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
@@ -173,6 +174,18 @@ class Space(Protocol):
 
     def split(self, region: Any) -> tuple[Region, ...]:
         """Return the children of a cell of the tree, in order."""
+
+    def whole(self) -> Ints:
+        """Return the whole space as a row of numbers, shape (1, q), by which a search keeps its cells."""
+
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
+        """Return the indices of a cell's children, and the children as rows of numbers."""
+
+    def splittable(self, depth: int, indices: Ints) -> Any:
+        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
+
+    def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> Region:
+        """Return the region of a node that is kept as a row of numbers."""
 
     def may_split(self, region: Any) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""

@@ -16,6 +16,7 @@ from zonal.errors import InvalidInput, positive_number
 from zonal.theory.steepness import Smoothness, certified_constants
 
 Delta = Callable[[int], float]
+LOG_PI = math.log(math.pi**2 / 6)
 
 
 def log_node_count(arity: int, h_max: int) -> float:
@@ -32,12 +33,12 @@ def log_nodes(counts: Sequence[int]) -> float:
 
 def log_pi_t(t: int) -> float:
     """Return log pi_t with pi_t = pi^2 t^2 / 6 (Lemma 1)."""
-    return math.log(math.pi**2 / 6) + 2 * math.log(t)
+    return LOG_PI + 2 * math.log(t)
 
 
 def beta_t(t: int, log_m: float, theta: float) -> float:
     """Return beta_t = 2 log(M pi_t / theta) (Lemma 1)."""
-    return 2 * (log_m + log_pi_t(t) - math.log(theta))
+    return 2 * (log_m + LOG_PI + 2 * math.log(t) - math.log(theta))  # log pi_t written out
 
 
 def beta_stooo(t: int, theta: float) -> float:

@@ -1,0 +1,75 @@
+"""The footprints that beliefs follow, by slot: which pairs of them are asked about, whatever the model."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.intp]
+Keys = NDArray[Any]
+
+
+class Layout(Protocol):
+    """Says which pairs of footprints are alike; a covariance turns its answers into numbers."""
+
+    def keys(self, footprints: Any, enter: bool = True) -> Keys:
+        """Return the keys of footprints, a column each; those that are not entered leave no trace."""
+
+    def cells(self, space: Any, depth: int, cells: Any) -> Keys:
+        """Return the keys of cells of a depth, which `space` keeps as rows of numbers."""
+
+    def pairs(self, some: Keys, others: Keys) -> Any:
+        """Return what kernels must know of all pairs of some footprints and others."""
+
+    def own(self, keys: Keys) -> Any:
+        """Return what kernels must know of each footprint with itself."""
+
+
+class Tracked:
+    """Footprints by slot, in order of tracking; it never changes.
+
+    Several models ask for the same pairs in turn, so the last answer of each kind is kept.
+    """
+
+    def __init__(self, layout: Layout, keys: Keys) -> None:
+        self.layout = layout
+        self.keys = keys
+        self.size = keys.shape[1]
+        self._row: tuple[int, Any] = -1, None
+        self._own: tuple[int, Any] = -1, None
+        self._cross: tuple[Any, Any] = None, None
+        self._between: tuple[Any, Any] = None, None
+
+    def plus(self, keys: Keys) -> Tracked:
+        """Return these and more."""
+        return Tracked(self.layout, np.concatenate((self.keys, keys), axis=1))
+
+    def row(self, slot: int) -> Any:
+        """Return the pairs of all footprints with one, shape (size, 1)."""
+        if self._row[0] != slot:
+            self._row = slot, self.layout.pairs(self.keys, self.keys[:, slot : slot + 1])
+        return self._row[1]
+
+    def cross(self, start: int, slots: Ints, stop: int | None = None) -> Any:
+        """Return the pairs of the footprints from `start` on, up to `stop`, with those of some slots."""
+        name = start, stop, slots.tobytes()
+        if self._cross[0] != name:
+            pairs = self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1))
+            self._cross = name, pairs
+        return self._cross[1]
+
+    def own(self, start: int) -> Any:
+        """Return each of the footprints from `start` on, paired with itself."""
+        if self._own[0] != start:
+            self._own = start, self.layout.own(self.keys[:, start:])
+        return self._own[1]
+
+    def between(self, slots: Ints, others: Ints) -> Any:
+        """Return the pairs of footprints of some slots with those of others."""
+        name = slots.tobytes(), others.tobytes()
+        if self._between[0] != name:
+            pairs = self.layout.pairs(self.keys.take(slots, axis=1), self.keys.take(others, axis=1))
+            self._between = name, pairs
+        return self._between[1]

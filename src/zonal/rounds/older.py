@@ -1,0 +1,74 @@
+"""Events as earlier releases wrote them, turned into facts as they are read.
+
+Up to format 1 an event was one object that said all that a call did: a `Told` with the models learned, the splits
+made and the doubts raised. Old and new events may stand in one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from zonal.rounds.events import (
+    Asked,
+    Began,
+    Doubted,
+    Ended,
+    Event,
+    Expanded,
+    Extended,
+    Fact,
+    Fitted,
+    Measured,
+    Observed,
+    Split,
+    Taken,
+)
+
+
+def facts_of(kind: str, parts: dict[str, Any]) -> Event:
+    """Return the facts of an event of old.
+
+    Parameters
+    ----------
+    kind : str
+        Its class then.
+    parts : dict
+        Its attributes.
+    """
+    grown = _splits(parts.pop("grown", ()))
+    learned: list[Fact] = [Fitted(parts.pop("fit"))] if parts.get("fit") is not None else []
+    parts.pop("fit", None)
+    doubts = [Doubted(doubt) for doubt in parts.pop("warned", ())]
+    match kind:
+        case "Began":
+            return (Began(**parts), *grown)
+        case "Asked":
+            return (*grown, Asked(**parts))
+        case "Told":
+            return (Measured(**parts), *learned, *doubts, *grown)
+        case "Observed":
+            return (Observed(**parts), *learned, *doubts, *grown)
+        case "Ended":
+            return (*grown, Ended(**parts))
+        case "Refitted":
+            return tuple(learned)
+        case "Taken":
+            return (Taken(**parts),)
+        case "Extended":
+            return (Extended(**parts),)
+    raise ValueError(f"{kind} is no event")
+
+
+def _splits(growth: Sequence[Any]) -> list[Fact]:
+    """Return what was split, a batch after the other; of each node its row, and what was said of its children."""
+    facts: list[Fact] = []
+    for batch in growth:
+        facts += [Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
+        parted = [split for split in batch if split[2]]
+        for expanded, some in groupby(parted, key=lambda split: bool(split[1])):
+            own = list(some)
+            noise, forbidden = (tuple(x for split in own for x in split[place]) for place in (2, 3))
+            facts.append(Split(tuple(split[0] for split in own), expanded, noise, forbidden, None))
+    return facts

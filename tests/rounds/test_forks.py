@@ -1,0 +1,221 @@
+"""States are values: whatever is decided from one leaves it, and all others, as they were, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zonal as zn
+from fingerprint import print_of
+from kinds import KINDS, Kind, allowed, kernels, off_tree
+from lives import POLICIES, lived, value
+from zonal.rounds import answers, decisions
+from zonal.rounds.events import Event
+from zonal.rounds.settings import Problem
+from zonal.rounds.state import State
+
+# Every kind of space with some of the policies, and every policy with some kinds of spaces; and all that is learned.
+PAIRS = [
+    (kind, policy)
+    for place, kind in enumerate(KINDS)
+    for number, policy in enumerate(POLICIES)
+    if (place + number) % 3 == 0
+]
+CASES = [*PAIRS, *((kind, "learned") for kind in KINDS)]
+each_case = pytest.mark.parametrize(("kind", "policy"), CASES, ids=repr)
+
+
+def made(kind: str, policy: str) -> State:
+    """Return a study's state after all kinds of things have happened, some trials under way."""
+    own = KINDS[kind]
+    given: dict[str, Any] = {}
+    if policy != "learned":
+        given = {"kernel": next(iter(kernels(own).values())).ours, "policy": POLICIES[policy]()}
+        given["noise"] = 0.2
+    study = zn.Study(own.space, budget=60, feedback=allowed(own)[-1], rng=3, **given)
+    lived(study, 5)
+    study.ask(2)
+    return study._state
+
+
+# What may be done next, each in its own way; all of them change what is believed, or what is known to be under way.
+
+
+def ask(state: State) -> State:
+    return decisions.ask(state, "me")
+
+
+def tell(reward: float, sem: float | None = None, last: bool = False) -> Callable[[State], State]:
+    """Return what tells the oldest trial under way, or the one asked for last, after asking if there is none."""
+
+    def told(state: State) -> State:
+        state = state if state.pending else ask(state)
+        return decisions.tell(state, list(state.pending)[-1 if last else 0], reward, sem, "")
+
+    return told
+
+
+def end(given_up: bool, retry: bool) -> Callable[[State], State]:
+    def ended(state: State) -> State:
+        state = state if state.pending else ask(state)
+        return decisions.end(state, next(iter(state.pending)), given_up, retry)
+
+    return ended
+
+
+def observe(node: tuple[int, int] | None, reward: float) -> Callable[[State], State]:
+    """Return what observes a node of the tree, or a region that is none."""
+
+    def observed(state: State) -> State:
+        space, feedback = state.problem.space, state.problem.feedback
+        if state.problem.policy.empirical:
+            return decisions.observe(state, space.cell((0, 0), feedback), reward, None, feedback)
+        region = space.cell(node, feedback) if node else off_tree(Kind(space, *_members(space)), 1, 5)[0]
+        return decisions.observe(state, region, reward, None, feedback)
+
+    return observed
+
+
+def _members(space: Any) -> tuple[Any, ...]:
+    return () if space.axes is not None else (space.features, space.weights)
+
+
+def refit(state: State) -> State:
+    return decisions.refit(state) or state
+
+
+STEPS: dict[str, Callable[[State], State]] = {
+    "tell": tell(0.7),
+    "tell another": tell(-0.4, sem=0.1),
+    "tell the last": tell(1.9, last=True),
+    "ask": ask,
+    "observe": observe((1, 0), 0.4),
+    "observe elsewhere": observe(None, -0.8),
+    "give up": end(given_up=True, retry=True),
+    "bar": end(given_up=True, retry=False),
+    "withdraw": end(given_up=False, retry=True),
+    "extend": lambda state: decisions.extend(state, 3),
+    "refit": refit,
+}
+
+
+def replayed(problem: Problem, events: Iterable[Event], read: bool) -> State:
+    """Return the state that events make, its belief read after every one of them or not before the end."""
+    first, *others = events
+    state = State.begin(problem, first)
+    for event in others:
+        state = state.apply(event)
+        if read:
+            assert state.belief.columns
+    return state
+
+
+def further(state: State, rounds: int) -> State:
+    """Return the state after some more rounds."""
+    for _ in range(rounds):
+        state = ask(state)
+        number = list(state.pending)[-1]
+        state = decisions.tell(state, number, value(state.asked[number].node), None, "")
+    return state
+
+
+@each_case
+def test_two_decisions_from_one_state_each_equal_their_own_replay_to_the_last_bit(kind: str, policy: str) -> None:
+    state = made(kind, policy)
+    whole = print_of(state)
+    ends, first = [], {}
+    for number, step in enumerate(STEPS.values()):
+        after = step(state)
+        if number % 2:  # of the others nothing is read before all is done
+            first[number] = print_of(after)
+        ends.append(after)
+    for number in (0, 3, 5):  # some go on, and are replayed in between in the memory that all share
+        later = further(ends[number], 2)
+        again = replayed(state.problem, later.events, read=bool(number % 2))
+        assert print_of(again) == print_of(later), list(STEPS)[number]
+        ends.append(later)
+    assert print_of(state) == whole
+    for number, after in enumerate(ends):
+        found = print_of(after)
+        assert first.get(number, found) == found, number
+        fresh = replayed(Problem(state.problem.settings), after.events, read=bool(number % 2))
+        assert print_of(fresh) == found, number
+
+
+@each_case
+def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, policy: str) -> None:
+    """Predictions, rankings and certainties of one state, before and after others have grown from it."""
+    state = made(kind, policy)
+    before = answered(state)
+    others = [step(state) for step in STEPS.values()]
+    deep = further(others[0], 3)
+    for other in (*others, deep):
+        answered(other)
+    assert answered(state) == before
+    fresh = replayed(Problem(state.problem.settings), state.events, read=False)
+    assert answered(fresh) == before
+    assert answered(replayed(state.problem, deep.events, read=True)) == answered(deep)
+
+
+def answered(state: State) -> tuple[Any, ...]:
+    """Return what a state says of its best regions, and of some that are not in its tree."""
+    space, feedback = state.problem.space, state.problem.feedback
+    best = answers.ranking(state, 3)
+    said: list[Any] = [best, answers.stands_out(state), answers.standings(state, best, 0.05)]
+    if not state.problem.policy.empirical:
+        cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
+        regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
+        for numbers in (*answers.predict(state, regions), *answers.joint(state, regions)):
+            said.append(numbers.tobytes())
+    return repr(said[:3]), *said[3:]
+
+
+@pytest.mark.parametrize("policy", ["default", "GPOO", "StoOO", "learned"])
+@pytest.mark.parametrize("kind", ["line", "plane by thirds", "dna", "mixed", "points", "hierarchy"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_state_once_returned_stays_true(kind: str, policy: str, seed: int) -> None:
+    """Whoever goes on from any of many states, in any order, changes none of them."""
+    rng = np.random.default_rng(seed)
+    state = made(kind, policy)
+    pool, prints = [state], {0: print_of(state)}
+    for number in range(1, 40):
+        deep = rng.random() < 0.6  # mostly from one of the last, so that forks grow deep
+        place = max(0, len(pool) - 1 - int(rng.integers(3))) if deep else int(rng.integers(len(pool)))
+        pool.append(list(STEPS.values())[int(rng.integers(len(STEPS)))](pool[place]))
+        if rng.random() < 0.5:
+            prints[number] = print_of(pool[number])
+    for number, own in enumerate(pool):
+        found = print_of(own)
+        assert prints.setdefault(number, found) == found
+    for number in rng.permutation(40)[:8].tolist():
+        fresh = replayed(Problem(state.problem.settings), pool[number].events, read=bool(number % 2))
+        assert print_of(fresh) == prints[number], number
+    assert [print_of(own) for own in pool] == list(map(prints.get, range(40)))
+
+
+def test_events_of_a_state_are_its_own_though_the_list_is_shared() -> None:
+    state = made("line", "GPOO")
+    one, other = tell(0.1)(state), tell(0.9)(state)
+    more = further(one, 3)
+    assert list(one.events)[:-1] == list(other.events)[:-1] == list(state.events)
+    assert one.events[len(one.events) - 1] != other.events[len(other.events) - 1]
+    assert list(more.events)[: len(one.events)] == list(one.events)
+    with pytest.raises(IndexError):
+        state.events[len(state.events)]
+
+
+def test_what_was_refused_leaves_the_state_and_its_forks_as_they_were() -> None:
+    study = zn.Study([(0, 1)], budget=20, kernel=zn.RBF(1.0, 0.2), noise=0.0, policy=zn.UCB(level=3))
+    trials = study.ask(3)
+    study.tell(trials[0], 0.5)
+    state = study._state
+    feedback = state.problem.feedback
+    before = print_of(state)
+    with pytest.raises(zn.InvalidInput, match="contradicts"):
+        decisions.observe(state, trials[0].region, 0.7, None, feedback)
+    assert print_of(state) == before
+    after = decisions.tell(state, trials[1].number, 0.3, None, "")
+    assert print_of(replayed(Problem(state.problem.settings), after.events, read=True)) == print_of(after)
