@@ -27,8 +27,9 @@ class RayExecutor(Executor):
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[Executor]:
-    here = {"env_vars": {"PYTHONPATH": str(Path(worker_functions.__file__).parent)}}  # to find the functions by name
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=here)
+    # Workers find the functions by name, as they would those of a user's own module.
+    tests = {"env_vars": {"PYTHONPATH": str(Path(worker_functions.__file__).parent)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=tests)
     yield RayExecutor(2)
     ray.shutdown()
 
