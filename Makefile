@@ -5,6 +5,7 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 PEERS  := .venv/.peers
 MANUAL := .venv/.manual
+RAY    := .venv-ray/.ready
 ARENA  ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -46,9 +47,8 @@ test-oldest: ## run all tests with the oldest version of every dependency that w
 	@# Old packages do what newer ones beneath them have deprecated since.
 	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning
 
-test-ray: $(READY) ## run the tests of the driver on Ray, which is installed for it
-	@$(BIN)/python -m pip install -qq 'ray>=2.9'
-	@$(BIN)/python -m pytest tests/driving/test_ray.py
+test-ray: $(RAY) ## run the tests of the driver on Ray, in an environment of its own
+	@.venv-ray/bin/python -m pytest tests/driving/test_ray.py
 
 lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/ruff check .
@@ -81,7 +81,7 @@ torture: $(READY) ## interrupt studies at every line, kill 10,000 processes at w
 	@$(BIN)/python benchmarks/torture.py
 
 clean: ## remove .venv, caches and builds
-	@rm -rf .venv $(OLDEST) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv $(OLDEST) .venv-ray build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
@@ -98,6 +98,12 @@ $(READY): pyproject.toml
 $(MANUAL): $(READY)
 	@echo "Installing what the manual is built with ..."
 	@$(BIN)/python -m pip install -qq --editable '.[docs]'
+	@touch $@
+
+$(RAY): pyproject.toml
+	@echo "Setting up .venv-ray ..."
+	@$(PYTHON) -m venv .venv-ray
+	@.venv-ray/bin/python -m pip install -qq --editable . 'pytest>=8' 'ray>=2.9'
 	@touch $@
 
 $(PEERS): $(READY)

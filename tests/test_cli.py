@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from zonal.cli import main
+from zonal.commands.frame import plain_warnings
 from zonal.paper import regret, searches, sweeps
 
 
@@ -160,3 +162,13 @@ def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path)
     done = subprocess.run([*command, *words, *out], capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     assert kept.read_text().startswith(finished)
+
+
+def test_what_a_library_has_deprecated_is_no_business_of_the_users(capsys: pytest.CaptureFixture[str]) -> None:
+    class Both(UserWarning, DeprecationWarning):
+        """As pyparsing's, which matplotlib calls forth."""
+
+    with plain_warnings():
+        warnings.warn("one_of", Both, stacklevel=1)
+        warnings.warn("the noise is odd", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Warning: the noise is odd\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Callable
 from typing import Any, cast
@@ -58,8 +57,13 @@ def direct(problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.ran
         return -readings.measure(problem.at(x))
 
     cube = Bounds([0.0] * len(problem.shape), [1.0] * len(problem.shape))
-    with contextlib.suppress(Spent):
+    try:
         search(loss, cube, maxfun=many, maxiter=many, vol_tol=0, len_tol=0)
+    except Spent:
+        pass
+    except SystemError as error:  # as which older versions of scipy pass on whatever is raised
+        if not isinstance(error.__cause__, Spent):
+            raise
     return {n: readings.best(n) for n in budgets}
 
 

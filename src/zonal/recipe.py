@@ -12,7 +12,7 @@ import numpy as np
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, text, whole_number
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -120,7 +120,7 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
         fix = "Write low and high, or symbols, or frequencies."
         raise InvalidInput(f"{recipe.place(path)}: axis {name} must be said in one way", dict(words), fix)
     if kinds[0] == ("low", "high"):
-        _text(words.get("unit", ""), f"the unit of axis {name}")
+        text(words.get("unit", ""), f"the unit of axis {name}")
         return words["low"], words["high"]
     stray = [key for key in ("unit", "smallest") if key in words]
     if stray:
@@ -144,10 +144,10 @@ def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hiera
     if "table" not in words:
         raise InvalidInput(f"[{kind}] needs its table", None, 'Write for example table = "areas.csv".')
     with recipe.blamed(kind, "table"):
-        table = read_table(recipe.folder / _text(words["table"], "table"))
+        table = read_table(recipe.folder / text(words["table"], "table"))
     weight = words.get("weight")
     with recipe.blamed(kind, "weight"):
-        weights = None if weight is None else table.numbers(_text(weight, "weight"))
+        weights = None if weight is None else table.numbers(text(weight, "weight"))
     with recipe.blamed(kind, "coords"):
         coords = {name: table.numbers(name) for name in _texts(words.get("coords", []), "coords")}
     smallest = words.get("smallest")
@@ -169,7 +169,7 @@ def _measurement(recipe: Recipe) -> dict[str, Any]:
     with recipe.blamed("measurement"):
         for key, name in (("name", "value_name"), ("unit", "value_unit")):
             if key in words:
-                given[name] = _text(words[key], key)
+                given[name] = text(words[key], key)
         if "noise" in words:
             given["noise"] = _noise(recipe, words["noise"])
         if "feedback" in words:
@@ -265,12 +265,6 @@ def _delta(recipe: Recipe, words: Any) -> Any:
     if kind is GeometricDelta and "c" not in words:
         raise InvalidInput("a geometric delta needs its c", dict(words), "Write for example c = 14.")
     return kind(**{key: own for key, own in words.items() if key != "kind"})
-
-
-def _text(words: Any, name: str) -> str:
-    if not isinstance(words, str):
-        raise InvalidInput(f"{name} must be text", words, "Put it in quotation marks.")
-    return words
 
 
 def _texts(words: Any, name: str) -> list[str]:

@@ -489,13 +489,14 @@ class Study(Reading):
         wanted : callable
             Tells whether a trial is to be taken; called again with the file's lock held, if the study has one.
         """
+        name = text(by, "by")
         if not any(map(wanted, self._state.pending.values())):
             return None
         with self._writing():
             state = self._state
             found = next(filter(wanted, state.pending.values()), None)
             if found is not None:
-                self._commit(decisions.take_up(state, found.number, text(by, "by")))
+                self._commit(decisions.take_up(state, found.number, name))
         return None if found is None else trial_of(state, found)
 
     def observe(

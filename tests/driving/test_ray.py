@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import worker_functions
 import zonal as zn
 from worker_functions import process_and_time, wave
 
@@ -25,7 +27,9 @@ class RayExecutor(Executor):
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[Executor]:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # Workers find the functions by name, as they would those of a user's own module.
+    tests = {"env_vars": {"PYTHONPATH": str(Path(worker_functions.__file__).parent)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=tests)
     yield RayExecutor(2)
     ray.shutdown()
 

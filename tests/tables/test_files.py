@@ -76,6 +76,15 @@ def test_what_can_be_no_path_is_refused(path: Any) -> None:
         files.file_path(path)
 
 
+def test_a_path_through_a_closed_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(path: str) -> None:  # to root, as whom tests may run, no folder is
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr("zonal.tables.files.os.lstat", closed)
+    with pytest.raises(InvalidInput, match="may not be entered; got 'closed/"):
+        files.file_path("closed/a.db")
+
+
 def test_a_path_leaves_room_for_what_is_made_beside_it(tmp_path: Path) -> None:
     path = tmp_path / ("a" * 250)
     assert files.file_path(path) == path

@@ -91,9 +91,10 @@ def code_of(error: ZonalError) -> int:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show warnings as single lines."""
+    """Show warnings as single lines; what a library has deprecated is its makers' business, not the user's."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)  # which may be a UserWarning too, as pyparsing's is
         warnings.showwarning = lambda message, *rest: say(f"Warning: {message}")
         yield
 

@@ -30,6 +30,9 @@ def file_path(path: Any, beside: str = "") -> Path:
         raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
     except ValueError:
         raise InvalidInput("a path has a letter that no path can have", str(path), "Leave it out.") from None
+    except PermissionError:
+        fix = "Change its permissions, or name another place."
+        raise InvalidInput("a path leads through a folder that may not be entered", str(path), fix) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
