@@ -692,6 +692,8 @@ class Study(Reading):
             self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
         # Warnings come after it: turned into errors, they must not undo what was told.
+        if state.ledger is not before.ledger:
+            state.belief  # noqa: B018  # worked out now, so that a warning comes with what it is about
         for complaint in state.complaints:
             if complaint not in before.complaints:
                 warn_user(complaint)

@@ -63,6 +63,9 @@ class Distances:
             wanted[cases] = True
             (cases,) = wanted.nonzero()
         geometry, view = self._intervals.geometry(cases)
+        known = geometry[0] >= 0
+        if not np.logical_and.reduce(known):  # pairs that share no case stay NaN
+            cases, geometry, view = cases[known], geometry[:, known], view[known]
         if len(self._measures) == 1:
             self._values[cases] = self._measures[0].mean(self._profile, geometry, self._scale)
             return

@@ -27,7 +27,7 @@ ROUNDING = 4 * float(np.finfo(float).eps)
 LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small part of a half width
 MOST_WIDTHS = 1 << 7  # of one axis
 MOST_CASES = 1 << 18  # of one axis
-KIND, PLACE, CENTER, WIDTH, VIEW = range(5)  # rows of the key of an interval
+KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
 
 class Intervals:
@@ -43,6 +43,8 @@ class Intervals:
     ----------
     side : float
         The width of the whole axis.
+    ranks : list of int
+        By view, an order that depends on what is seen and not on when it was met.
 
     Attributes
     ----------
@@ -50,10 +52,11 @@ class Intervals:
         How many there are.
     """
 
-    rows = 5
+    rows = 6
 
-    def __init__(self, side: float) -> None:
+    def __init__(self, side: float, ranks: list[int]) -> None:
         self._side = side
+        self._ranks = ranks
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
         # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
@@ -62,8 +65,8 @@ class Intervals:
         self.cases = 1
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
-        """Return the keys of intervals, shape (5, n); widths not met before are entered, or of kind 0."""
-        key = np.empty((5, len(centers)))
+        """Return the keys of intervals, shape (6, n); widths not met before are entered, or of kind 0."""
+        key = np.ones((6, len(centers)))
         key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
         known = self._kinds
         key[KIND] = [
@@ -76,17 +79,18 @@ class Intervals:
         off = np.abs(centers - place * half) > ROUNDING * self._side
         off |= half < safe
         if np.logical_or.reduce(off):
-            key[KIND, off] = 0
+            key[KIND, off] = key[ON_GRID, off] = 0
         return key
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
         width = self._side / pieces
-        key = np.zeros((5, parts.size))
+        key = np.zeros((6, parts.size))
         key[PLACE] = place = 2 * parts + 1
         known = self._kinds
         kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
         key[KIND], key[CENTER], key[WIDTH] = kind, self._side * (place / (2 * pieces)), width
+        key[ON_GRID] = 0.5 * width * LARGEST_PLACE >= self._side
         return key
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
@@ -133,11 +137,15 @@ class Intervals:
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
         one, other = some[:, row], others[:, column]
-        swap = (one[VIEW] > other[VIEW]) | ((one[VIEW] == other[VIEW]) & (one[WIDTH] < other[WIDTH]))
+        ranks = np.array(self._ranks)
+        ours, theirs = ranks[one[VIEW].astype(np.intp)], ranks[other[VIEW].astype(np.intp)]
+        alike_seen = ours == theirs
+        swap = (ours > theirs) | (alike_seen & (one[WIDTH] < other[WIDTH]))
         first, second = np.where(swap, other, one), np.where(swap, one, other)
-        gap, wide, narrow = np.abs(first[CENTER] - second[CENTER]), first[WIDTH], second[WIDTH]
+        gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
+        gap = np.where(alike_seen, np.abs(gap), gap)  # seen alike, neither is left or right of the other
         times = np.rint(wide / np.where(narrow > 0, narrow, 1.0))
-        fit = (first[KIND] > 0) & (second[KIND] > 0) & (first[VIEW] == second[VIEW])
+        fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
         fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
         far = np.abs(first[PLACE] * times - second[PLACE]) * (0.5 * narrow)  # as the list would have it
         geometry = np.stack([np.where(fit, far, gap), wide, narrow])
@@ -236,8 +244,10 @@ class ProductLayout:
     """
 
     def __init__(self, axes: Sequence[Interval | Category], feedback: Feedback) -> None:
+        self._ranks: list[int] = []  # of feedbacks, by view
         self.parts: list[Intervals | Pools] = [
-            Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low) for axis in axes
+            Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low, self._ranks)
+            for axis in axes
         ]
         self.axes = axes
         self.symbols = tuple(isinstance(axis, Category) for axis in axes)
@@ -308,4 +318,6 @@ class ProductLayout:
             if isinstance(axis, Interval):
                 measures[number:] = [feedback.along(axis)]
         self._views[feedback] = number
+        order = sorted(self._views, key=repr)
+        self._ranks[:] = [order.index(own) for own in self._views]
         return number
