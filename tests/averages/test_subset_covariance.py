@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import Numbered
+from numbered import numbered_members
 from zonal.averages.custom import custom
 from zonal.averages.feedback import Subsets
 from zonal.averages.kernels import Kernel
-from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives, SubsetCovariance
+from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives
 
 Array = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def test_covariances_in_a_large_space_are_close_to_double_sums(
     space = zn.Points(cloud(kind, 6000, d), weights)
     regions = regions_of(space)
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(variances, truth.diagonal(), rtol=0, atol=error)
@@ -92,7 +92,7 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
     tree = [space.cell((depth, index)) for depth in range(7) for index in range(space.count(depth))]
     off_tree = [space.region(rng.permutation(6000)[:size].tolist()) for size in (2, 33, 500, 3000, 5999)]
     regions = tree + off_tree
-    covariance = Numbered(SubsetCovariance(kernel, space))
+    covariance = numbered_members(kernel, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     assert float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]) > -1e-12 * len(regions)
@@ -110,7 +110,7 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
 def test_the_order_of_entry_changes_no_covariance() -> None:
     space = zn.Points(cloud("uniform", 5000, 2))
     regions = regions_of(space)
-    at_once, one_by_one = Numbered(SubsetCovariance(KERNEL, space)), Numbered(SubsetCovariance(KERNEL, space))
+    at_once, one_by_one = numbered_members(KERNEL, space), numbered_members(KERNEL, space)
     at_once.enter(looks(regions))
     for number, region in enumerate(regions):
         one_by_one.enter(looks([region]))
@@ -124,7 +124,7 @@ def test_up_to_the_limit_covariances_are_exact(d: int) -> None:
     space = zn.Points(cloud("clustered", EXACT, d), np.random.default_rng(1).uniform(0.5, 3, EXACT))
     regions = [*regions_of(space), space.region(np.arange(0, EXACT, 3).tolist())]
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     np.testing.assert_allclose(covariance.enter(looks(regions)), truth.diagonal(), rtol=0, atol=1e-12)
     np.testing.assert_allclose(
         covariance.between(slice(0, covariance.size), slice(0, covariance.size)), truth, rtol=0, atol=1e-12
@@ -144,7 +144,7 @@ def test_beyond_the_limit_a_region_is_seen_through_a_few_of_its_own_members() ->
 
 def test_points_that_are_all_the_same_vary_as_one() -> None:
     space = zn.Points(np.full((6000, 2), 0.5))
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     assert covariance.enter(looks([space.cell((0, 0))])) == pytest.approx([1.0], abs=1e-12)
 
 
@@ -153,7 +153,7 @@ def test_copies_of_one_point_are_averaged_with_the_others_by_their_number() -> N
     space = zn.Points(np.concatenate([copies, others]))
     regions = [space.region(np.arange(5000)), space.region([0, 4999]), space.cell((0, 0)), space.region([5500])]
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(matrix, truth, rtol=0, atol=0.005)
@@ -166,7 +166,7 @@ def test_a_region_of_a_hundred_thousand_members_takes_little_memory() -> None:
     regions = [space.cell((0, 0)), space.region(np.arange(99_999)), space.cell((1, 1))]
     tracemalloc.start()
     try:
-        covariance = Numbered(SubsetCovariance(KERNEL, space))
+        covariance = numbered_members(KERNEL, space)
         covariance.enter(looks(regions))
         covariance.row(0)
         covariance.outside(np.arange(3), looks(regions))
@@ -187,13 +187,14 @@ def test_a_kernel_is_never_asked_for_more_than_a_block(size: int) -> None:
 
     space = zn.Points(cloud("uniform", size, 2))
     regions = [*regions_of(space, (1, 3, 6)), space.region(np.arange(0, size, 2))]
-    covariance = Numbered(SubsetCovariance(custom(kernel, space.features[:20]), space))
+    others = [space.region(np.arange(start, size, 3)) for start in range(3)]
+    covariance = numbered_members(custom(kernel, space.features[:20]), space)
     calls: list[Callable[[], object]] = [
         lambda: covariance.enter(looks(regions)),
         lambda: covariance.row(3),
         lambda: covariance.between(slice(0, 4), slice(0, covariance.size)),
-        lambda: covariance.outside(np.arange(3), looks(regions)),
-        lambda: covariance.among(looks(regions[1:])),
+        lambda: covariance.outside(np.arange(3), looks(others)),
+        lambda: covariance.among(looks(others[1:])),
     ]
     for call in calls:
         asked.clear()
