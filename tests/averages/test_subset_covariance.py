@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import numbered_members
+from numbered import Numbered, numbered_members
 from zonal.averages.custom import custom
 from zonal.averages.feedback import Subsets
 from zonal.averages.kernels import Kernel
@@ -201,3 +201,34 @@ def test_a_kernel_is_never_asked_for_more_than_a_block(size: int) -> None:
         call()
         assert asked
         assert max(asked) <= LARGE // 2
+
+
+@pytest.mark.parametrize("size", [900, EXACT + 900])
+@pytest.mark.parametrize("kernel", [KERNEL, zn.Matern(1.0, 0.2, nu=1.5), KERNEL + zn.Matern(0.3, 0.1)], ids=str)
+def test_what_others_entered_and_asked_changes_no_digit(kernel: Kernel, size: int) -> None:
+    space = zn.Points(cloud("clustered", size, 2), np.random.default_rng(1).uniform(0.5, 3, size))
+    rng = np.random.default_rng(2)
+    mine = regions_of(space, (0, 1, 3, 6, 9))
+    others = [*regions_of(space, (2, 5, 8)), *(space.region(rng.permutation(size)[:40]) for _ in range(4))]
+    outside = [space.region(rng.permutation(size)[:number]) for number in (1, 30, 600)]
+    every = np.arange(len(mine))
+
+    def asked(own: Numbered) -> list[Array]:
+        found = [own.between(every, every), own.row(2)[: len(mine)], own.variances(0, len(mine))]
+        return [*found, *own.outside(every, looks(outside)), own.among(looks(outside))]
+
+    alone, crowded = numbered_members(kernel, space), numbered_members(kernel, space)
+    alone.enter(looks(mine))
+    expected = asked(alone)
+    visitor = Numbered(crowded.layout, crowded.covariance)
+    visitor.enter(looks(others))
+    visitor.between(slice(0, 3), slice(0, len(others)))
+    for number, region in enumerate(mine):  # one at a time, others asking in between
+        crowded.enter(looks([region]))
+        visitor.row(number % len(others))
+        visitor.outside(slice(0, 2), looks(outside))
+        visitor.enter(looks([region]))
+    for one, other in zip(asked(crowded), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(asked(alone), expected, strict=True):  # and asked again
+        np.testing.assert_array_equal(one, other)
