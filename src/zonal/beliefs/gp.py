@@ -59,6 +59,8 @@ class GaussianBelief:
         The footprints.
     mean, variance, prior : array
         Posterior means and variances, and prior variances, by slot.
+    slots : array of int
+        Of the rows of the factor: what was observed, repeats until they are collapsed.
     jitters, clamped, ignored : int
         How often jitter had to be added, how many variances were raised to zero, and how many measurements
         did not fit what was known to within rounding.
@@ -81,7 +83,7 @@ class GaussianBelief:
     def _clear(self) -> None:
         self._V, self._L = Tiles(128, max(256, 3 * self.tracked.size // 2)), Tiles(128, 128, SQUARE, "F")
         self._w = np.zeros(0)  # L^-1 (rewards of the rows)
-        self._slots = np.zeros(0, dtype=np.intp)  # of the rows
+        self.slots = np.zeros(0, dtype=np.intp)  # of the rows
 
     def _copy(self) -> GaussianBelief:
         twin = GaussianBelief.__new__(GaussianBelief)
@@ -101,7 +103,7 @@ class GaussianBelief:
         if not t:
             mean, variance = np.zeros(prior.size), prior
         else:
-            v = self._solve(self._covariance.of(tracked.cross(start, self._slots)).T)
+            v = self._solve(self._covariance.of(tracked.cross(start, self.slots)).T)
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
@@ -137,7 +139,7 @@ class GaussianBelief:
         after._V = self._V.plus((t, m), t, 0, v[None])
         after._L = self._L.plus((t, t), t, 0, lower)
         after._w = np.concatenate((self._w, (w,)))
-        after._slots = np.concatenate((self._slots, (slot,)))
+        after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
         left = self.variance - v * v
         if np.minimum.reduce(left) < 0:
@@ -156,7 +158,7 @@ class GaussianBelief:
         """Return the belief from all rewards at once, one row for each distinct footprint."""
         after, m, t = self._copy(), len(self.prior), len(slots)
         after._clear()
-        after._slots = slots
+        after.slots = slots
         with one_thread():
             variances = after._factorise(slots, variances)
             after._w = w = after._solved(rewards[:, None])[:, 0]
@@ -202,7 +204,7 @@ class GaussianBelief:
         """Return the mean of footprints, and their columns of V."""
         if not len(self._w):
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
-        pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self._slots, axis=1))
+        pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self.slots, axis=1))
         with one_thread():
             v = self._solved(self._covariance.of(pairs).T)
             return self._w @ v, v
@@ -253,8 +255,9 @@ class GaussianBelief:
     def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
         """Pass over a reward of a footprint that is known to within rounding; report it if it does not fit."""
         after = self._copy()
-        after.variance = self.variance.copy()
-        after.variance[slot] = min(self.variance[slot], least)
+        if slot in self.slots:
+            after.variance = self.variance.copy()
+            after.variance[slot] = min(self.variance[slot], least)
         if abs(reward - self.mean[slot]) > MISFIT * math.sqrt(self.prior[slot]) + 8 * math.sqrt(variance):
             after.ignored += 1
             if not self.ignored:

@@ -45,9 +45,12 @@ class Member(NamedTuple):
         assert self.model.noise is not None
         return self.model.noise**2
 
-    def built(self, ledger: Ledger) -> Member:
-        """Return the same model, with what it makes of all rewards at once."""
+    def built(self, ledger: Ledger, of: Ints | None = None) -> Member:
+        """Return the same model, with what it makes of all rewards at once, or of those of some slots."""
         slots, rewards, variances = ledger.data().by_slot(self.model.noise or 0.0)
+        if of is not None:
+            own = np.isin(slots, of)
+            slots, rewards, variances = slots[own], rewards[own], variances[own]
         belief = self.belief.built(slots, rewards - self.model.mean, variances)
         return Member(self.model, belief, self.log_weight)
 
@@ -197,7 +200,7 @@ def _observing(own: Member, slot: int, reward: float, variance: float | None, le
     """Return one model with one reward more."""
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
-        return own.built(ledger)
+        return own.built(ledger, np.append(belief.slots, slot))  # what was ignored stays so
     noise = own.noise_variance(variance)
     after = belief.observing(slot, reward - model.mean, noise, ledger.variance(slot, model.noise))
     return Member(model, after, log_weight)

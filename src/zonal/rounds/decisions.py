@@ -64,6 +64,7 @@ def begin(settings: Settings) -> State:
     rules(state)  # complains now if the policy does not fit the problem
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
         _open(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
+    state.belief  # noqa: B018  # complains now if the kernel does not fit the space
     return state.close()
 
 
@@ -96,8 +97,7 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
 def observe(state: State, region: Region, value: float, sem: float | None, feedback: Any) -> State:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
-    row = state.find(region) if feedback == problem.feedback else None
-    if problem.learner is None and row is None:
+    if problem.learner is None and (feedback != problem.feedback or state.find(region) is None):
         raise InvalidInput(
             "StoOO learns of a region from its own measurements only, and this one is no node, or seen otherwise",
             region.name,
@@ -105,8 +105,9 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
         )
     own = callable(problem.settings.noise) and sem is None
     noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
-    if row is not None:
-        _check_exact(state, int(state.table.slot[row]), value, sem, noise)
+    slot = state.find_slot(region, feedback)
+    if slot is not None:
+        _check_exact(state, slot, value, sem, noise)
     draft.write(Observed(region, value, sem, noise, feedback))
     _learn(draft)
     if problem.policy.inner:

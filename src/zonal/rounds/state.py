@@ -268,6 +268,14 @@ class State:
                 return None
         return row
 
+    def find_slot(self, region: Region, feedback: Any) -> int | None:
+        """Return the belief's slot of any region as a feedback sees it, None if it is not tracked yet."""
+        row = self.find(region) if feedback == self.problem.feedback else None
+        return self.outside.get(self._name(region, feedback)) if row is None else int(self.table.slot[row])
+
+    def _name(self, region: Region, feedback: Any) -> Hashable:
+        return region.key if feedback == self.problem.feedback else (region.key, feedback)
+
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
         return min(self.freed) if self.freed else self.draws
@@ -416,17 +424,13 @@ class State:
 
     def _slot_of(self, region: Region, feedback: Any) -> int:
         """Return the belief's slot of any region as a feedback sees it, tracking it if it is new."""
-        same = feedback == self.problem.feedback
-        row = self.find(region) if same else None
-        if row is not None:
-            return int(self.table.slot[row])
-        key = region.key if same else (region.key, feedback)
-        if key not in self.outside:
-            seen = footprints_of([with_feedback(region, feedback)], self.problem.feedback)
-            self.outside = {**self.outside, key: self.tracked.size}
+        slot = self.find_slot(region, feedback)
+        if slot is None:
+            slot, seen = self.tracked.size, footprints_of([with_feedback(region, feedback)], self.problem.feedback)
+            self.outside = {**self.outside, self._name(region, feedback): slot}
             self.in_order = False
             self._follow(self.tracked.layout.keys(seen))
-        return self.outside[key]
+        return slot
 
     def _follow(self, keys: NDArray[Any]) -> None:
         """Have the belief follow more footprints."""
