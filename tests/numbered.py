@@ -1,36 +1,93 @@
-"""A covariance that numbers footprints itself, in order of entry, for tests that enter some at a time."""
+"""A covariance that numbers footprints, in order of entry, for tests that enter some at a time and ask about pairs."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+import zonal as zn
+from zonal.averages.covariance import ProductCovariance, Tables
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Kernel
+from zonal.averages.layout import ProductLayout
+from zonal.averages.subset_covariance import SubsetCovariance, SubsetLayout
+from zonal.spaces import MemberSpace
+
+Array = NDArray[Any]
 
 
 class Numbered:
-    """A covariance and how many footprints were entered into it."""
+    """A layout, a covariance of its footprints, and those that were entered."""
 
-    def __init__(self, covariance: Any) -> None:
-        self.covariance = covariance
-        self.size = 0
+    def __init__(self, layout: Any, covariance: Any) -> None:
+        self.layout, self.covariance = layout, covariance
+        self.keys: Array | None = None
 
-    def enter(self, footprints: Any) -> NDArray[Any]:
+    @property
+    def size(self) -> int:
+        """How many were entered."""
+        return 0 if self.keys is None else self.keys.shape[1]
+
+    def _own(self, some: Any) -> Array:
+        """Return the keys of some of those entered, by number or as a slice."""
+        assert self.keys is not None
+        keys: Array = self.keys[:, some]
+        return keys
+
+    def _of(self, pairs: Any) -> Array:
+        found: Array = self.covariance.of(pairs)
+        return found
+
+    def enter(self, footprints: Any) -> Array:
         """Enter footprints, which get the next numbers; return their variances."""
-        start, self.size = self.size, self.size + len(footprints)
-        self.covariance.enter(start, footprints)
-        variances: NDArray[Any] = self.covariance.variances(start, self.size)
-        return variances
+        start, keys = self.size, self.layout.keys(footprints)
+        self.keys = keys if self.keys is None else np.concatenate((self.keys, keys), axis=1)
+        return self.variances(start, self.size)
 
-    def add(self, footprints: Any) -> NDArray[Any]:
+    def add(self, footprints: Any) -> Array:
         """Enter footprints; return their covariances with all entered."""
         start = self.size
         self.enter(footprints)
-        block: NDArray[Any] = self.covariance.between(slice(start, self.size), slice(0, self.size))
-        return block
+        return self.between(slice(start, self.size), slice(0, self.size))
 
-    def row(self, one: int) -> NDArray[Any]:
-        """Return the covariance of one footprint with all that are entered."""
-        row: NDArray[Any] = self.covariance.row(one, self.size)
-        return row
+    def variances(self, start: int, stop: int) -> Array:
+        """Return the variances of some that were entered."""
+        return self._of(self.layout.own(self._own(slice(start, stop))))
 
-    def __getattr__(self, name: str) -> Any:
-        """Return whatever else the covariance has."""
-        return getattr(self.covariance, name)
+    def row(self, one: int) -> Array:
+        """Return the covariance of one footprint with all that are entered, as a belief asks for it."""
+        return self._of(self.layout.pairs(self.keys, self._own(slice(one, one + 1))))[:, 0]
+
+    def between(self, some: Any, others: Any) -> Array:
+        """Return the covariances of some with others."""
+        return self._of(self.layout.pairs(self._own(some), self._own(others)))
+
+    def outside(self, some: Any, footprints: Any) -> tuple[Array, Array]:
+        """Return the covariances of some with footprints that are not entered, and the variances of these."""
+        keys = self.layout.keys(footprints, enter=False)
+        return self._of(self.layout.pairs(keys, self._own(some))).T, self._of(self.layout.own(keys))
+
+    def among(self, footprints: Any) -> Array:
+        """Return the covariances of footprints that are not entered."""
+        keys = self.layout.keys(footprints, enter=False)
+        return self._of(self.layout.pairs(keys, keys))
+
+
+def numbered(kernel: Kernel, feedback: Feedback, axes: Sequence[Any]) -> Numbered:
+    """Return a covariance of averages over products of axes, with a memory of its own."""
+    layout = ProductLayout(axes, feedback)
+    return Numbered(layout, ProductCovariance(kernel, Tables(layout)))
+
+
+def numbered_members(kernel: Kernel, space: MemberSpace) -> Numbered:
+    """Return a covariance of averages over sets of members, with a memory of its own."""
+    layout = SubsetLayout(space, zn.Mean())
+    return Numbered(layout, SubsetCovariance(kernel, space, layout))
+
+
+def in_frame(frame: Any, kernel: Kernel) -> Numbered:
+    """Return a covariance of averages that shares its memory with all of a frame."""
+    return Numbered(frame.layout, frame.covariance(kernel))

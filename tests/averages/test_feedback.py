@@ -51,8 +51,10 @@ def test_footprints_are_centres_and_widths_counted_from_the_lower_corner(feedbac
     space = zn.Box([(1e9, 1e9 + 1), (-8, 0)])
     regions = [space.cell((3, 5)), space.region([(1e9 + 0.25, 1e9 + 0.5), (-4, -4)])]
     footprints = feedback.footprints(regions)
-    np.testing.assert_array_equal(footprints.centers, [(0.875, 2), (0.375, 4)])
-    np.testing.assert_array_equal(footprints.widths, [(0.25, 4), (0.25, 0)])
+    centers, widths = footprints.extents
+    np.testing.assert_array_equal(centers, [(0.875, 2), (0.375, 4)])
+    np.testing.assert_array_equal(widths, [(0.25, 4), (0.25, 0)])
+    assert footprints.feedbacks is None
 
 
 def test_points_have_the_last_axis_fastest() -> None:

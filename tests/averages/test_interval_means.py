@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import Numbered
-from zonal.averages.covariance import ProductCovariance
+from numbered import numbered
 from zonal.averages.feedback import Footprints
 from zonal.averages.interval_means import mean_over_intervals
 from zonal.averages.kernels import Kernel
@@ -74,8 +73,8 @@ def test_the_covariance_of_exact_means_is_within_1e_14_of_high_precision_values(
     centers = np.stack([column("c1"), column("c2")]) * lengthscale
     spans = np.stack([column("w1"), column("w2")]) * lengthscale
     for case in range(0, len(TABLE["rows"]), 7):
-        covariance = Numbered(ProductCovariance(kernel, zn.Mean(), zn.Box([(0, 1)]).axes))
-        footprints = Footprints(centers[:, case, None], spans[:, case, None])
+        covariance = numbered(kernel, zn.Mean(), zn.Box([(0, 1)]).axes)
+        footprints = Footprints(np.stack([centers[:, case, None], spans[:, case, None]]))
         found = covariance.add(footprints)[0, 1] / variance
         assert found == pytest.approx(column(name)[case], rel=0, abs=1e-14), TABLE["rows"][case]
 
@@ -142,7 +141,7 @@ def test_translating_a_space_changes_no_covariance(name: str, shift: float) -> N
     matrices = []
     for space in (here, there):
         footprints = zn.Mean().footprints([space.cell(node) for node in nodes])
-        matrices.append(Numbered(ProductCovariance(kernel, zn.Mean(), zn.Box([(0, 1)]).axes)).add(footprints))
+        matrices.append(numbered(kernel, zn.Mean(), zn.Box([(0, 1)]).axes).add(footprints))
     assert there.bounds[0][0] == shift
     # The width of the space itself may be rounded when its edges are far from 0.
     rounding = abs(there.bounds[0][1] - there.bounds[0][0] - 4.0)

@@ -1,4 +1,4 @@
-"""The layout against geometry: alike pairs share a case, and a case is what its pairs are."""
+"""The layout against geometry: alike pairs share a case, a case is what its pairs are, and nobody is disturbed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from numbered import Numbered
+from numbered import Numbered, numbered
 from zonal.averages.covariance import ProductCovariance, Tables
-from zonal.averages.feedback import Footprints
+from zonal.averages.feedback import Feedback, Footprints, footprints_of
 from zonal.averages.kernels import Kernel
-from zonal.averages.layout import MOST_KEPT, MOST_WIDTHS, Intervals, Lattice, ProductLayout
+from zonal.averages.layout import KIND, MOST_CASES, MOST_WIDTHS, Intervals, ProductLayout
+from zonal.spaces import with_feedback
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 Node = tuple[int, int]
 
 BOUNDS = [(0.0, 1.0), (-180.0, 180.0), (-7.0, -2.0), (1e6, 1e6 + 3), (0.1, 0.7)]
@@ -32,30 +34,35 @@ def cells(number: int, arity: int, seed: int, deepest: int = 6) -> list[Node]:
     return list(dict.fromkeys((depth, int(rng.integers(arity**depth))) for depth in depths))
 
 
-def footprints(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Footprints:
+def extents(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Floats:
+    """Return centres and widths of cells, shape (2, n)."""
     space = zn.Box([bounds], arity=arity)
     made = zn.Mean().footprints([space.cell(node) for node in nodes])
     assert isinstance(made, Footprints)
-    return made
+    return made.extents[:, :, 0]
 
 
-def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Intervals:
-    seen = footprints(bounds, arity, nodes)
-    intervals = Intervals(bounds[1] - bounds[0])
-    for k in range(0, len(nodes), 7):  # in batches, as a tree grows
-        add(intervals, seen.centers[k : k + 7, 0].tolist(), seen.widths[k : k + 7, 0].tolist())
-    return intervals
+def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> tuple[Intervals, Floats]:
+    """Return an axis, and the keys of cells that were entered in batches, as a tree grows."""
+    seen, intervals = extents(bounds, arity, nodes), Intervals(bounds[1] - bounds[0])
+    parts = [add(intervals, *seen[:, k : k + 7]) for k in range(0, len(nodes), 7)]
+    return intervals, np.concatenate(parts, axis=1)
 
 
-def add(intervals: Intervals, centers: list[float], widths: list[float]) -> list[int]:
+def add(intervals: Intervals, centers: Floats | list[float], widths: Floats | list[float]) -> Floats:
     """Enter intervals, all seen by the same feedback."""
-    return intervals.add(np.array(centers), np.array(widths), [0] * len(centers))
+    return intervals.keys(np.array(centers), np.array(widths), [0] * len(centers), enter=True)
 
 
-def cases(intervals: Intervals) -> NDArray[np.int32]:
-    """Return the cases of all pairs."""
-    every = np.arange(intervals.size)
-    return intervals.pairs(every, every)
+def geometry_of(intervals: Intervals, keys: Floats) -> tuple[Ints, Floats]:
+    """Return the cases of all pairs, and their geometry: that of the case, or their own where they share none."""
+    alike = intervals.pairs(keys, keys)
+    case = alike[0]
+    geometry, _ = intervals.geometry(case.ravel())
+    at, alone, _ = intervals.alone(alike)
+    assert np.array_equal(at, np.isnan(geometry[0]).nonzero()[0])
+    geometry[:, at] = alone
+    return case, geometry.reshape(3, *case.shape)
 
 
 def geometry(one: Node, other: Node, arity: int) -> tuple[Fraction, Fraction, Fraction]:
@@ -70,8 +77,9 @@ def geometry(one: Node, other: Node, arity: int) -> tuple[Fraction, Fraction, Fr
 @pytest.mark.parametrize("arity", [2, 3, 5])
 def test_pairs_share_a_case_if_and_only_if_they_are_alike(bounds: tuple[float, float], arity: int) -> None:
     nodes = cells(60, arity, seed=0, deepest=5)
-    intervals = entered(bounds, arity, nodes)
-    every = cases(intervals)
+    intervals, keys = entered(bounds, arity, nodes)
+    every, *_ = intervals.pairs(keys, keys)
+    assert not np.isnan(intervals.geometry(every.ravel())[0]).any()  # all have one
     by_geometry: dict[object, set[int]] = {}
     by_case: dict[int, set[object]] = {}
     for a, one in enumerate(nodes):
@@ -81,25 +89,36 @@ def test_pairs_share_a_case_if_and_only_if_they_are_alike(bounds: tuple[float, f
             by_case.setdefault(case, set()).add(alike)
     assert all(len(alike) == 1 for alike in by_case.values())
     assert all(len(some) == 1 for some in by_geometry.values())
-    assert intervals.cases == len(by_case)
+    assert max(by_case) < intervals.cases
 
 
 @each_axis
 @pytest.mark.parametrize("arity", [2, 3])
 def test_a_case_has_the_widths_and_the_distance_of_its_pairs(bounds: tuple[float, float], arity: int) -> None:
     nodes = cells(200, arity, seed=1, deepest=9)
-    seen, intervals = footprints(bounds, arity, nodes), entered(bounds, arity, nodes)
-    size = intervals.size
-    assert size == len(nodes)
-    case = cases(intervals)
+    intervals, keys = entered(bounds, arity, nodes)
+    assert keys.shape[1] == len(nodes)
+    case, found = geometry_of(intervals, keys)
     np.testing.assert_array_equal(case, case.T)
-    centers, widths = seen.centers[:, 0], seen.widths[:, 0]
+    centers, widths = extents(bounds, arity, nodes)
     rounding = 8 * np.finfo(float).eps * np.abs(bounds).max()
-    np.testing.assert_allclose(
-        np.abs(intervals.geometry[0, case]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding
-    )
+    np.testing.assert_allclose(np.abs(found[0]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding)
     pair = np.sort([np.broadcast_to(widths, case.shape), np.broadcast_to(widths[:, None], case.shape)], axis=0)
-    np.testing.assert_allclose(np.sort(intervals.geometry[1:, case], axis=0), pair, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(found[1:], axis=0), pair, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=repr)
+@pytest.mark.parametrize("arity", [2, 3, 5])
+def test_a_cell_has_the_key_of_its_centre_and_width(bounds: tuple[float, float], arity: int) -> None:
+    space = zn.Box([bounds], arity=arity)
+    layout, other = ProductLayout(space.axes, zn.Mean()), ProductLayout(space.axes, zn.Mean())
+    for depth in (0, 1, 4, 9):
+        parts = np.unique(np.linspace(0, arity**depth - 1, 40).astype(np.intp))
+        straight = layout.cells(space, depth, parts[:, None])
+        regions = [space.cell((depth, int(part))) for part in parts]
+        around = other.keys(zn.Mean().footprints(regions))
+        np.testing.assert_array_equal(straight, around)
+        np.testing.assert_array_equal(layout.keys(zn.Mean().footprints(regions), enter=False), around)
 
 
 @settings(deadline=None)
@@ -107,14 +126,14 @@ def test_a_case_has_the_widths_and_the_distance_of_its_pairs(bounds: tuple[float
     ends=st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 2)), min_size=1, max_size=12),
     kernel=st.sampled_from([zn.RBF(0.7, 0.4), zn.Matern(0.7, 0.4, nu=0.5), zn.Matern(0.7, 0.4)]),
 )
-def test_intervals_off_the_lattice_are_averaged_like_any_other(
+def test_intervals_off_the_grid_are_averaged_like_any_other(
     ends: list[tuple[float, float]], kernel: Kernel
 ) -> None:
     # Cells of the tree come first, then any intervals, points among them; all against explicit points.
     space, feedback = zn.Box([(-3.0, 5.0)]), zn.Average(4)
     regions = [space.cell(node) for node in cells(20, 2, seed=2)]
     regions += [space.region([(low, low + width)]) for low, width in ends]
-    covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
+    covariance = numbered(kernel, feedback, space.axes)
     for region in regions:
         covariance.add(feedback.footprints([region]))
     points = [oracle.representatives(np.asarray(region.bounds), 4) for region in regions]
@@ -124,99 +143,201 @@ def test_intervals_off_the_lattice_are_averaged_like_any_other(
     np.testing.assert_allclose(covariance.between(every, every), gram, rtol=0, atol=1e-12)
 
 
-def test_pairs_off_the_lattice_are_told_apart_unless_they_are_entered() -> None:
+def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
     intervals = Intervals(1.0)
-    add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
+    known = add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
     before = intervals.cases
-    case = intervals.around(np.array([0.125, 0.3001, 0.5]), np.array([0.25, 0.01, 0.0]), [0, 0, 0])
-    assert (case[0] >= 0).all()  # a cell
-    assert (case[1:] < 0).all()  # an interval somewhere, and a point
-    assert intervals.cases - before <= 3
+    seen = np.array([0.5, 0.3001, 0.5]), np.array([0.5, 0.01, 0.0])
+    keys = intervals.keys(*seen, [0, 0, 0], enter=False)
+    case, *_ = intervals.pairs(keys, known)
+    alone = np.isnan(intervals.geometry(case.ravel())[0][0]).reshape(case.shape)
+    assert not alone[0].any()  # half an axis, at a whole number of half widths
+    assert alone[1:].all()  # an interval somewhere, and a point
+    assert intervals.cases == before
     add(intervals, [0.3001, 0.5], [0.01, 0.0])
-    assert (cases(intervals) >= 0).all()
+    case, *_ = intervals.pairs(keys, known)
+    assert np.isnan(intervals.geometry(case.ravel())[0][0]).reshape(case.shape)[1:].all()
 
 
-def test_an_interval_met_twice_keeps_its_number() -> None:
+def test_an_interval_met_twice_is_the_same() -> None:
     intervals = Intervals(1.0)
     first = add(intervals, [0.5, 0.25], [1.0, 0.5])
+    before = intervals.cases
     again = add(intervals, [0.25, 0.75, 0.25, 0.75], [0.5, 0.5, 0.5, 0.5])
-    assert (first, again, intervals.size) == ([0, 1], [1, 2, 1, 2], 3)
-    np.testing.assert_array_equal(intervals.centers[:3], [0.5, 0.25, 0.75])
+    assert intervals.cases == before
+    np.testing.assert_array_equal(again[:, 0], first[:, 1])
+    np.testing.assert_array_equal(again[:, [0, 1]], again[:, [2, 3]])
 
 
 def test_a_whole_tree_meets_few_cases() -> None:
     nodes = [(depth, index) for depth in range(9) for index in range(2**depth)]
-    intervals = entered((0.0, 1.0), 2, nodes)
-    assert intervals.size == 511
-    assert intervals.cases < 511 * 512 / 2 / 20
+    intervals, keys = entered((0.0, 1.0), 2, nodes)
+    case, *_ = intervals.pairs(keys, keys)
+    assert keys.shape[1] == 511
+    assert len(np.unique(case)) < 511 * 512 / 2 / 20
+    assert intervals.cases < 511 * 512 / 2 / 10  # those that nobody asks about included
 
 
 @pytest.mark.parametrize("feedback", [zn.Average(3), zn.Mean()], ids=str)
 def test_models_that_share_a_layout_do_not_disturb_each_other(feedback: zn.Feedback) -> None:
     space = zn.Box([(0.0, 1.0), (-2.0, 2.0)])
     kernels = [zn.RBF(1.0, [0.2, 0.5]), zn.Matern(0.5, [0.1, 0.5], nu=1.5), zn.RBF(2.0, [0.2, 0.7])]
-    shared = Tables(ProductLayout(space.axes, feedback))
-    together = [Numbered(ProductCovariance(kernel, feedback, space.axes, shared)) for kernel in kernels]
-    apart = [Numbered(ProductCovariance(kernel, feedback, space.axes)) for kernel in kernels]
+    layout = ProductLayout(space.axes, feedback)
+    shared = Tables(layout)
+    together = [Numbered(layout, ProductCovariance(kernel, shared)) for kernel in kernels]
+    apart = [numbered(kernel, feedback, space.axes) for kernel in kernels]
     regions = [space.cell(node) for node in cells(150, 2, seed=3)]
     for k in range(0, len(regions), 10):
         seen = feedback.footprints(regions[k : k + 10])
-        together[k // 10 % 3].covariance.enter(k, seen)
+        for number in range(3):
+            together[(k // 10 + number) % 3].enter(seen)
         for own in apart:
             own.enter(seen)
     every = np.arange(len(regions))
     for one, other in zip(together, apart, strict=True):
-        np.testing.assert_allclose(one.between(every, every), other.between(every, every), rtol=1e-13)
-        np.testing.assert_allclose(one.variances(0, len(regions)), other.variances(0, len(regions)), rtol=1e-13)
+        np.testing.assert_array_equal(one.between(every, every), other.between(every, every))
+        np.testing.assert_array_equal(one.variances(0, len(regions)), other.variances(0, len(regions)))
 
 
 @each_axis
 def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) -> None:
-    # The table of lags has its limits; what is beyond them is a case of its own, not another's.
+    # The list of lags has its limits; what is beyond them is a case of its own, not another's.
     nodes = [(depth, index) for depth in (20, 39, 44) for index in (0, 1, 2, 2**depth // 3, 2**depth - 1)]
-    seen, intervals = footprints(bounds, 2, nodes), entered(bounds, 2, nodes)
-    case = cases(intervals)
-    centers, widths = seen.centers[:, 0], seen.widths[:, 0]
+    intervals, keys = entered(bounds, 2, nodes)
+    case, found = geometry_of(intervals, keys)
+    centers, widths = extents(bounds, 2, nodes)
     rounding = 8 * np.finfo(float).eps * (bounds[1] - bounds[0])
-    np.testing.assert_allclose(
-        np.abs(intervals.geometry[0, case]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding
-    )
+    np.testing.assert_allclose(np.abs(found[0]), np.abs(centers[:, None] - centers), rtol=0, atol=rounding)
     wide = np.maximum.outer(widths, widths)
-    np.testing.assert_allclose(intervals.geometry[1:, case].max(axis=0), wide, rtol=1e-12)
+    np.testing.assert_allclose(found[1:].max(axis=0), wide, rtol=1e-12)
     assert case[0, 1] == case[1, 2]  # near ones are still alike
     assert case[5, 6] == case[6, 7]
+    assert not np.isnan(intervals.geometry(case[[0, 5], [1, 6]])[0]).any()
+    assert intervals.cases <= MOST_CASES
 
 
-def test_more_widths_than_the_lattice_numbers_are_cases_of_their_own() -> None:
-    lattice = Lattice(1.0)
-    widths = [1 / (k + 1) for k in range(MOST_WIDTHS + 5)]
-    kinds = [lattice.cell(width / 2, width, 0)[0] for width in widths]
-    assert kinds == [*range(1, MOST_WIDTHS), *[0] * 6]
+def test_more_widths_than_are_numbered_are_cases_of_their_own() -> None:
     intervals = Intervals(1.0)
-    add(intervals, [width / 2 for width in widths], widths)
-    case = cases(intervals)
+    widths = np.array([1 / (k + 1) for k in range(MOST_WIDTHS + 5)])
+    keys = add(intervals, widths / 2, widths)
+    assert keys[KIND].tolist() == [*range(1, MOST_WIDTHS), *[0] * 6]
+    case, found = geometry_of(intervals, keys)
     assert case.min() >= 0
-    np.testing.assert_allclose(
-        intervals.geometry[1:, case].max(axis=0), np.maximum.outer(widths, widths), rtol=1e-12
-    )
+    np.testing.assert_allclose(found[1:].max(axis=0), np.maximum.outer(widths, widths), rtol=1e-12)
+    np.testing.assert_allclose(found[0], np.abs(widths[:, None] - widths) / 2, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("feedback", [zn.Average(3), zn.Mean(), zn.Beam(share=0.5)], ids=str)
-def test_cases_worked_out_when_asked_for_are_those_that_would_be_kept(
-    feedback: zn.Feedback, monkeypatch: pytest.MonkeyPatch
+SQUARE = zn.Box([(0.0, 0.7), (-180.0, 180.0)], arity=3)
+ROUGH = zn.Matern(0.5, [0.1, 90.0], nu=1.5)
+VIEWS: list[Feedback] = [zn.Center(), zn.Average(3), zn.Average(5), zn.Mean(), zn.Beam(0.2), zn.Beam(share=0.5)]
+each_view = pytest.mark.parametrize("feedback", [zn.Average(3), zn.Mean(), zn.Beam(share=0.5)], ids=str)
+
+
+def some_regions() -> list[zn.Region]:
+    """Return cells of two axes whose sides are no powers of two, intervals that are no cells, and a point."""
+    regions: list[zn.Region] = [SQUARE.cell(node) for node in cells(80, 3, seed=4, deepest=9)]
+    regions += [SQUARE.region([(0.21, 0.47), (-1.3, 0.4)]), SQUARE.region([(0.3, 0.3), (0.1, 0.1)])]
+    return regions
+
+
+def everything(covariance: Numbered, regions: list[zn.Region], feedback: Feedback) -> list[Floats]:
+    """Enter regions in batches; return all that may be asked about them."""
+    for k in range(0, len(regions), 11):
+        covariance.enter(feedback.footprints(regions[k : k + 11]))
+    every = np.arange(len(regions))
+    rows = [covariance.row(one) for one in (0, 30, len(regions) - 2, len(regions) - 1)]
+    return [covariance.between(every, every), covariance.variances(0, len(regions)), np.stack(rows)]
+
+
+@each_view
+@pytest.mark.parametrize("most", [8, 2000])
+def test_pairs_beyond_the_list_are_worked_out_alone_to_the_same_last_bit(
+    feedback: Feedback, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Cells of two axes, an interval that is no cell and a point; nothing is kept in the second round.
-    space, kernel = zn.Box([(0.0, 1.0), (-2.0, 2.0)]), zn.Matern(0.5, [0.1, 0.5], nu=1.5)
-    regions = [space.cell(node) for node in cells(150, 2, seed=4)]
-    regions += [space.region([(0.21, 0.47), (-1.3, 0.4)]), space.region([(0.3, 0.3), (0.1, 0.1)])]
+    found = everything(numbered(ROUGH, feedback, SQUARE.axes), some_regions(), feedback)
+    monkeypatch.setattr("zonal.averages.layout.MOST_CASES", most)
+    short = everything(numbered(ROUGH, feedback, SQUARE.axes), some_regions(), feedback)
+    for listed, alone in zip(found, short, strict=True):
+        np.testing.assert_array_equal(listed, alone)
+
+
+@each_view
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_entry_changes_no_digit(feedback: Feedback, seed: int) -> None:
+    regions = some_regions()
+    first = numbered(ROUGH, feedback, SQUARE.axes)
+    first.enter(feedback.footprints(regions))
+    every = np.arange(len(regions))
+    expected, order = first.between(every, every), np.random.default_rng(seed).permutation(len(regions))
+    second = numbered(ROUGH, feedback, SQUARE.axes)
+    for part in np.array_split(order, 9):
+        second.add(feedback.footprints([regions[k] for k in part]))
+    back = np.argsort(order)
+    np.testing.assert_array_equal(second.between(back, back), expected)
+
+
+@each_view
+@pytest.mark.parametrize("most", [2, MOST_WIDTHS])
+def test_what_others_entered_changes_no_digit(
+    feedback: Feedback, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks about regions gets the same answer whether others have met their widths, or all there are."""
+    monkeypatch.setattr("zonal.averages.layout.MOST_WIDTHS", most)
+    regions = some_regions()
+    seen, others = feedback.footprints(regions[::2]), feedback.footprints(regions[1::2])
+    covariance = numbered(ROUGH, feedback, SQUARE.axes)
+    covariance.enter(seen)
+    every = np.arange(covariance.size)
+    before = [*covariance.outside(every, others), covariance.among(others), covariance.between(every, every)]
+    covariance.enter(others)
+    deep = [SQUARE.cell((depth, 0)) for depth in range(1, 20)]
+    covariance.enter(feedback.footprints(deep))
+    after = [*covariance.outside(every, others), covariance.among(others), covariance.between(every, every)]
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    size = covariance.size
+    again = numbered(ROUGH, feedback, SQUARE.axes)  # the others, and what is deep, first
+    for part in (deep, regions[1::2], regions[::2]):
+        again.enter(feedback.footprints(part))
+    back = np.array([*range(size - len(regions[::2]), size)])
+    np.testing.assert_array_equal(again.between(back, back), before[-1])
+
+
+@pytest.mark.parametrize("kernel", [zn.RBF(1.0, 0.3), zn.Matern(1.0, 0.3, nu=1.5)], ids=str)
+def test_the_order_in_which_feedbacks_are_met_changes_no_digit(kernel: Kernel) -> None:
+    space, own = zn.Box([(0.0, 0.7)]), zn.Mean()
+    boxes = [[(0.0, 0.35)], [(0.125, 0.25)], [(0.31, 0.42)], [(0.6, 0.6)]]
+    seen = [with_feedback(space.region(box), view) for box in boxes for view in VIEWS]
     found = []
-    for most in (MOST_KEPT, 8):
-        monkeypatch.setattr("zonal.averages.layout.MOST_KEPT", most)
-        covariance = Numbered(ProductCovariance(kernel, feedback, space.axes))
-        for k in range(0, len(regions), 11):
-            covariance.enter(feedback.footprints(regions[k : k + 11]))
-        every = np.arange(len(regions))
-        rows = [covariance.row(one) for one in (0, 70, len(regions) - 2, len(regions) - 1)]
-        found.append([covariance.between(every, every), covariance.variances(0, len(regions)), np.stack(rows)])
-    for kept, worked_out in zip(*found, strict=True):
-        np.testing.assert_allclose(worked_out, kept, rtol=0, atol=1e-15)
+    for order in (np.arange(24), np.arange(24)[::-1], np.random.default_rng(0).permutation(24)):
+        covariance = numbered(kernel, own, space.axes)
+        for k in order:
+            covariance.enter(footprints_of([seen[k]], own))
+        back = np.argsort(order)
+        found.append(covariance.between(back, back))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("alphabet", ["ACGT", "ACDEFGHIKLMNPQRSTVWY"])
+def test_pools_that_others_entered_change_no_digit(alphabet: str) -> None:
+    space, feedback = zn.Sequences(alphabet, 4, frequencies=np.arange(1.0, len(alphabet) + 1)), zn.Mean()
+    rng = np.random.default_rng(0)
+    pools = [
+        space.region([rng.permutation(list(alphabet))[: int(rng.integers(1, len(alphabet) + 1))].tolist() for _ in "1234"])
+        for _ in range(30)
+    ]
+    kernel = zn.Categorical(0.7, 0.3) + zn.Motif(0.4, 0.2, lengths=(2,))
+    own, others = feedback.footprints(pools[:12]), feedback.footprints(pools[12:])
+    covariance = numbered(kernel, feedback, space.axes)
+    covariance.enter(own)
+    every = np.arange(12)
+    before = [covariance.between(every, every), *covariance.outside(every, others), covariance.among(others)]
+    covariance.enter(others)
+    after = [covariance.between(every, every), *covariance.outside(every, others), covariance.among(others)]
+    again = numbered(kernel, feedback, space.axes)
+    again.enter(others)
+    again.enter(own)
+    after.append(again.between(18 + every, 18 + every))
+    for one, other in zip([*before, before[0]], after, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from scipy.special import erfcx
 
 import zonal as zn
-from zonal.averages.covariance import ProductCovariance
+from numbered import numbered
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.averages.measures import Measure, Nodes, Normal, Uniform
@@ -32,9 +32,7 @@ KERNELS = [zn.RBF(0.7, 0.3), zn.Matern(0.7, 0.3, nu=0.5), zn.Matern(0.7, 0.3, nu
 
 
 def covariance(kernel: Kernel, feedback: Feedback, space: zn.Box, boxes: list[Floats]) -> Floats:
-    own, every = ProductCovariance(kernel, feedback, space.axes), np.arange(len(boxes))
-    own.enter(0, feedback.footprints([space.region(box) for box in boxes]))
-    return own.between(every, every)
+    return numbered(kernel, feedback, space.axes).add(feedback.footprints([space.region(box) for box in boxes]))
 
 
 def through_a_beam(kernel: Kernel, gap: float, std: float) -> float:

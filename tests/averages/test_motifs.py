@@ -8,7 +8,7 @@ import pytest
 
 import oracle_regions
 import zonal as zn
-from zonal.averages.covariance import ProductCovariance
+from numbered import Numbered, numbered
 from zonal.averages.kernels import Kernel, Sum
 from zonal.averages.motifs import lengths_of_pieces
 from zonal.beliefs.frames import families_of, frame_of
@@ -20,34 +20,40 @@ EVERY = np.array(list(np.ndindex(3, 3, 3, 3)), dtype=float)
 ALIKE = oracle_regions.motif(2.0, RHO, [2, 3, 4])
 
 
-def covariance(kernel: Kernel) -> ProductCovariance:
-    return ProductCovariance(kernel, zn.Mean(), SPACE.axes)
+def covariance(kernel: Kernel) -> Numbered:
+    return numbered(kernel, zn.Mean(), SPACE.axes)
 
 
-def test_a_number_that_another_pool_has_now_means_the_other_pool() -> None:
-    """A search that was interrupted leaves numbers behind, and the next one gives them to other pools."""
-    own = covariance(zn.Motif(2.0, RHO))
-    pools = [SPACE.region(name) for name in ("A***", "AB**", "ABCA", "*[AB]C*", "CCCC", "BB**")]
-    own.enter(0, zn.Mean().footprints(pools[:4]))
+POOLS = [SPACE.region(name) for name in ("A***", "AB**", "ABCA", "*[AB]C*", "CCCC", "BB**")]
+
+
+def test_pools_that_were_entered_and_given_up_change_nothing_for_others() -> None:
+    """A search that was interrupted leaves pools behind, and the next one enters others."""
+    own, fresh = covariance(zn.Motif(2.0, RHO)), covariance(zn.Motif(2.0, RHO))
+    own.enter(zn.Mean().footprints(POOLS[:4]))
     before = own.between(np.arange(4), np.arange(4))
-    own.enter(2, zn.Mean().footprints(pools[4:]))
-    now = [pools[0], pools[1], *pools[4:]]
-    np.testing.assert_allclose(
-        own.between(np.arange(4), slice(0, 4)), own.among(zn.Mean().footprints(now)), rtol=1e-12
-    )
-    np.testing.assert_allclose(own.row(3, 4), own.between(np.array([3]), np.arange(4))[0], rtol=1e-12)
-    np.testing.assert_allclose(own.variances(0, 4), np.diag(own.between(np.arange(4), np.arange(4))), rtol=1e-12)
-    assert not np.allclose(before, own.between(np.arange(4), np.arange(4)))
+    left = Numbered(own.layout, own.covariance)  # two of the four were never taken in
+    now = [POOLS[0], POOLS[1], *POOLS[4:]]
+    left.enter(zn.Mean().footprints(now))
+    fresh.enter(zn.Mean().footprints(now))
+    every = np.arange(4)
+    for one, other in ((left, fresh), (fresh, left)):
+        np.testing.assert_array_equal(one.between(every, slice(0, 4)), other.between(every, every))
+        np.testing.assert_allclose(one.between(every, every), one.among(zn.Mean().footprints(now)), rtol=1e-12)
+        np.testing.assert_allclose(one.row(3), one.between(np.array([3]), every)[0], rtol=1e-12)
+        np.testing.assert_allclose(one.variances(0, 4), np.diag(one.between(every, every)), rtol=1e-12)
+    assert not np.allclose(before, left.between(every, every))
+    np.testing.assert_array_equal(own.between(every, every), before)
 
 
 def test_what_is_returned_may_be_written_into() -> None:
     own = covariance(zn.Motif(2.0, RHO))
-    own.enter(0, zn.Mean().footprints([SPACE.region("AB**"), SPACE.region("BBA*")]))
-    some = np.arange(2)
-    first = own.between(some, some)
+    own.enter(zn.Mean().footprints([SPACE.region("AB**"), SPACE.region("BBA*")]))
+    pairs = own.layout.pairs(own.keys, own.keys)  # the same question, of which the answer is kept
+    first = own.covariance.of(pairs)
     kept = first.copy()
     first[:] = 0
-    np.testing.assert_array_equal(own.between(some, some), kept)
+    np.testing.assert_array_equal(own.covariance.of(pairs), kept)
 
 
 def test_a_change_of_one_symbol_changes_f_by_what_the_kernel_says_on_average() -> None:

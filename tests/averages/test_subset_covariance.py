@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from numbered import Numbered
+from numbered import Numbered, numbered_members
 from zonal.averages.custom import custom
 from zonal.averages.feedback import Subsets
 from zonal.averages.kernels import Kernel
-from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives, SubsetCovariance
+from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives
 
 Array = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def test_covariances_in_a_large_space_are_close_to_double_sums(
     space = zn.Points(cloud(kind, 6000, d), weights)
     regions = regions_of(space)
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(variances, truth.diagonal(), rtol=0, atol=error)
@@ -92,7 +92,7 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
     tree = [space.cell((depth, index)) for depth in range(7) for index in range(space.count(depth))]
     off_tree = [space.region(rng.permutation(6000)[:size].tolist()) for size in (2, 33, 500, 3000, 5999)]
     regions = tree + off_tree
-    covariance = Numbered(SubsetCovariance(kernel, space))
+    covariance = numbered_members(kernel, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     assert float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]) > -1e-12 * len(regions)
@@ -110,7 +110,7 @@ def test_covariances_in_a_large_space_stay_positive_semi_definite_and_agree_with
 def test_the_order_of_entry_changes_no_covariance() -> None:
     space = zn.Points(cloud("uniform", 5000, 2))
     regions = regions_of(space)
-    at_once, one_by_one = Numbered(SubsetCovariance(KERNEL, space)), Numbered(SubsetCovariance(KERNEL, space))
+    at_once, one_by_one = numbered_members(KERNEL, space), numbered_members(KERNEL, space)
     at_once.enter(looks(regions))
     for number, region in enumerate(regions):
         one_by_one.enter(looks([region]))
@@ -124,7 +124,7 @@ def test_up_to_the_limit_covariances_are_exact(d: int) -> None:
     space = zn.Points(cloud("clustered", EXACT, d), np.random.default_rng(1).uniform(0.5, 3, EXACT))
     regions = [*regions_of(space), space.region(np.arange(0, EXACT, 3).tolist())]
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     np.testing.assert_allclose(covariance.enter(looks(regions)), truth.diagonal(), rtol=0, atol=1e-12)
     np.testing.assert_allclose(
         covariance.between(slice(0, covariance.size), slice(0, covariance.size)), truth, rtol=0, atol=1e-12
@@ -144,7 +144,7 @@ def test_beyond_the_limit_a_region_is_seen_through_a_few_of_its_own_members() ->
 
 def test_points_that_are_all_the_same_vary_as_one() -> None:
     space = zn.Points(np.full((6000, 2), 0.5))
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     assert covariance.enter(looks([space.cell((0, 0))])) == pytest.approx([1.0], abs=1e-12)
 
 
@@ -153,7 +153,7 @@ def test_copies_of_one_point_are_averaged_with_the_others_by_their_number() -> N
     space = zn.Points(np.concatenate([copies, others]))
     regions = [space.region(np.arange(5000)), space.region([0, 4999]), space.cell((0, 0)), space.region([5500])]
     truth = double_sums(KERNEL, space, regions)
-    covariance = Numbered(SubsetCovariance(KERNEL, space))
+    covariance = numbered_members(KERNEL, space)
     variances = covariance.enter(looks(regions))
     matrix = covariance.between(slice(0, covariance.size), slice(0, covariance.size))
     np.testing.assert_allclose(matrix, truth, rtol=0, atol=0.005)
@@ -166,7 +166,7 @@ def test_a_region_of_a_hundred_thousand_members_takes_little_memory() -> None:
     regions = [space.cell((0, 0)), space.region(np.arange(99_999)), space.cell((1, 1))]
     tracemalloc.start()
     try:
-        covariance = Numbered(SubsetCovariance(KERNEL, space))
+        covariance = numbered_members(KERNEL, space)
         covariance.enter(looks(regions))
         covariance.row(0)
         covariance.outside(np.arange(3), looks(regions))
@@ -187,16 +187,48 @@ def test_a_kernel_is_never_asked_for_more_than_a_block(size: int) -> None:
 
     space = zn.Points(cloud("uniform", size, 2))
     regions = [*regions_of(space, (1, 3, 6)), space.region(np.arange(0, size, 2))]
-    covariance = Numbered(SubsetCovariance(custom(kernel, space.features[:20]), space))
+    others = [space.region(np.arange(start, size, 3)) for start in range(3)]
+    covariance = numbered_members(custom(kernel, space.features[:20]), space)
     calls: list[Callable[[], object]] = [
         lambda: covariance.enter(looks(regions)),
         lambda: covariance.row(3),
         lambda: covariance.between(slice(0, 4), slice(0, covariance.size)),
-        lambda: covariance.outside(np.arange(3), looks(regions)),
-        lambda: covariance.among(looks(regions[1:])),
+        lambda: covariance.outside(np.arange(3), looks(others)),
+        lambda: covariance.among(looks(others[1:])),
     ]
     for call in calls:
         asked.clear()
         call()
         assert asked
         assert max(asked) <= LARGE // 2
+
+
+@pytest.mark.parametrize("size", [900, EXACT + 900])
+@pytest.mark.parametrize("kernel", [KERNEL, zn.Matern(1.0, 0.2, nu=1.5), KERNEL + zn.Matern(0.3, 0.1)], ids=str)
+def test_what_others_entered_and_asked_changes_no_digit(kernel: Kernel, size: int) -> None:
+    space = zn.Points(cloud("clustered", size, 2), np.random.default_rng(1).uniform(0.5, 3, size))
+    rng = np.random.default_rng(2)
+    mine = regions_of(space, (0, 1, 3, 6, 9))
+    others = [*regions_of(space, (2, 5, 8)), *(space.region(rng.permutation(size)[:40]) for _ in range(4))]
+    outside = [space.region(rng.permutation(size)[:number]) for number in (1, 30, 600)]
+    every = np.arange(len(mine))
+
+    def asked(own: Numbered) -> list[Array]:
+        found = [own.between(every, every), own.row(2)[: len(mine)], own.variances(0, len(mine))]
+        return [*found, *own.outside(every, looks(outside)), own.among(looks(outside))]
+
+    alone, crowded = numbered_members(kernel, space), numbered_members(kernel, space)
+    alone.enter(looks(mine))
+    expected = asked(alone)
+    visitor = Numbered(crowded.layout, crowded.covariance)
+    visitor.enter(looks(others))
+    visitor.between(slice(0, 3), slice(0, len(others)))
+    for number, region in enumerate(mine):  # one at a time, others asking in between
+        crowded.enter(looks([region]))
+        visitor.row(number % len(others))
+        visitor.outside(slice(0, 2), looks(outside))
+        visitor.enter(looks([region]))
+    for one, other in zip(asked(crowded), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(asked(alone), expected, strict=True):  # and asked again
+        np.testing.assert_array_equal(one, other)

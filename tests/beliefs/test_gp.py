@@ -1,5 +1,6 @@
 """The incremental belief, against dense and extended-precision computations of the same posterior."""
 
+import copy
 import math
 import re
 import warnings
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
-from numbered import Numbered
-from zonal.averages.covariance import ProductCovariance
+from followed import alone
+from numbered import numbered
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.beliefs import gp
+from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.gp import GaussianBelief
+from zonal.beliefs.ledger import Ledger
 from zonal.spaces import ProductRegion
 
 Array = NDArray[np.float64]
@@ -36,23 +39,38 @@ class Recorded:
 
     def __init__(self, kernel: Kernel, feedback: Feedback, space: zn.Box = LINE) -> None:
         self.kernel, self.feedback, self.space = kernel, feedback, space
-        self.belief = GaussianBelief(ProductCovariance(kernel, feedback, space.axes))
+        self.followed = alone(ProductFrame(space.axes, space.sides(), feedback), kernel)
         self.regions: list[ProductRegion] = []
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 
+    @property
+    def belief(self) -> GaussianBelief:
+        """The belief as it is now: a value, which no later step changes."""
+        belief = self.followed.mixture.only
+        assert belief is not None
+        return belief
+
     def track(self, *regions: ProductRegion) -> int:
         self.regions += regions
-        return self.belief.track(self.feedback.footprints(regions))
+        return self.followed.track(self.feedback.footprints(regions))
 
     def observe(self, slot: int, reward: float, variance: float) -> None:
         self.history.append((slot, reward, variance))
-        self.belief.check(slot, reward, variance)
-        self.belief.observe(slot, reward, variance)
+        self.followed.check(slot, reward, variance)
+        self.followed.observe(slot, reward, variance)
+
+    def as_if_exact(self) -> None:
+        """Take in all rewards again, at once, as if none had had any noise."""
+        ledger = Ledger()
+        for slot, reward, _ in self.history:
+            ledger = ledger.plus(slot, reward, 0.0)
+        self.followed.ledger = ledger
+        self.followed.rebuild()
 
     def prior(self, *more: ProductRegion) -> Array:
         """Return the prior covariance of all tracked regions and some more, computed anew."""
         footprints = self.feedback.footprints([*self.regions, *more])
-        return Numbered(ProductCovariance(self.kernel, self.feedback, self.space.axes)).add(footprints)
+        return numbered(self.kernel, self.feedback, self.space.axes).add(footprints)
 
     def dense(self, *more: ProductRegion, pending: Sequence[tuple[int, float]] = ()) -> tuple[Array, Array]:
         """Return means and variances of all tracked regions and some more: no repeats collapsed, solved once."""
@@ -139,7 +157,7 @@ def replay(recorded: Recorded, history: list[tuple[str, tuple[float, ...] | list
             a, b = np.sort(np.array(numbers).reshape(2, 2), axis=0)[:, : space.d]
             recorded.track(space.region(np.stack([low + (high - low) * a, low + (high - low) * b], axis=1)))
         else:
-            tracked = recorded.belief.size
+            tracked = recorded.followed.size
             slot = int(numbers[0] * tracked) if what == "observe" else int(numbers[0]) % tracked
             recorded.observe(slot, numbers[1], numbers[2] ** 2)
 
@@ -209,7 +227,7 @@ def test_repeats_are_collapsed_without_a_trace(spare: int, monkeypatch: pytest.M
         if number in (1, 16, 25, 26, 27, 28, 60, 500):
             recorded.assert_dense(2e-12)
         recorded.assert_no_std_above_its_own_measurements()
-    assert (recorded.belief._rows <= 2 * 5 + 16) == (spare < 10**9)
+    assert (recorded.belief.rows <= 2 * 5 + 16) == (spare < 10**9)
 
 
 def test_ten_thousand_repeats_of_one_region_are_one_precise_measurement() -> None:
@@ -225,7 +243,7 @@ def test_ten_thousand_repeats_of_one_region_are_one_precise_measurement() -> Non
     gain = prior[:, 1] / (prior[1, 1] + noise / 10_000)
     np.testing.assert_allclose(recorded.belief.mean, gain * math.fsum(rewards) / 10_000, rtol=1e-12)
     np.testing.assert_allclose(recorded.belief.variance, np.diag(prior) - gain * prior[1], rtol=1e-9, atol=1e-15)
-    assert recorded.belief._rows <= 18
+    assert recorded.belief.rows <= 18
 
 
 def test_repeats_with_different_noise_combine_by_precision() -> None:
@@ -347,7 +365,7 @@ def test_noise_of_a_millionth_leaves_no_nan_and_no_negative_variance(feedback: F
     recorded = Recorded(SMOOTH, feedback)
     recorded.track(*path_down(40, seed=seed))
     for _ in range(300):
-        slot = int(rng.integers(recorded.belief.size))
+        slot = int(rng.integers(recorded.followed.size))
         truth = wave(recorded.regions[slot], feedback)
         recorded.observe(slot, truth + 1e-6 * float(rng.normal()), 1e-12)
         assert np.all(np.isfinite(recorded.belief.mean))
@@ -408,8 +426,9 @@ def test_an_offset_of_rewards_and_prior_mean_together_changes_nothing_but_roundi
 # Measurements without noise.
 
 
-def snapshot(belief: GaussianBelief) -> tuple[list[float], list[float], int, int]:
-    return belief.mean.tolist(), belief.variance.tolist(), belief._rows, len(belief._distinct)
+def snapshot(recorded: Recorded) -> tuple[list[float], list[float], int]:
+    belief = recorded.belief
+    return belief.mean.tolist(), belief.variance.tolist(), belief.rows
 
 
 @each_feedback
@@ -420,11 +439,10 @@ def test_an_exact_measurement_is_known_exactly_and_its_repeat_changes_nothing(fe
     assert recorded.belief.mean[1] == pytest.approx(0.25, rel=1e-15)
     assert recorded.belief.variance[1] == 0
     recorded.assert_dense(1e-14)
-    before = snapshot(recorded.belief)
+    before = snapshot(recorded)
     for _ in range(50):
-        recorded.belief.check(1, 0.25, 0.0)
-        recorded.belief.observe(1, 0.25, 0.0)
-    assert snapshot(recorded.belief) == before
+        recorded.observe(1, 0.25, 0.0)
+    assert snapshot(recorded) == before
 
 
 @each_feedback
@@ -432,12 +450,12 @@ def test_a_contradicting_exact_repeat_is_refused_and_changes_nothing(feedback: F
     recorded = Recorded(SMOOTH, feedback)
     recorded.track(LINE.cell((0, 0)), LINE.cell((1, 0)))
     recorded.observe(1, 0.25, 0.0)
-    before = snapshot(recorded.belief)
+    before = snapshot(recorded)
     with pytest.raises(zn.InvalidInput, match=r"contradicts.*0\.25.*got 0\.26"):
-        recorded.belief.check(1, 0.26, 0.0)
-    assert snapshot(recorded.belief) == before
-    recorded.belief.check(1, 0.26, 0.01)  # a noisy repeat may differ
-    recorded.belief.check(0, 0.26, 0.0)  # so may another region
+        recorded.followed.check(1, 0.26, 0.0)
+    assert snapshot(recorded) == before
+    recorded.followed.check(1, 0.26, 0.01)  # a noisy repeat may differ
+    recorded.followed.check(0, 0.26, 0.0)  # so may another region
 
 
 def test_a_study_refuses_contradicting_exact_measurements_and_stays_as_it_was() -> None:
@@ -484,15 +502,36 @@ def test_exact_means_of_a_parent_and_its_children_depend_linearly_without_harm(a
     implied = sum(values) / arity
     assert recorded.belief.mean[0] == pytest.approx(implied, rel=0, abs=1e-12)
     assert recorded.belief.variance[0] <= 1e-14
-    before = snapshot(recorded.belief)
+    before = snapshot(recorded)
     recorded.observe(0, implied, 0.0)  # nothing new
-    assert snapshot(recorded.belief) == before
+    assert snapshot(recorded) == before
     for j, value in enumerate(values):
         recorded.observe(1 + j, value, 0.0)
     assert np.all(np.isfinite(recorded.belief.mean))
     assert np.all(recorded.belief.variance >= 0)
     np.testing.assert_allclose(recorded.belief.mean[1 : 1 + arity], values, rtol=0, atol=1e-12)
     assert recorded.belief.jitters == recorded.belief.clamped == 0
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["without noise", "with little"])
+def test_what_was_ignored_stays_ignored(exact: bool) -> None:
+    """It does not fit what is known; once it is reported, no rebuild may let it in after all."""
+    ignored, never = Recorded(SMOOTH, zn.Mean()), Recorded(SMOOTH, zn.Mean())
+    parent, apart = LINE.cell((0, 0)), LINE.cell((4, 3))
+    for recorded in (ignored, never):
+        recorded.track(parent, *LINE.split(parent), apart)
+        recorded.observe(1, 0.25, 0.0)
+        recorded.observe(2, 0.45, 0.0)
+    ignored.observe(0, 0.85, 0.0 if exact else 1e-20)  # the mean of the two is 0.35
+    assert "was ignored" in str(ignored.belief.complaints[-1])
+    rng = np.random.default_rng(0)
+    for _ in range(60):  # across some rebuilds
+        reward = float(rng.normal())
+        for recorded in (ignored, never):
+            recorded.observe(3, reward, 0.04)
+    np.testing.assert_allclose(ignored.belief.mean, never.belief.mean, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ignored.belief.variance, never.belief.variance, rtol=0, atol=1e-13)
+    assert len(ignored.belief.complaints) == 1
 
 
 @pytest.mark.parametrize(
@@ -531,12 +570,12 @@ def test_jitter_is_added_only_after_a_failure_and_is_counted_and_reported() -> N
     recorded.track(LINE.cell((1, 0)), LINE.region([(0.0, 0.5)]), LINE.cell((2, 3)))  # the first two are the same
     for slot in range(3):
         recorded.observe(slot, 0.5, 0.01)
-    recorded.belief._rebuild()
+    recorded.followed.rebuild()
     assert recorded.belief.jitters == 0
     recorded.assert_dense(1e-13)
-    recorded.belief._record_var[:3] = 0.0  # as if all three had been exact
-    recorded.belief._rebuild()
-    assert re.search("singular to rounding.* was added", str(recorded.belief.complaints.pop()))
+    recorded.as_if_exact()
+    (complaint,) = recorded.belief.complaints
+    assert re.search("singular to rounding.* was added", str(complaint))
     assert recorded.belief.jitters == 1
     assert np.all(np.isfinite(recorded.belief.mean))
     assert np.all(recorded.belief.variance >= 0)
@@ -547,41 +586,51 @@ def test_measurements_after_jitter_stay_sane() -> None:
     """The factor with jitter and the variances must tell the same story, or errors grow without bound."""
     recorded = Recorded(SMOOTH, zn.Center())
     recorded.track(*path_down(30))
-    for slot in range(recorded.belief.size):
+    for slot in range(recorded.followed.size):
         recorded.observe(slot, wave(recorded.regions[slot], zn.Center()), 1e-4)
-    recorded.belief._record_var[: recorded.belief.size] = 0.0  # as if all had been exact
-    recorded.belief._rebuild()
-    assert "singular to rounding" in str(recorded.belief.complaints.pop())
+    recorded.as_if_exact()
+    assert "singular to rounding" in str(recorded.belief.complaints[-1])
     rng = np.random.default_rng(11)
     truth = [wave(region, zn.Center()) for region in recorded.regions]
     for _ in range(30):
-        slot = int(rng.integers(recorded.belief.size))
-        recorded.belief.observe(slot, truth[slot] + 2e-7 * float(rng.normal()), 4e-14)
+        slot = int(rng.integers(recorded.followed.size))
+        recorded.followed.observe(slot, truth[slot] + 2e-7 * float(rng.normal()), 4e-14)
     np.testing.assert_allclose(recorded.belief.mean, truth, rtol=0, atol=1e-4)
     assert recorded.belief.clamped == 0
 
 
 def test_a_matrix_that_no_jitter_saves_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    belief = Recorded(SMOOTH, zn.Center()).belief
+    recorded = Recorded(SMOOTH, zn.Center())
+    recorded.track(LINE.cell((1, 0)), LINE.cell((1, 1)))
     indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
-    monkeypatch.setattr(belief._covariance, "between", lambda some, others: indefinite.copy())
+    monkeypatch.setattr(recorded.belief._covariance, "of", lambda pairs: indefinite.copy())
+    before = snapshot(recorded)
     with pytest.raises(np.linalg.LinAlgError, match="1e-08"):
-        belief._factorise(np.arange(2))
+        recorded.belief.built(np.arange(2), np.zeros(2), np.zeros(2))
+    assert snapshot(recorded) == before
 
 
 def test_negative_variances_are_raised_to_zero_counted_and_reported_once() -> None:
     recorded = Recorded(zn.RBF(1.0, 1e-3), zn.Mean())  # so short that regions tell nothing of each other
     recorded.track(LINE.cell((3, 0)), LINE.cell((3, 2)), LINE.cell((3, 4)), LINE.cell((3, 6)))
-    recorded.belief._var[1:3] = -1e-3
+
+    def spoil(slots: list[int], variance: float) -> None:
+        spoiled = copy.copy(recorded.belief)
+        spoiled.variance = recorded.belief.variance.copy()
+        spoiled.variance[slots] = variance
+        recorded.followed.replace(spoiled)
+
+    spoil([1, 2], -1e-3)
     recorded.observe(0, 0.1, 0.01)
-    assert "2 posterior variances came out negative" in str(recorded.belief.complaints.pop())
+    (complaint,) = recorded.belief.complaints
+    assert "2 posterior variances came out negative" in str(complaint)
     assert recorded.belief.clamped == 2
     assert np.all(recorded.belief.variance >= 0)
-    recorded.belief._var[3] = -1e-3
+    spoil([3], -1e-3)
     recorded.observe(0, 0.1, 0.01)
-    assert recorded.belief.complaints == []
+    assert recorded.belief.complaints == (complaint,)
     assert recorded.belief.clamped == 3
-    recorded.belief._var[3] = -1e-18  # rounding, not worth a word
+    spoil([3], -1e-18)  # rounding, not worth a word
     recorded.observe(0, 0.1, 0.01)
     assert recorded.belief.clamped == 3
     assert recorded.belief.variance[3] == 0
@@ -600,7 +649,7 @@ def test_pending_measurements_leave_means_and_shrink_stds_as_if_observed_at_thei
     recorded.track(*path_down(6))
     for _ in range(observed):
         recorded.observe(int(rng.integers(5)), float(rng.normal()), 0.04)
-    before = snapshot(recorded.belief)
+    before = snapshot(recorded)
     overlay = recorded.belief.overlay()
     np.testing.assert_array_equal(overlay.variance, recorded.belief.variance)
     pending: list[tuple[int, float]] = []
@@ -610,7 +659,7 @@ def test_pending_measurements_leave_means_and_shrink_stds_as_if_observed_at_thei
         means, variances = recorded.dense(pending=pending)
         np.testing.assert_allclose(recorded.belief.mean, means, rtol=0, atol=1e-12)
         np.testing.assert_allclose(overlay.variance, variances, rtol=0, atol=1e-13)
-    assert snapshot(recorded.belief) == before  # nothing of it enters the belief
+    assert snapshot(recorded) == before  # nothing of it enters the belief
 
 
 def test_a_pending_exact_measurement_leaves_nothing_to_learn_there() -> None:
@@ -631,7 +680,7 @@ def test_predictions_equal_the_values_of_tracked_regions(feedback: Feedback, obs
     recorded = Recorded(SMOOTH, feedback)
     recorded.track(*path_down(6))
     for _ in range(observed):
-        recorded.observe(int(rng.integers(recorded.belief.size)), float(rng.normal()), 0.04)
+        recorded.observe(int(rng.integers(recorded.followed.size)), float(rng.normal()), 0.04)
     means, variances = recorded.belief.predict(feedback.footprints(recorded.regions))
     np.testing.assert_allclose(means, recorded.belief.mean, rtol=0, atol=1e-13)
     np.testing.assert_allclose(variances, recorded.belief.variance, rtol=0, atol=1e-14)
@@ -643,14 +692,14 @@ def test_predictions_of_regions_elsewhere_are_dense_ones(feedback: Feedback) -> 
     recorded = Recorded(SMOOTH, feedback)
     recorded.track(*path_down(6))
     for _ in range(40):
-        recorded.observe(int(rng.integers(recorded.belief.size)), float(rng.normal()), 0.04)
+        recorded.observe(int(rng.integers(recorded.followed.size)), float(rng.normal()), 0.04)
     apart = [LINE.region([edges]) for edges in [(0.1, 0.9), (0.35, 0.36), (0.7, 0.7), (0.0, 0.0)]]
-    before = snapshot(recorded.belief)
+    before = snapshot(recorded)
     means, variances = recorded.belief.predict(feedback.footprints(apart))
     expected = recorded.dense(*apart)
     np.testing.assert_allclose(means, expected[0][-4:], rtol=0, atol=1e-12)
     np.testing.assert_allclose(variances, expected[1][-4:], rtol=0, atol=1e-13)
-    assert snapshot(recorded.belief) == before
+    assert snapshot(recorded) == before
 
 
 @each_feedback
@@ -665,5 +714,5 @@ def test_posterior_covariances_are_dense_ones(feedback: Feedback) -> None:
     slots = [slot for slot, _, _ in recorded.history]
     cross = prior[slots]
     expected = prior - cross.T @ np.linalg.solve(cross[:, slots] + 0.04 * np.eye(40), cross)
-    for slot in range(recorded.belief.size):
+    for slot in range(recorded.followed.size):
         np.testing.assert_allclose(recorded.belief.covariance_row(slot), expected[slot], rtol=0, atol=1e-13)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import zonal as zn
 from fingerprint import fingerprint
+from numbered import in_frame
 from zonal.averages.feedback import Feedback, footprints_of
 from zonal.averages.kernels import Kernel
 from zonal.averages.measures import Measure, Nodes
@@ -58,8 +59,8 @@ def test_pairs_seen_differently_covary_as_explicit_points_do(kernel: Kernel, own
     space = zn.Box([(0, 1)])
     seen = [(space.region(box), view) for box in BOXES[1:4] for view in VIEWS]
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
-    covariances = ProductFrame(space.axes, space.sides(), own).covariance(kernel)
-    covariances.enter(0, footprints)
+    covariances = in_frame(ProductFrame(space.axes, space.sides(), own), kernel)
+    covariances.enter(footprints)
     every = np.arange(len(seen))
     dense = covariance(kernel, seen)
     rough = 1e-9 if isinstance(kernel, zn.RBF) else 1e-3  # of the points, about the kernel's kink
@@ -116,8 +117,7 @@ def test_learning_knows_what_each_measurement_saw() -> None:
     seen = [(space.region(box), view) for box in BOXES[:3] for view in VIEWS[:4]]
     frame = ProductFrame(space.axes, space.sides(), own)
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
-    frame.covariance(zn.RBF(1.0, 1.0)).enter(0, footprints)
-    found = frame.correlate(np.arange(len(seen)), footprints)(zn.RBF, np.array([0.3]))
+    found = frame.correlate(frame.layout.keys(footprints))(zn.RBF, np.array([0.3]))
     np.testing.assert_allclose(found, covariance(zn.RBF(1.0, 0.3), seen), rtol=0, atol=1e-9)
 
 
