@@ -43,6 +43,7 @@ from zonal.tree import Tree
 TIE = 1e-9  # of the point prior's standard deviation
 NEWS = 0.25  # of the prior variance: what is known better is no news
 MOST_REFINED = 500  # nodes in one round: where a prior knows every pool's average, refining would not end
+MOST_PARTS = 64  # of an opening cell that the user is asked about, in search of one that is allowed
 GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 
 
@@ -64,11 +65,14 @@ def begin(settings: Settings) -> State:
         forbidden=problem.is_forbidden(root),
     )
     state = State(problem, began)
-    rules(state)  # complains now if the policy does not fit the problem
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
         _open(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
+    for row in state.of_depth(began.opening) if began.opening else ():
+        _open_to_allowed(state, row)
     state.belief  # noqa: B018  # complains now if the kernel does not fit the space
-    return state.close()
+    state.close()
+    rules(state)  # complains now if the policy does not fit the problem
+    return state
 
 
 def ask(state: State, by: str, key: str = "") -> State:
@@ -220,8 +224,8 @@ def _bind(problem: Problem, state: State) -> Rules:
 
 
 def opening_size(state: State) -> int:
-    """Return the number of cells of the opening sweep."""
-    return state.counts[state.began.opening] if state.began.opening else 0
+    """Return the number of cells of the opening sweep, but for leaves above its depth."""
+    return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
 
 
 def has_scale(state: State) -> bool:
@@ -234,7 +238,8 @@ def next_of_opening(state: State) -> int | None:
     if not state.opening or state.known is None or state.ledger.total >= len(state.opening):
         return None
     table = state.table
-    able = (row for row in state.opening if table.askable[row] and table.looks[row] == 0)
+    rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
+    able = (row for row in rows if row is not None and table.askable[row] and table.looks[row] == 0)
     return next((row for row in able if _is_news(state, row)), None)
 
 
@@ -342,6 +347,16 @@ def _open(draft: State, rows: list[int], expanded: bool) -> None:
                 draft.write(Expanded(row))
     if able:
         draft.write(_as_split(draft, able, expanded))
+
+
+def _open_to_allowed(draft: State, cell: int) -> None:
+    """Split a forbidden cell level by level until a part of it is allowed, asking about `MOST_PARTS` at most."""
+    level, left = [cell], MOST_PARTS
+    while level and left > 0 and draft.table.forbidden[level].all():
+        before = draft.table.size
+        _open(draft, level[: max(1, left // draft.problem.space.base)], expanded=False)
+        level = list(range(before, draft.table.size))
+        left -= len(level)
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:

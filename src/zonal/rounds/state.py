@@ -462,15 +462,35 @@ class State:
         if keys.shape[1]:
             self._follow(keys)
 
+    def of_depth(self, depth: int) -> list[int]:
+        """Return the nodes of a depth, and the leaves above it."""
+        table = self.table
+        rows: list[int] = ((table.depth == depth) | (table.leaf & (table.depth < depth))).nonzero()[0].tolist()
+        return rows
+
+    def allowed_within(self, row: int) -> int | None:
+        """Return one of the largest allowed regions within a node, None if the tree as it is grown has none."""
+        table, level = self.table, np.array([row])
+        while len(level := np.isin(table.parent, level).nonzero()[0]):
+            allowed = level[~table.forbidden[level]]
+            if len(allowed):
+                return int(allowed[len(allowed) // 2])
+        return None
+
     def _spread_out(self) -> tuple[int, ...]:
-        """Return the leaves in an order that covers the space evenly from the start."""
+        """Return the cells of the opening in an order that covers the space evenly from the start.
+
+        In the place of a forbidden cell stands one of its largest allowed parts.
+        """
         table, base = self.table, self.problem.space.base
 
         def place(row: int) -> float:
             depth = int(table.depth[row])
             return scattered(int(table.index[row]), depth, self.counts[depth], base)
 
-        return tuple(sorted(table.leaf.nonzero()[0].tolist(), key=place))
+        cells = sorted(self.of_depth(self.began.opening), key=place)
+        parts = (self.allowed_within(row) if table.forbidden[row] else row for row in cells)
+        return tuple(row for row in parts if row is not None)
 
 
 def _together(families: list[Any]) -> list[NDArray[Any]]:
