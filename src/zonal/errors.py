@@ -104,6 +104,8 @@ def warn_user(complaint: Warning) -> None:
 
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
     """Return `value` as a float, or complain that it is not one finite real number."""
+    if type(value) is float and math.isfinite(value):  # as it nearly always is
+        return value
     if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
         raise InvalidInput(f"{name} must be a single number", value, fix)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
@@ -145,18 +147,33 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
-    """Return `value` as an int of at least `least`, or complain."""
+def whole_number(value: Any, name: str, least: int, most: int | None = None) -> int:
+    """Return `value` as an int of at least `least`, and `most` at the most, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
+        if isinstance(value, (bool, np.bool_)):  # which older versions of numpy take for a number
             raise TypeError
         number = operator.index(value)
     except TypeError:
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
     if number < least:
         raise InvalidInput(f"{name} must be at least {least}", value, fix)
+    if most is not None and number > most:
+        raise InvalidInput(f"{name} is too large", value, f"Pass {most} at most.")
     return number
+
+
+def plain_text(value: Any, name: str) -> str:
+    """Return `value` if it is text that any file can hold, or complain."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text", value, "Pass it as a string.")
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
+    return value
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:

@@ -82,7 +82,7 @@ def _space(recipe: Recipe) -> Any:
     kind = named[0]
     if "arity" in recipe.words:
         with recipe.blamed("arity"):
-            _at_most(whole_number(recipe.words["arity"], "arity", 2), "arity", MOST_PARTS)
+            whole_number(recipe.words["arity"], "arity", 2, MOST_PARTS)
             if kind not in ("axes", "points"):
                 raise InvalidInput(f"[{kind}] has no arity", recipe.words["arity"], "Leave it out.")
     with recipe.blamed(kind):
@@ -137,7 +137,7 @@ def _sequences(words: dict[str, Any]) -> Sequences:
     missing = [key for key in ("alphabet", "length") if key not in words]
     if missing:
         raise InvalidInput(f"[sequences] needs its {missing[0]}", None, f"Write {missing[0]} = ...")
-    _at_most(whole_number(words["length"], "length", 1), "length", LONGEST)
+    whole_number(words["length"], "length", 1, LONGEST)
     return Sequences(**words)
 
 
@@ -196,8 +196,7 @@ def _feedback(recipe: Recipe, words: Any) -> Feedback:
         raise InvalidInput("a feedback is said in one way", dict(words), fix)
     ((kind, own),) = words.items()
     if kind == "average":
-        _at_most(whole_number(own, "average", 1), "average", MOST_POINTS_AN_AXIS)
-        return Average(own)
+        return Average(whole_number(own, "average", 1, MOST_POINTS_AN_AXIS))
     return Beam(own) if kind == "beam" else Beam(share=own)
 
 
@@ -238,7 +237,7 @@ def _policy(recipe: Recipe) -> Any:
     with recipe.blamed("policy"):
         for key in ("h_max", "level"):
             if key in words:
-                _at_most(whole_number(words[key], key, 0), key, DEEPEST)
+                whole_number(words[key], key, 0, DEEPEST)
         if "delta" in words:
             words["delta"] = _delta(recipe, words["delta"])
         elif kind is StoOO:
@@ -267,11 +266,6 @@ def _delta(recipe: Recipe, words: Any) -> Any:
     if kind is GeometricDelta and "c" not in words:
         raise InvalidInput("a geometric delta needs its c", dict(words), "Write for example c = 14.")
     return kind(**{key: own for key, own in words.items() if key != "kind"})
-
-
-def _at_most(number: int, name: str, most: int) -> None:
-    if number > most:
-        raise InvalidInput(f"{name} is too large", number, f"Pass {most} at most.")
 
 
 def _text(words: Any, name: str) -> str:

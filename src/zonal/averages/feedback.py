@@ -24,6 +24,9 @@ from zonal.spaces import Interval, MemberRegion, ProductRegion, Region
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+MOST_POINTS = 1_000_000  # of a grid along an axis, or members that stand for a set
+MOST_STUDIED = 1000  # of them where averages are compared, point by point
+
 
 @dataclass(frozen=True)
 class Footprints:
@@ -175,7 +178,7 @@ class Average(Feedback):
     s: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1))
+        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS))
 
     def along(self, axis: Interval) -> Measure:
         """Return what is seen of an interval: the centres of equal parts."""
@@ -186,8 +189,10 @@ class Average(Feedback):
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
     def check(self, space: Any) -> None:
-        """Complain if there is nothing but symbols, or any where one point is looked at."""
+        """Complain if there is nothing but symbols, any where one point is looked at, or too many points."""
         super().check(space)
+        if space.axes is not None:
+            whole_number(self.s, "Average's s", 1, MOST_STUDIED)
         if self.s == 1:
             self._refuse_symbols(space.axes or ())
 

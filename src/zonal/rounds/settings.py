@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -19,6 +19,7 @@ from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
     finite_number,
+    plain_text,
     random_generator,
     standard_deviation,
     whole_number,
@@ -27,6 +28,7 @@ from zonal.policies import INDEX_LIMIT, Policy
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import forbidden_rule
+from zonal.spaces.region import DEEPEST
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
@@ -119,7 +121,7 @@ def checked(
             kernel,
             "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
         )
-    if noise is not None and not callable(noise):
+    if noise is not None and (isinstance(noise, type) or not callable(noise)):
         noise = standard_deviation(noise, "noise")
     if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
         raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
@@ -136,9 +138,15 @@ def checked(
         direction="maximize" if direction == "maximize" else "minimize",
         max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
         forbidden=forbidden_rule(own, forbidden),
-        value_name=value_name,
-        value_unit=value_unit,
+        value_name=plain_text(value_name, "value_name"),
+        value_unit=plain_text(value_unit, "value_unit"),
     )
+
+
+def checked_again(settings: Settings) -> Settings:
+    """Return settings that come from elsewhere, or complain as of those that a user gives."""
+    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
 def checked_feedback(feedback: Any, space: Any) -> Feedback:
@@ -206,14 +214,18 @@ class Problem:
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
-        h_max = self.policy.depth(self.space, self.settings.budget)
-        if max(self.counts(h_max)) >= INDEX_LIMIT:
+        return self.checked_depth(self.policy.depth(self.space, self.settings.budget))
+
+    def checked_depth(self, h_max: Any) -> int:
+        """Return a depth at which nodes may be expanded, or complain."""
+        deepest = whole_number(h_max, "h_max", -1, DEEPEST)
+        if any(self.space.count(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
                 f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
                 h_max,
                 "Lower the policy's h_max.",
             )
-        return h_max
+        return deepest
 
     def counts(self, h_max: int) -> tuple[int, ...]:
         """Return the number of nodes at each depth."""

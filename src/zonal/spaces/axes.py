@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.errors import InvalidInput, finite_number, plain_text, positive_number
 from zonal.spaces.region import ROUNDING, Floats
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
@@ -99,6 +99,31 @@ class Category:
 
 
 Axis = Interval | Category
+
+
+def check_axis(axis: Any) -> None:
+    """Complain of an axis from a file if nobody could have made it."""
+    again: Axis | None = None
+    if isinstance(axis, Category):
+        again = category(axis.name, axis.symbols, axis.shares)
+    elif isinstance(axis, Interval):
+        scale = "log" if axis.log else "linear"
+        (again,) = intervals([(axis.name, axis.ends)], axis.smallest, [axis.unit], [scale])
+    if again is None or not alike(axis, again):
+        raise InvalidInput("this is no axis that Zonal has made", axis, "Go back to what was written.")
+    for word in (axis.name, *(axis.symbols if isinstance(axis, Category) else [axis.unit])):
+        plain_text(word, f"what is said of axis {axis.name}")
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Tell whether two values are of the same kind and the same, but for rounding."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return math.isclose(one, other, rel_tol=ROUNDING) if isinstance(one, float) else bool(one == other)
 
 
 def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
