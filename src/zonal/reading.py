@@ -21,7 +21,7 @@ from zonal.errors import InvalidInput, TrialError, finite_number, probability, w
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import answers, decisions
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.events import Asked, Ended, Event, Measured
+from zonal.rounds.events import Asked, Edited, Ended, Event, Measured
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
@@ -51,6 +51,11 @@ class Reading:
     def events(self) -> tuple[Event, ...]:
         """The whole history: what was decided and what happened."""
         return tuple(self._state.events)
+
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """What was said of each edited export that the history came from: empty if nobody changed it."""
+        return tuple(fact.why for event in self._state.events for fact in event if isinstance(fact, Edited))
 
     @property
     def space(self) -> Any:
@@ -180,12 +185,6 @@ class Reading:
                 "that ask() returned, or its number."
             )
         return asked
-
-    def _outcome(self, number: int) -> Measured | Ended:
-        """Return what became of a trial that is not under way any more."""
-        facts = (fact for event in reversed(self.events) for fact in event)
-        ends = (fact for fact in facts if isinstance(fact, Measured | Ended))
-        return next(fact for fact in ends if fact.number == number)
 
     @property
     def found(self) -> Region:

@@ -24,6 +24,9 @@ from zonal.spaces import Interval, MemberRegion, ProductRegion, Region
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+MOST_POINTS = 1_000_000  # of a grid along an axis, or members that stand for a set
+MOST_STUDIED = 1000  # of them where averages are compared, point by point
+
 
 class Footprints(NamedTuple):
     """Where n measurements look, for regions that are products over axes.
@@ -149,9 +152,6 @@ class Center(Feedback):
         self._refuse_symbols(space.axes or ())
 
 
-MOST_POINTS_AN_AXIS = 1000  # more are no better than all of them, which `Mean` sees
-
-
 @dataclass(frozen=True)
 class Average(Feedback):
     """A measurement sees the average over a grid of representative points (equation 1 of the paper).
@@ -166,7 +166,7 @@ class Average(Feedback):
     s: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS_AN_AXIS))
+        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS))
 
     def along(self, axis: Interval) -> Measure:
         """Return what is seen of an interval: the centres of equal parts."""
@@ -177,8 +177,10 @@ class Average(Feedback):
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
     def check(self, space: Any) -> None:
-        """Complain if there is nothing but symbols, or any where one point is looked at."""
+        """Complain if there is nothing but symbols, any where one point is looked at, or too many points."""
         super().check(space)
+        if space.axes is not None:
+            whole_number(self.s, "Average's s", 1, MOST_STUDIED)
         if self.s == 1:
             self._refuse_symbols(space.axes or ())
 

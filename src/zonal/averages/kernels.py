@@ -160,6 +160,10 @@ class Sum(Kernel):
 
     parts: tuple[Term, ...]
 
+    def __post_init__(self) -> None:
+        if not self.parts or not all(hasattr(part, "on_points") for part in self.parts):
+            raise InvalidInput("a sum is of kernels", self.parts, "Write zn.RBF(...) + zn.Matern(...).")
+
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms of which this kernel is the sum."""
@@ -356,6 +360,11 @@ class Mixed(OverAxes):
 
     continuous: ProductKernel
     categorical: Categorical
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.continuous, ProductKernel) and isinstance(self.categorical, Categorical)):
+            fix = "Write zn.RBF(...) * zn.Categorical(...)."
+            raise InvalidInput("this is no product of two kernels", (self.continuous, self.categorical), fix)
 
     @property
     def variance(self) -> float:

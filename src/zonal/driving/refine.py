@@ -18,6 +18,8 @@ from zonal.errors import InvalidInput, finite_number, whole_number
 Floats = NDArray[np.float64]
 MeasurePoint = Callable[[Floats], float]
 
+MOST_MEASUREMENTS = 100_000  # every one is taken in by itself
+
 
 @dataclass(frozen=True)
 class PointResult:
@@ -65,7 +67,7 @@ def sequential_halving(
     PointResult
         The point left over.
     """
-    budget = whole_number(budget, "budget", 1)
+    budget = whole_number(budget, "budget", 1, MOST_MEASUREMENTS)
     if len(points) == 0:
         raise InvalidInput("there must be a point to choose", points, "Pass at least one.")
     mean, covariance = mean.copy(), covariance.copy()

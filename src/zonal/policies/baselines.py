@@ -15,6 +15,7 @@ import numpy as np
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, scattered
+from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree
 
@@ -39,7 +40,7 @@ class Leaves:
 
     def __post_init__(self) -> None:
         if self.level is not None:
-            object.__setattr__(self, "level", whole_number(self.level, "level", 0))
+            object.__setattr__(self, "level", whole_number(self.level, "level", 0, DEEPEST))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return the depth above the leaves."""

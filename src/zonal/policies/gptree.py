@@ -10,6 +10,7 @@ import numpy as np
 
 from zonal.errors import positive_number, probability, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.spaces.region import DEEPEST
 from zonal.tree import Tree
 
 
@@ -50,7 +51,7 @@ class GPTree:
             positive_number(getattr(self, name), f"GPTree's {name}")
         probability(self.rho, "GPTree's rho")
         if self.h_max is not None:
-            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, from the theory unless given, and no deeper than nodes can be numbered."""

@@ -151,7 +151,7 @@ class KnowledgeRules:
         return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
 
     def _unseen(self, tree: Tree) -> int | None:
-        """Return the largest part of forbidden regions that no look has covered; of equal ones the most promising."""
+        """Return the largest part of forbidden regions that no look has covered; of equals the most promising."""
         if not tree.forbidden.any():
             return None
         parent, depth = np.maximum(tree.parent, 0), tree.depth

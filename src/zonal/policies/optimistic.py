@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
 from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
@@ -58,7 +59,7 @@ class GPOO:
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
-        object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+        object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
         check_choice(self.test, "GPOO's test", ("after", "before"))
         check_choice(self.returns, "GPOO's returns", ("deepest", "highest"))
         if not isinstance(self.ahead, bool):
@@ -102,7 +103,7 @@ class StoOO:
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
         if self.h_max is not None:
-            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0))
+            object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, or as deep as nodes can be numbered."""

@@ -23,6 +23,7 @@ from zonal.rounds.events import (
     Asked,
     Began,
     Doubted,
+    Edited,
     Ended,
     Expanded,
     Extended,
@@ -171,6 +172,24 @@ def refit(state: State) -> State | None:
     draft = state.fork()
     draft.write(Fitted(_fit(draft)))
     return draft.close()
+
+
+def edit(state: State, why: str) -> State:
+    """Note that the history was changed by hand, and learn the models from what it says now."""
+    draft, learner, problem = state.fork(), state.problem.learner, state.problem
+    draft.write(Edited(why))
+    if learner is not None and learner.learns and state.ledger.total:
+        draft.write(Fitted(_fit(draft)))
+    draft.close()
+    # Complain now, and not at the next call, if what was given does not fit the space or the model.
+    rules(draft)
+    if callable(problem.settings.noise):
+        problem.noise_of(draft.region(0))
+    problem.is_forbidden(draft.region(0))
+    if np.isnan([draft.tree.mean, draft.tree.std]).any():
+        fix = "Change less of it."
+        raise InvalidInput("with these settings nothing can be computed of what is known", why, fix)
+    return draft
 
 
 def extend(state: State, n: int) -> State:

@@ -206,7 +206,33 @@ class Extended(NamedTuple):
     n: int
 
 
+class Edited(NamedTuple):
+    """All that is above was read from an export that is not as Zonal wrote it.
+
+    Models are learned anew with it, since those above may have been learned from something else.
+
+    Attributes
+    ----------
+    why : str
+        How that is known.
+    """
+
+    why: str
+
+
 Fact = (
-    Began | Split | Expanded | Asked | Taken | Measured | Ended | Allowed | Observed | Fitted | Doubted | Extended
+    Began
+    | Split
+    | Expanded
+    | Asked
+    | Taken
+    | Measured
+    | Ended
+    | Allowed
+    | Observed
+    | Fitted
+    | Doubted
+    | Extended
+    | Edited
 )
 Event = tuple[Fact, ...]  # the facts of one call

@@ -25,9 +25,10 @@ from zonal.rounds.events import (
     Split,
     Taken,
 )
+from zonal.rounds.settings import Settings
 
 
-def facts_of(kind: str, parts: dict[str, Any]) -> Event:
+def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> Event:
     """Return the facts of an event of old.
 
     Parameters
@@ -36,8 +37,10 @@ def facts_of(kind: str, parts: dict[str, Any]) -> Event:
         Its class then.
     parts : dict
         Its attributes.
+    settings : Settings
+        Of the study.
     """
-    grown = _splits(parts.pop("grown", ()))
+    grown = _splits(parts.pop("grown", ()), settings)
     learned: list[Fact] = [Fitted(parts.pop("fit"))] if parts.get("fit") is not None else []
     parts.pop("fit", None)
     doubts = [Doubted(doubt) for doubt in parts.pop("warned", ())]
@@ -61,14 +64,19 @@ def facts_of(kind: str, parts: dict[str, Any]) -> Event:
     raise ValueError(f"{kind} is no event")
 
 
-def _splits(growth: Sequence[Any]) -> list[Fact]:
-    """Return what was split, a batch after the other; of each node its row, and what was said of its children."""
+def _splits(growth: Sequence[Any], settings: Settings) -> list[Fact]:
+    """Return what was split, a batch after the other; of each node its row, and what was said of its children.
+
+    Noises that are the same everywhere, and that nothing is forbidden, are not said of every child any more.
+    """
+    said = callable(settings.noise), settings.forbidden is not None
     facts: list[Fact] = []
     for batch in growth:
         facts += [Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
         parted = [split for split in batch if split[2]]
         for expanded, some in groupby(parted, key=lambda split: bool(split[1])):
             own = list(some)
-            noise, forbidden = (tuple(x for split in own for x in split[place]) for place in (2, 3))
+            every = (tuple(x for split in own for x in split[place]) for place in (2, 3))
+            noise, forbidden = (each if wanted else () for each, wanted in zip(every, said, strict=True))
             facts.append(Split(tuple(split[0] for split in own), expanded, noise, forbidden, None))
     return facts

@@ -18,6 +18,7 @@ from zonal.rounds.events import (
     Asked,
     Began,
     Doubted,
+    Edited,
     Ended,
     Event,
     Extended,
@@ -48,10 +49,22 @@ def first_difference(settings: Settings, events: Iterable[Event]) -> str:
         except ZonalError as error:
             return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
         again = () if state is None else state.events[state.events.size - 1]
-        where = difference(_compared(event), _compared(again))
+        where = _unlike(_compared(event), _compared(again))
         if where:
             return f"event {number} ({type(what).__name__}): {where}"
     return ""
+
+
+def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return where the facts of two events differ first; "" if they do not."""
+    for name, fact in was.items():
+        if name not in now:
+            return f"there was a {name}, and there would be none"
+        where = difference(fact, now[name])
+        if where:
+            return where
+    more = next((name for name in now if name not in was), "")
+    return more and f"there was no {more}, and there would be one"
 
 
 def _compared(event: Event) -> dict[str, Any]:
@@ -71,7 +84,7 @@ def _compared(event: Event) -> dict[str, Any]:
 
 def _call(event: Event) -> Any:
     """Return the fact that says what was called for."""
-    calls = Began, Asked, Measured, Ended, Allowed, Observed, Extended, Taken
+    calls = Began, Asked, Measured, Ended, Allowed, Observed, Extended, Taken, Edited
     return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
 
 
@@ -93,6 +106,8 @@ def _decide(settings: Settings, state: State | None, what: Any) -> State:
             return decisions.observe(state, what.region, what.value, what.sem, what.feedback)
         case Fitted():
             return decisions.refit(state) or state
+        case Edited():
+            return decisions.edit(state, what.why)
         case _:
             return state.apply((what,))
 

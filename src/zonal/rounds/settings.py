@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -30,6 +30,7 @@ from zonal.policies import INDEX_LIMIT, Policy, Rules
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import Overlapping, forbidden_rule
+from zonal.spaces.region import DEEPEST
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
@@ -122,7 +123,7 @@ def checked(
             kernel,
             "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
         )
-    if noise is not None and not callable(noise):
+    if noise is not None and (isinstance(noise, type) or not callable(noise)):
         noise = standard_deviation(noise, "noise")
     if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
         raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
@@ -142,6 +143,12 @@ def checked(
         value_name=text(value_name, "value_name"),
         value_unit=text(value_unit, "value_unit"),
     )
+
+
+def checked_again(settings: Settings) -> Settings:
+    """Return settings that come from elsewhere, or complain as of those that a user gives."""
+    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
 def checked_feedback(feedback: Any, space: Any) -> Feedback:
@@ -213,14 +220,18 @@ class Problem:
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
-        h_max = whole_number(self.policy.depth(self.space, self.settings.budget), "the policy's depth", -1)
-        if max(self.counts(h_max)) >= INDEX_LIMIT:
+        return self.checked_depth(self.policy.depth(self.space, self.settings.budget))
+
+    def checked_depth(self, h_max: Any) -> int:
+        """Return a depth at which nodes may be expanded, or complain."""
+        deepest = whole_number(h_max, "the policy's depth", -1, DEEPEST)
+        if any(self.space.count(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
                 f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
                 h_max,
                 "Lower the policy's h_max.",
             )
-        return h_max
+        return deepest
 
     def counts(self, h_max: int) -> tuple[int, ...]:
         """Return the number of nodes at each depth."""

@@ -27,11 +27,13 @@ from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
 from zonal.policies import scattered
+from zonal.rounds import checks
 from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
     Doubted,
+    Edited,
     Ended,
     Event,
     Expanded,
@@ -126,15 +128,17 @@ class State:
         self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
 
     @classmethod
-    def begin(cls, problem: Problem, first: Event) -> State:
-        """Return the state after the first event."""
-        began, *others = first
+    def begin(cls, problem: Problem, first: Event, foreign: bool = False) -> State:
+        """Return the state after the first event; what is `foreign` is checked."""
+        began = first[0]
         if not isinstance(began, Began):
             raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
+        problem.checked_depth(began.h_max)  # which says how much is made
+        if foreign:
+            checks.began(problem, began)
         state = cls(problem, began)
-        for fact in others:
-            state.write(fact)
-        return state.close()
+        state._enter(first[1:], foreign)
+        return state
 
     def fork(self) -> State:
         """Return the same state, to be written into; this one stays as it is."""
@@ -142,23 +146,32 @@ class State:
         twin.__dict__ = {**self.__dict__}
         return twin
 
-    def apply(self, event: Event) -> State:
-        """Return the state after one more event."""
+    def apply(self, event: Event, foreign: bool = False) -> State:
+        """Return the state after one more event; a `foreign` one is checked: it may not be what was decided."""
         after = self.fork()
-        for fact in event:
-            after.write(fact)
-        return after.close()
+        after._enter(event, foreign)
+        return after
 
-    def apply_all(self, events: Iterable[Event], at_once: bool = False) -> State:
+    def apply_all(self, events: Iterable[Event], at_once: bool = False, foreign: bool = False) -> State:
         """Return the state after many events; with `at_once` the belief is built anew when it is first read."""
         after, learner = self.fork(), self.problem.learner
         for event in events:
-            for fact in event:
-                after.write(fact)
-            after.close()
+            after._enter(event, foreign)
             if at_once and (learner is None or not learner.learns):  # else weights follow reward by reward
                 after._rebase()
         return after
+
+    def _enter(self, event: Event, foreign: bool) -> None:
+        """Make the facts of an event true, one after the other."""
+        if foreign:
+            with checks.named(self, event):
+                for fact in checks.facts(event):
+                    checks.happens(self, fact)
+                    self.write(fact)
+        else:
+            for fact in event:
+                self.write(fact)
+        self.close()
 
     def close(self) -> State:
         """End the event that is being written, and return the state after it."""
@@ -312,6 +325,8 @@ class State:
                 self.known = self.known and self.known._replace(warned=True)
             case Extended():
                 self.budget += fact.n
+            case Edited():
+                pass  # a word about the history, which changes nothing by itself
             case Taken():
                 asked = self.pending[fact.number]._replace(by=fact.by)
                 self.pending = {**self.pending, fact.number: asked}

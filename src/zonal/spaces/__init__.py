@@ -21,7 +21,8 @@ from zonal.spaces.sequences import Sequences
 
 def as_space(given: Any) -> Any:
     """Return what users pass as a space: one as it is, of the house or of their own; bounds as a box."""
-    return given if hasattr(given, "cell") and hasattr(given, "split") else Box(given)
+    own = hasattr(given, "cell") and hasattr(given, "split") and not isinstance(given, type)
+    return given if own else Box(given)
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -104,6 +104,29 @@ class Category:
 
 
 Axis = Interval | Category
+
+
+def check_axis(axis: Any) -> None:
+    """Complain of an axis from a file if nobody could have made it."""
+    again: Axis | None = None
+    if isinstance(axis, Category):
+        again = category(axis.name, axis.symbols, axis.shares)
+    elif isinstance(axis, Interval):
+        scale = "log" if axis.log else "linear"
+        (again,) = intervals([(axis.name, axis.ends)], axis.smallest, [axis.unit], [scale])
+    if again is None or not alike(axis, again) or not isinstance(axis.name, str):
+        raise InvalidInput("this is no axis that Zonal has made", axis, "Go back to what was written.")
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Tell whether two values are of the same kind and the same, but for rounding."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return math.isclose(one, other, rel_tol=ROUNDING) if isinstance(one, float) else bool(one == other)
 
 
 def listed_axes(bounds: Any) -> list[tuple[str, Any]]:

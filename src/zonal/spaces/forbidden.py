@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from zonal.errors import InvalidInput
@@ -16,19 +16,19 @@ class Overlapping:
 
     regions: tuple[Region, ...]
 
+    def __post_init__(self) -> None:
+        for region in self.regions:
+            region.check()
+
     def __call__(self, region: Region) -> bool:
         """Return True where a measurement would touch one of them."""
         return any(own.overlaps(region) for own in self.regions)
 
-    def within(self, space: Any) -> Overlapping:
-        """Return the same of a space, for regions that come from a file without theirs."""
-        return Overlapping(tuple(replace(region, space=space) for region in self.regions))
-
 
 def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
     """Return a function of a region from one, from a region or a list of regions, or None."""
-    if forbidden is None or callable(forbidden):
-        return forbidden  # type: ignore[no-any-return]
+    if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
+        return forbidden
     if space.is_one(forbidden):
         forbidden = [forbidden]
     if not isinstance(forbidden, Iterable):

@@ -172,6 +172,13 @@ class Hierarchy(MemberSpace):
             column.flags.writeable = False
         self._levels = _levels(paths, self.weights, least)
 
+    def check(self) -> None:
+        """Complain of a hierarchy from a file if nobody could have made it."""
+        super().check()
+        names = [*self.levels, *(name for path in self.paths for name in path or [None])]
+        if len(self.paths) != self.size or not all(isinstance(name, str) for name in names):
+            raise InvalidInput("every leaf has a name", len(self.paths), f"There are {self.size} leaves.")
+
     @property
     def _level_names(self) -> tuple[str, ...]:
         depth = max(len(path) for path in self.paths)

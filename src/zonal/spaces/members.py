@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
+from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
 from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
@@ -54,6 +55,18 @@ class MemberRegion(Region):
     def key(self) -> Hashable:
         """What tells this region from others of the same space."""
         return (self.start, self.stop) if self.chosen is None else self.chosen
+
+    def check(self) -> None:
+        """Complain of a region from a file if its space has none such."""
+        if self.node is not None:
+            there = replace(self, feedback=None) == self.space.cell(self.node)
+        elif self.chosen is None:
+            there = 0 <= self.start < self.stop <= self.space.size
+        else:
+            edges = np.array([-1, *self.chosen, self.space.size])
+            there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
+        if not there:
+            raise InvalidInput("there is no such region in this space", self.key, "Describe it anew.")
 
     @cached_property
     def positions(self) -> Ints:
@@ -145,6 +158,31 @@ class MemberRegion(Region):
         return spread_evenly(self.positions, weights, number)
 
 
+def _are_nested(levels: Sequence[Level], size: int) -> bool:
+    """Tell whether levels from a file are those of a tree over so many members."""
+    whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
+    return all(map(_part, [whole, *levels], [*levels, NO_CELLS]))
+
+
+def _part(above: Level, below: Level) -> bool:
+    """Tell whether the cells of a level part those of the level above."""
+    number, children = len(below.start), above.children
+    columns = (below.start, below.stop, below.first, below.children)
+    if any(own.dtype.kind != "i" or own.shape != (number,) for own in columns):
+        return False
+    if children.min() < 0 or children.max() > number or children.sum() != number or not number:
+        return not (number or children.any())
+    parent = np.repeat(np.arange(len(children)), children)
+    begins = np.append(True, parent[1:] != parent[:-1])
+    ends = np.append(begins[1:], True)
+    return bool(
+        np.array_equal(above.first, np.cumsum(children) - children)
+        and np.array_equal(below.start, np.where(begins, above.start[parent], np.roll(below.stop, 1)))
+        and np.array_equal(below.stop[ends], above.stop[parent[ends]])
+        and (below.start < below.stop).all()
+    )
+
+
 class MemberSpace(Immutable, ABC):
     """What spaces of weighted members share.
 
@@ -158,6 +196,8 @@ class MemberSpace(Immutable, ABC):
         The user's row number of each.
     names : tuple of str
         Of the features.
+    smallest : float or None
+        The least useful weight of a region, if one was given.
     symbolic : bool
         Whether features are codes that are equal or not, instead of numbers with a distance.
     labels : tuple or None
@@ -170,6 +210,7 @@ class MemberSpace(Immutable, ABC):
     names: tuple[str, ...]
     symbolic: bool
     labels: Labels | None = None
+    smallest: float | None
     axes: None = None  # it has none
     _levels: list[Level]
     _or_else = ""  # what else describes a region, for messages
@@ -224,6 +265,26 @@ class MemberSpace(Immutable, ABC):
         place = np.empty(self.size, dtype=np.intp)
         place[self.rows] = np.arange(self.size)
         return place
+
+    def check(self) -> None:
+        """Complain of a space from a file if nobody could have made it."""
+        size = len(checked_features(self.features, None, "features"))
+        checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
+        right = (
+            len(self.names) == self.d
+            and all(isinstance(name, str) for name in self.names)
+            and isinstance(self.symbolic, bool)
+            and (self.labels is None or len(self.labels) == size)
+            and self.features.dtype.kind == "f"
+            and self.rows.dtype.kind == "i"
+            and self.rows.shape == (size,)
+            and 0 <= self.rows.min() <= self.rows.max() < size
+            and bool((np.bincount(self.rows) == 1).all())
+            and _are_nested(self._levels, size)
+        )
+        if not right:
+            raise InvalidInput("these are no members that Zonal has put in order", self, "Go back to a copy.")
+        hash(self)  # which labels that are no names do not allow
 
     def level(self, depth: int) -> Level:
         """Return the cells of a depth; without cells where the tree has ended."""

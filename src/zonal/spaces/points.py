@@ -70,6 +70,11 @@ class Points(MemberSpace):
         for column in (self.features, self.weights, self.rows):
             column.flags.writeable = False
 
+    def check(self) -> None:
+        """Complain of points from a file if nobody could have made them."""
+        super().check()
+        whole_number(self.arity, "arity", 2, max(self.size, FEW_PARTS))
+
     @property
     def base(self) -> int:
         """The usual number of children of a node."""

@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, finite_number, whole_number
-from zonal.spaces.axes import Axis, Category, Interval, Scale, has_symbols, intervals, listed_axes, symbols_of
+from zonal.spaces.axes import (
+    Axis,
+    Category,
+    Interval,
+    Scale,
+    check_axis,
+    has_symbols,
+    intervals,
+    listed_axes,
+    symbols_of,
+)
 from zonal.spaces.product_region import ProductRegion, span
 from zonal.spaces.region import ROUNDING, Floats, Immutable, Ints, Node, Region, Viewer, checked_node
 
@@ -65,6 +75,14 @@ class AxisSpace(Immutable):
         }
         more = "".join(f", {name}={value}" for name, value in unusual.items() if value)
         return f"{type(self).__name__}({shown}, arity={self.arity}{more})"
+
+    def check(self) -> None:
+        """Complain of a space from a file if nobody could have made it."""
+        if not isinstance(self.axes, tuple) or not self.axes:
+            raise InvalidInput("a space needs at least one axis", self.axes, "Go back to what was written.")
+        for axis in self.axes:
+            check_axis(axis)
+        whole_number(self.arity, "arity", 2, MOST_PARTS)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -479,6 +497,12 @@ class Box(AxisSpace):
         named = listed_axes(bounds)
         object.__setattr__(self, "axes", intervals(named, smallest, units, scale))
         object.__setattr__(self, "arity", whole_number(arity, "arity", 2, MOST_PARTS))
+
+    def check(self) -> None:
+        """Complain of a box from a file if nobody could have made it."""
+        super().check()
+        if self.categories:
+            raise InvalidInput("a box has no axes of symbols", self, "Go back to what was written.")
 
     @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from zonal.errors import InvalidInput
-from zonal.spaces.axes import Category, Interval
+from zonal.spaces.axes import Category, Interval, alike
 from zonal.spaces.region import ROUNDING, Floats, Region
 from zonal.tables.listings import Cell, Span, labelled
 
@@ -42,6 +42,16 @@ class ProductRegion(Region):
     def key(self) -> Hashable:
         """What tells this region from others of the same space: its edges, as long as they can."""
         return (self.edges, self.node) if self._below_spacing() else self.edges
+
+    def check(self) -> None:
+        """Complain of a region from a file if its space has none such."""
+        if self.node is not None:
+            there = alike(replace(self, feedback=None), self.space.cell(self.node))
+        else:
+            parts = zip(self.space.axes, self.offset, self.sizes, self.edges, strict=True)
+            there = self.parts is None and all(_is_part(*part) for part in parts)
+        if not there:
+            raise InvalidInput("there is no such region in this space", self.edges, "Describe it anew.")
 
     def _below_spacing(self) -> bool:
         """Tell whether a cell is so small that its edges, rounded, are also those of others."""
@@ -187,6 +197,17 @@ class ProductRegion(Region):
                 "Use region.bounds and region.symbols, and form them piece by piece.",
             )
         return places
+
+
+def _is_part(axis: Interval | Category, offset: float, size: float, edges: tuple[float, float]) -> bool:
+    """Tell whether what a file says of a part of an axis belongs together, and lies on the axis."""
+    low, high = edges
+    if isinstance(axis, Category):
+        pool = int(offset)
+        return pool == low == high == offset and 0 < pool <= axis.whole and alike(size, axis.share(pool))
+    slack = ROUNDING * (axis.high - axis.low)
+    within = axis.low - slack <= low <= high <= axis.high + slack
+    return within and abs(high - low - size) <= slack and abs((low + high) / 2 - axis.low - offset) <= slack
 
 
 def span(axis: Interval, low: float, high: float) -> str:

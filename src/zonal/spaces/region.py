@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
+DEEPEST = 10_000  # depth of a cell: no search comes near, and the cells of a depth are counted exactly
 
 
 class Viewer(Protocol):
@@ -75,6 +76,10 @@ class Region(ABC):
     def name(self) -> str:
         """What a person reads."""
         return str(self.space.describe(self))
+
+    @abstractmethod
+    def check(self) -> None:
+        """Complain of a region from a file if its space has none such."""
 
     @property
     @abstractmethod
@@ -247,6 +252,7 @@ def checked_node(node: Any, space: Any) -> Node:
     """Return a node as two numbers, or complain that there is none such."""
     try:
         depth, index = (whole_number(number, "a node's depth and index", 0) for number in node)
+        whole_number(depth, "a node's depth", 0, DEEPEST)
     except (TypeError, ValueError):
         depth, index = -1, 0
     if depth < 0 or index >= space.count(depth):

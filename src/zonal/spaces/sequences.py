@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.errors import InvalidInput, finite_number, whole_number
-from zonal.spaces.axes import Category, category
+from zonal.spaces.axes import Category, alike, category
 from zonal.spaces.product import AxisSpace
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Region, Viewer
@@ -101,6 +101,14 @@ class Sequences(AxisSpace):
         least = "" if self.smallest == 1 else f", smallest={self.smallest}"
         alphabet = "".join(self.alphabet) if not self._joint else list(self.alphabet)
         return f"Sequences({alphabet!r}, {self.length}{order}{least})"
+
+    def check(self) -> None:
+        """Complain of sequences from a file if nobody could have made them."""
+        super().check()
+        frequencies = [axis.shares for axis in self.axes]
+        again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
+        if not alike(self, again):
+            raise InvalidInput("these are no sequences that Zonal has made", self, "Go back to what was written.")
 
     @property
     def alphabet(self) -> tuple[str, ...]:

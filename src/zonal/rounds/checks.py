@@ -1,0 +1,292 @@
+"""What may happen to a study, and what cannot have happened: the checks of tell, and of all that is beside it.
+
+A call asks here before anything is decided. `State.apply` asks before an event that did not come from a study's
+own file changes anything: somebody may have changed it. This room knows a state and what is to happen to it, never
+how that was written down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from zonal.averages.kernels import Kernel
+from zonal.beliefs.lattice import Fit, Weighted
+from zonal.beliefs.model import Model
+from zonal.errors import (
+    LARGEST_STD,
+    BudgetSpent,
+    InvalidInput,
+    TrialError,
+    ZonalError,
+    finite_number,
+    positive_number,
+    standard_deviation,
+    text,
+    whole_number,
+)
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Doubted,
+    Edited,
+    Ended,
+    Event,
+    Expanded,
+    Extended,
+    Fact,
+    Fitted,
+    Measured,
+    Observed,
+    Split,
+    Taken,
+)
+from zonal.rounds.settings import Problem, checked_feedback
+from zonal.spaces import Region
+
+if TYPE_CHECKING:
+    from zonal.rounds.state import State
+
+ONE = 1e-6  # by which weights that add up to 1 may miss it
+ANEW = "Go back to what was written."
+
+
+def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float, float | None]:
+    """Return a measured value and its standard error, or complain of them or of what was noted beside."""
+    fix = "Tell one finite number, its standard error as sem=, or give the trial up."
+    number = finite_number(value, "a measured value", fix)
+    if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
+        raise InvalidInput("a measured value is too far from the prior mean", value, fix)
+    text(note, "a note")
+    return number, None if sem is None else standard_deviation(sem, "sem")
+
+
+def within_budget(state: State, number: int = 1) -> None:
+    """Complain if fewer measurements than so many may still be asked for."""
+    remaining = state.budget - state.begun
+    if number > remaining:
+        raise BudgetSpent(
+            f"{number} more asked for, but of the budget of {state.budget} {state.told} are told and "
+            f"{len(state.pending)} under way, so {remaining} remain. Call extend(n) for more."
+        )
+
+
+def outcome(state: State, number: int) -> Measured | Ended:
+    """Return what became of a trial that is not under way any more."""
+    facts = (fact for event in reversed((*state.events, state.facts)) for fact in reversed(event))
+    ends = (fact for fact in facts if isinstance(fact, Measured | Ended))
+    return next(fact for fact in ends if fact.number == number)
+
+
+def under_way(state: State, number: int) -> None:
+    """Complain of a trial of this study that is not under way."""
+    if number not in state.pending:
+        became = outcome(state, number)
+        how = f"told already ({became.value!r})" if isinstance(became, Measured) else became.state
+        raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
+
+
+# What follows is of events only: calls cannot bring it about.
+
+
+@contextmanager
+def named(state: State, event: Event) -> Iterator[None]:
+    """Say in a complaint of which event it is."""
+    try:
+        yield
+    except ZonalError as error:
+        what = type(event[0]).__name__ if isinstance(event, tuple) and event else type(event).__name__
+        error.args = (f"event {state.events.size} of the history ({what}): {error}",)
+        raise
+
+
+def facts(event: Any) -> Event:
+    """Return the facts of an event, if it has any."""
+    _lists(event)
+    if not event:
+        raise InvalidInput("an event has at least one fact", event, ANEW)
+    made: Event = event
+    return made
+
+
+def began(problem: Problem, fact: Began) -> None:
+    """Complain of a beginning that no study has."""
+    _texts(fact.id, fact.policy)
+    whole_number(fact.seed, "a seed", 0)
+    whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
+    standard_deviation(fact.noise, "noise")
+    _flags(fact.forbidden)
+
+
+def happens(state: State, fact: Fact) -> None:
+    """Complain of a fact that cannot have come about in this state."""
+    match fact:
+        case Asked():
+            _texts(fact.by, fact.key)
+            within_budget(state)
+            _placed(state, fact)
+        case Taken():
+            _texts(fact.by)
+            _ongoing(state, fact.number)
+        case Measured():
+            _told(state, fact)
+        case Ended():
+            _flags(fact.barred)
+            _ongoing(state, fact.number)
+            if fact.state not in ("given up", "withdrawn") or (fact.barred and fact.state != "given up"):
+                raise InvalidInput("a trial is given up or withdrawn", fact.state, ANEW)
+        case Allowed():
+            _lists(fact.numbers)
+            for number in fact.numbers:
+                _exists(state, number)
+        case Observed():
+            _observed(state, fact)
+        case Split():
+            _split(state, fact)
+        case Expanded():
+            _row(state, fact.row)
+        case Fitted():
+            if not state.ledger.total:
+                raise InvalidInput("there is nothing yet to learn from", "Fitted", ANEW)
+            _learned(state, fact.fit)
+        case Doubted():
+            _texts(fact.doubt)
+        case Edited():
+            _texts(fact.why)
+        case Extended():
+            whole_number(fact.n, "the number of measurements to add", 1)
+
+
+def _placed(state: State, fact: Asked) -> None:
+    """Complain of a trial that is not the next one, or of no node of the tree."""
+    for number in (fact.number, fact.row, fact.replicate, fact.draw):
+        whole_number(number, "a number of a trial", 0)
+    row, table = fact.row, state.table
+    if not (
+        fact.number == state.asked.size
+        and row < table.size
+        and (int(table.depth[row]), int(table.index[row])) == fact.node
+        and fact.replicate == int(table.looks[row]) + 1
+        and fact.draw in (state.draws, *state.freed)
+    ):
+        raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {ANEW}")
+
+
+def _told(state: State, fact: Measured) -> None:
+    _exists(state, fact.number)
+    if fact.number not in state.pending:
+        became = outcome(state, fact.number)
+        if isinstance(became, Measured):
+            raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {ANEW}")
+        within_budget(state)
+    measured(state, fact.value, fact.sem, fact.note)
+
+
+def _observed(state: State, fact: Observed) -> None:
+    region, space = fact.region, state.problem.space
+    if not isinstance(region, Region) or region.space != space or region.feedback != fact.feedback:
+        kind = type(region).__name__
+        raise InvalidInput("this is no region of the space, seen as it was measured", kind, ANEW)
+    checked_feedback(fact.feedback, space)
+    region.check()
+    measured(state, fact.value, fact.sem)
+    standard_deviation(fact.noise, "noise")
+
+
+def _row(state: State, row: Any) -> int:
+    number = whole_number(row, "a row", 0)
+    if number >= state.table.size:
+        raise InvalidInput("there is no such node", row, ANEW)
+    return number
+
+
+def _split(state: State, fact: Split) -> None:
+    """Complain of nodes that cannot have been split together in this state."""
+    _lists(fact.rows, fact.noise, fact.forbidden)
+    _flags(fact.expanded, *fact.forbidden)
+    if not fact.rows or len(set(fact.rows)) < len(fact.rows):
+        raise InvalidInput("nodes are split once", fact.rows, ANEW)
+    children = 0
+    for row in fact.rows:
+        if not state.may_split(_row(state, row)):
+            raise InvalidInput("this node may not be split", row, ANEW)
+        depth, index = int(state.table.depth[row]), int(state.table.index[row])
+        children += len(state.problem.space.children(depth, index, state.cells[row])[0])
+    if not all(isinstance(std, float) and 0 <= std <= LARGEST_STD for std in fact.noise):
+        raise InvalidInput("every child has a noise", fact.noise, ANEW)
+    if len(fact.noise) not in (0, children) or len(fact.forbidden) not in (0, children):
+        raise InvalidInput("every child has a noise, and may be forbidden", (fact.noise, fact.forbidden), ANEW)
+    if callable(state.problem.settings.noise) and not fact.noise:
+        raise InvalidInput("every child has a noise where that is a function", fact.noise, ANEW)
+    if fact.checksum is not None:
+        whole_number(fact.checksum, "a checksum", 0)
+
+
+def _learned(state: State, fit: Fit) -> None:
+    """Complain of models that cannot have been learned in this study."""
+    learner = state.problem.learner
+    if learner is None or not learner.learns or not isinstance(fit, Fit):
+        raise InvalidInput("this cannot have been learned here", fit, ANEW)
+    _lists(fit.members, fit.best)
+    _lists(*fit.best)
+    if not all(isinstance(own, Weighted) for own in fit.members):
+        raise InvalidInput("a model that stands for others has a weight", fit.members, ANEW)
+    weights = [positive_number(own.weight, "the weight of a model") for own in fit.members]
+    if not math.isclose(sum(weights), 1, abs_tol=ONE):
+        raise InvalidInput("the weights of models add up to 1", weights, ANEW)
+    for model in (fit.model, *(own.model for own in fit.members)):
+        _model(state.problem, model)
+    families = len(state.problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
+    axes = len(state.problem.frame.symbols)
+    for cell in fit.best:
+        family, steps = cell if len(cell) == 2 else (None, ())
+        whole_number(family, "a family of models", 0, families - 1)
+        if not isinstance(steps, tuple) or len(steps) != axes or not all(isinstance(own, int) for own in steps):
+            raise InvalidInput("this is no place among the models", cell, ANEW)
+
+
+def _model(problem: Problem, model: Any) -> None:
+    unknowns = problem.unknowns
+    if not isinstance(model, Model) or not isinstance(model.kernel, Kernel):
+        raise InvalidInput("this is no model", model, ANEW)
+    if unknowns.given is not None and model.kernel != unknowns.given:
+        raise InvalidInput("the kernel was given, and cannot have been learned", model.kernel, ANEW)
+    if (model.noise is not None) != unknowns.noise:
+        raise InvalidInput("a model has a noise where noise is learned, and nowhere else", model.noise, ANEW)
+    if model.noise is not None:
+        standard_deviation(model.noise, "noise")
+    finite_number(model.mean, "a prior mean")
+    whole_number(model.measurements, "the number of measurements", 0)
+    spread = model.spread
+    if not isinstance(spread, dict) or not all(isinstance(own, float) for own in spread.values()):
+        raise InvalidInput("the spread of a parameter is a number", model.spread, ANEW)
+
+
+def _ongoing(state: State, number: Any) -> None:
+    _exists(state, number)
+    under_way(state, number)
+
+
+def _exists(state: State, number: Any) -> None:
+    if whole_number(number, "a trial", 0) >= state.asked.size:
+        raise TrialError(f"trial {number} was never asked for: there are {state.asked.size}. {ANEW}")
+
+
+def _texts(*values: Any) -> None:
+    for value in values:
+        text(value, "what is said in words")
+
+
+def _lists(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, tuple):
+            raise InvalidInput("this must be a list", value, ANEW)
+
+
+def _flags(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, bool):
+            raise InvalidInput("this must be true or false", value, ANEW)
