@@ -215,7 +215,7 @@ def opening_seconds(budget: int, regions: int, space: zn.Box, policy: Any) -> fl
 
 
 def commits_of_a_call(rounds: int = 100) -> float:
-    """Return what an ask or a tell on disk takes more than one in memory, in bare commits of the same file."""
+    """Return what an ask or a tell on disk takes more than one in memory, in bare commits to the same disk."""
     space, given = zn.Box([(0, 1)]), Given(kernel=KERNEL, noise=NOISE, policy=zn.GPOO(DELTA))
     seconds: dict[str, list[float]] = {name: [] for name in ("bare", "ask", "tell", "ask on disk", "tell on disk")}
 
@@ -228,7 +228,7 @@ def commits_of_a_call(rounds: int = 100) -> float:
     with TemporaryDirectory() as folder:
         memory = zn.Study(space, budget=rounds, **given)
         disk = zn.Study.create(Path(folder) / "study.db", space, budget=rounds, **given)
-        bare = sqlite3.connect(Path(folder) / "study.db", isolation_level=None)
+        bare = sqlite3.connect(Path(folder) / "bare.db", isolation_level=None)
         bare.execute("PRAGMA synchronous = EXTRA")
         bare.execute("CREATE TABLE bare (text)")
 

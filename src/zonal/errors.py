@@ -104,8 +104,6 @@ def warn_user(complaint: Warning) -> None:
 
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
     """Return `value` as a float, or complain that it is not one finite real number."""
-    if type(value) is float and math.isfinite(value):  # as it nearly always is
-        return value
     if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
         raise InvalidInput(f"{name} must be a single number", value, fix)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
@@ -151,7 +149,7 @@ def whole_number(value: Any, name: str, least: int, most: int | None = None) -> 
     """Return `value` as an int of at least `least`, and `most` at the most, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, (bool, np.bool_)):  # which older versions of numpy take for a number
+        if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -167,8 +165,6 @@ def plain_text(value: Any, name: str) -> str:
     """Return `value` if it is text that any file can hold, or complain."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text", value, "Pass it as a string.")
-    if value.isascii():
-        return value
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -70,6 +70,8 @@ def study_card(study: Study) -> str:
         "space": study.space,
         "measurements": f"{study.told} of {study.budget} told, {len(study.pending)} under way",
     }
+    if study.edited:
+        facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
     if study.told:
         best = study.recommend()
         facts["best region so far"] = best.region.name

@@ -21,7 +21,7 @@ from zonal.errors import InvalidInput, TrialError, finite_number, probability, w
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import answers, decisions
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.events import Asked, Ended, Event, Told
+from zonal.rounds.events import Asked, Edited, Ended, Event, Told
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
@@ -51,6 +51,11 @@ class Reading:
     def events(self) -> tuple[Event, ...]:
         """The whole history: what was decided and what happened."""
         return tuple(self._state.events)
+
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """What was said of each edited export that the history came from: empty if nobody changed it."""
+        return tuple(event.why for event in self._state.events if isinstance(event, Edited))
 
     @property
     def space(self) -> Any:
@@ -185,11 +190,6 @@ class Reading:
                 "that ask() returned, or its number."
             )
         return asked
-
-    def _outcome(self, number: int) -> Told | Ended:
-        """Return what became of a trial that is not under way any more."""
-        ends = (event for event in reversed(self.events) if isinstance(event, Told | Ended))
-        return next(event for event in ends if event.number == number)
 
     @property
     def found(self) -> Region:

@@ -27,13 +27,10 @@ from zonal.driving.portion import Portion, checked_executor
 from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.driving.run import ENOUGH, Callback, OnError, drive
 from zonal.errors import (
-    LARGEST_STD,
-    BudgetSpent,
     InvalidInput,
     ModelWarning,
     StudyFileError,
     TrialError,
-    finite_number,
     positive_number,
     standard_deviation,
     warn_user,
@@ -42,7 +39,7 @@ from zonal.errors import (
 from zonal.looking import TOP, study_card, top_table, trial_table
 from zonal.policies import Policy
 from zonal.reading import Reading, trial_of
-from zonal.rounds import answers, decisions
+from zonal.rounds import answers, checks, decisions
 from zonal.rounds.events import Asked, Began, Event, Observed, Taken, Told
 from zonal.rounds.journal import Journal, Writer
 from zonal.rounds.settings import (
@@ -55,6 +52,7 @@ from zonal.rounds.settings import (
     Settings,
     SpaceLike,
     checked,
+    checked_again,
     checked_feedback,
 )
 from zonal.rounds.state import State
@@ -215,7 +213,7 @@ class Study(Reading):
         named |= {"delta": delta, "forbidden": forbidden}
         given = {name: value for name, value in named.items() if value is not None}
         journal, events = Journal.open(path, given)
-        study = cls.replay(journal.opened.settings, events, at_once=True)
+        study = cls._of(journal.opened.settings, events)
         study._journal = journal
         study._take_in([])
         return study
@@ -273,8 +271,12 @@ class Study(Reading):
         self._state = state
 
     @classmethod
-    def replay(cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False) -> Self:
+    def replay(
+        cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False, edited: str = ""
+    ) -> Self:
         """Return the study that these settings and events make, without deciding anything again.
+
+        What cannot have happened is refused, as `tell` refuses it.
 
         Parameters
         ----------
@@ -283,20 +285,32 @@ class Study(Reading):
         events : iterable of Event
             Its history, as its ``events`` gives it.
         at_once : bool
-            Build the posterior once, at the end: much faster, and the same to within rounding.
+            Build the posterior once, at the end: much faster, and the same to within rounding. Whether exact
+            measurements contradict each other is not asked.
+        edited : str
+            How the history was changed by hand, if it was. It becomes part of it, and models are learned anew from
+            what it says.
         """
+        study = cls._of(checked_again(settings), events, at_once, foreign=True)
+        if edited:
+            _, study._state = decisions.edit(study._state, edited)
+        return study
+
+    @classmethod
+    def _of(cls, settings: Settings, events: Iterable[Event], at_once: bool = True, foreign: bool = False) -> Self:
+        """Return a study of what Zonal wrote, or, if it is `foreign`, of what may have been changed since."""
         study = cls.__new__(cls)
         study._lock = threading.RLock()
         history = iter(events)
         began = next(history, None)
         if not isinstance(began, Began):
             raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
-        state = State.begin(Problem(settings), began)
+        state = State.begin(Problem(settings), began, foreign)
         if at_once:
-            state = state.apply_all(history)
+            state = state.apply_all(history, foreign)
         else:
             for event in history:
-                state = state.apply(event)
+                state = state.apply(event, foreign)
         study._state = state
         return study
 
@@ -339,20 +353,13 @@ class Study(Reading):
             if batch and len(batch) != number:
                 raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
             if not batch:
-                self._check_budget(number)
+                checks.within_budget(state, number)
                 for _ in range(number):
                     event, state = decisions.ask(state, me() if by is None else by, key)
                     batch.append(event)
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
         return trials[0] if n is None else trials
-
-    def _check_budget(self, number: int) -> None:
-        if number > self.remaining:
-            raise BudgetSpent(
-                f"{number} more asked for, but of the budget of {self.budget} {self.told} are told and "
-                f"{len(self.pending)} under way, so {self.remaining} remain. Call extend(n) for more."
-            )
 
     def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
         """Take in the measurement of a trial.
@@ -374,11 +381,11 @@ class Study(Reading):
         with self._writing():
             state = self._state
             asked = self._asked(trial)
-            value, sem = self._checked(value, sem)
+            value, sem = checks.measured(state, value, sem, note)
             event: Told | Observed
             if asked.number in state.pending:
                 event, after = decisions.tell(state, asked.number, value, sem, note)
-            elif isinstance(earlier := self._outcome(asked.number), Told):
+            elif isinstance(earlier := checks.outcome(state, asked.number), Told):
                 if (earlier.value, earlier.sem) == (value, sem):
                     return
                 raise TrialError(
@@ -474,17 +481,14 @@ class Study(Reading):
         with self._writing():
             by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
             seen = with_feedback(self._region(region), by)
-            value, sem = self._checked(value, sem)
+            value, sem = checks.measured(self._state, value, sem)
             event, after = decisions.observe(self._state, seen, value, sem, by)
             self._commit(after, *event.warned)
 
     def _under_way(self, trial: Trial | int) -> int:
         """Return the number of a trial under way, or complain."""
         number = self._asked(trial).number
-        if number not in self._state.pending:
-            became = self._outcome(number)
-            how = f"told already ({became.value!r})" if isinstance(became, Told) else became.state
-            raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
+        checks.under_way(self._state, number)
         return number
 
     def refit(self) -> bool:
@@ -659,7 +663,7 @@ class Study(Reading):
             centred, covariance = answers.joint(self._state, [spots[at] for at in kept])
 
         def reward(x: NDArray[np.float64]) -> float:
-            return self._sign * self._checked(measure_point(x), None)[0] - zero
+            return self._sign * checks.measured(self._state, measure_point(x), None)[0] - zero
 
         found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
         return replace(found, mean=self._sign * (zero + found.mean))
@@ -701,14 +705,6 @@ class Study(Reading):
             said.clear()
             for complaint in complaints:
                 warn_user(complaint)
-
-    def _checked(self, value: Any, sem: Any) -> tuple[float, float | None]:
-        """Return a value and its standard error, or complain."""
-        fix = "Tell one finite number, its standard error as sem=, or give the trial up."
-        number = finite_number(value, "a measured value", fix)
-        if not abs(self._sign * number - self._state.prior_mean) <= LARGEST_STD:
-            raise InvalidInput("a measured value is too far from the prior mean", value, fix)
-        return number, None if sem is None else standard_deviation(sem, "sem")
 
 
 class _Enough:

@@ -20,6 +20,7 @@ from zonal.averages.profiles import RBFProfile
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
+from zonal.rounds import codec
 from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
 from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
 from zonal.rounds.settings import Settings
@@ -197,6 +198,80 @@ def test_long_tuples_and_arrays_are_packed() -> None:
     array = np.linspace(0, 1, 7).reshape(7, 1)
     assert np.array_equal(again(array), array)
     assert not again(array).flags.writeable
+
+
+def test_arrays_are_bounded_together_and_what_cannot_be_read_is_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = zn.Points(np.linspace(0, 1, 40))
+    text = settings_to_json(made(space))
+    monkeypatch.setattr(codec, "MOST_BYTES", 2000)
+    with pytest.raises(InvalidInput, match="bytes are not kept in a file; got "):
+        settings_to_json(made(space))
+    decode = Decoder(left=2000)
+    with pytest.raises(StudyFileError, match="bytes are not kept in a file"):
+        decode(json.loads(text)["space"])
+
+
+def test_many_events_may_be_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = zn.Study(zn.Points(np.arange(200.0)), budget=3, kernel=zn.RBF(1, 0.1), noise=0.1)
+    study.observe(range(0, 200, 2), 0.5)
+    events = Events(Opened(study.settings, {}))
+    text = events.write(study.events[-1])
+    monkeypatch.setattr(codec, "MOST_BYTES", 1000)
+    for _ in range(5):
+        events.renew()
+        assert events.read(text) == study.events[-1]
+    with pytest.raises(StudyFileError, match="bytes are not kept in a file"):
+        events.read(text)
+
+
+POINTS = zn.Points({"dose": [1.0, 2.0, 4.0, 8.0]}, labels=["a", "b", "c", "d"])
+AREAS = zn.Hierarchy({"N": ["Ayr", "Bath"], "S": ["Cork"]})
+FORGED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "axes that are none": (zn.Box([(0, 1)]), {"axes": []}),
+    "a symbol in a box": (zn.Box([(0, 1)]), {"axes": encode(zn.Sequences("AC", 2).axes)}),
+    "an axis from high to low": (zn.Box([(0, 1)]), {"axes": [{**encode(zn.Box([(0, 1)]).axes[0]), "low": 2.0}]}),
+    "an axis without an end": (
+        zn.Box([(0, 1)]),
+        {"axes": [{**encode(zn.Box([(0, 1)]).axes[0]), "high": {"$": "float", "is": "inf"}}]},
+    ),
+    "one child": (zn.Box([(0, 1)]), {"arity": 1}),
+    "something else": (zn.Box([(0, 1)]), {"cell": 3}),
+    "an order that leaves one out": (zn.Sequences("AC", 2), {"order": [0, 0]}),
+    "another arity": (zn.Sequences("AC", 2), {"arity": 3}),
+    "shares that are not whole": (
+        zn.Sequences("AC", 1),
+        {"axes": [{"$": "Category", "name": "position 0", "symbols": ["A", "C"], "shares": [0.9, 0.9]}]},
+    ),
+    "rows that are not all": (POINTS, {"rows": encode(np.array([0, 0, 1, 2]))}),
+    "rows that are not there": (POINTS, {"rows": encode(np.array([0, 1, 2, 9]))}),
+    "a weight of nothing": (POINTS, {"weights": encode(np.zeros(4))}),
+    "a feature that is no number": (POINTS, {"features": encode(np.full((4, 1), np.nan))}),
+    "labels of others": (POINTS, {"labels": ["a"]}),
+    "labels that are no names": (POINTS, {"labels": [{"$": "dict", "items": {}}] * 4}),
+    "no levels": (POINTS, {"_levels": []}),
+    "levels that end too early": (POINTS, {"_levels": [encode(own) for own in POINTS._levels[:-1]]}),
+    "levels upside down": (POINTS, {"_levels": [encode(own) for own in reversed(POINTS._levels)]}),
+    "more children than there are": (
+        POINTS,
+        {"_levels": [encode(replace(own, children=own.children * 10**9)) for own in POINTS._levels]},
+    ),
+    "children that overlap": (
+        POINTS,
+        {"_levels": [encode(replace(own, start=np.zeros_like(own.start))) for own in POINTS._levels]},
+    ),
+    "leaves without a way": (AREAS, {"paths": [["N", "Ayr"]]}),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_space_that_nobody_could_have_made_is_refused(name: str) -> None:
+    space, parts = FORGED[name]
+    stored = encode(space)
+    assert Decoder()(stored) == space
+    with pytest.raises(codec.SENSELESS):
+        Decoder()(stored | parts)
 
 
 @dataclass(frozen=True)

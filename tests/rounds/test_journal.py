@@ -234,6 +234,7 @@ def truncated(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+FORGETFUL = "forget AFTER INSERT ON events BEGIN DELETE FROM events WHERE number = NEW.number; END"
 DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: path.touch(), "not a study of Zonal"),
     "text": (lambda path: path.write_text("l,b,value\n" * 99), "no study of Zonal"),
@@ -246,6 +247,11 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "end lost": (pragma("DELETE FROM head"), "damaged"),
     "settings changed": (pragma("UPDATE study SET settings = '{}'"), "not those that were written"),
     "table lost": (pragma("DROP TABLE events"), "damaged"),
+    "table too many": (pragma("CREATE TABLE mine (text)"), "table mine, and not the tables of a study alone"),
+    "index": (pragma("CREATE INDEX faster ON events (time)"), "index faster, and not the tables"),
+    "view": (pragma("CREATE VIEW seen AS SELECT * FROM events"), "view seen, and not the tables"),
+    "trigger": (pragma(f"CREATE TRIGGER {FORGETFUL}"), "trigger forget, and not the tables"),
+    "column too many": (pragma("ALTER TABLE events ADD COLUMN mine TEXT"), "not the tables of a study alone"),
 }
 
 
@@ -282,6 +288,32 @@ def test_a_file_that_was_replaced_or_put_back_is_not_written_to(path: Path) -> N
     with pytest.raises(StudyFileError, match="cannot be opened"):
         study.ask()
     assert not path.exists()
+
+
+def test_a_trigger_that_came_later_loses_no_ask(path: Path) -> None:
+    study = zn.Study.create(path, LINE, **GIVEN)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TRIGGER {FORGETFUL}")
+    connection.close()
+    for call in (study.ask, study.refresh):
+        with pytest.raises(StudyFileError, match="trigger forget"):
+            call()
+    assert study.trials == []
+
+
+def test_a_file_of_the_first_commits_opens(path: Path) -> None:
+    study = zn.Study.create(path, LINE, **GIVEN)
+    study.tell(study.ask(), 0.3)
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE study RENAME TO old")
+        connection.execute(journal.FIRST)
+        connection.execute("INSERT INTO study SELECT one, made, versions, settings, digest FROM old")
+        connection.execute("DROP TABLE old")
+    connection.close()
+    again = zn.Study.open(path)
+    assert again.events == study.events
+    again.ask()
+    assert zn.Study.open(path).events == again.events
 
 
 def test_random_changes_of_a_file_are_found_or_change_nothing(path: Path) -> None:

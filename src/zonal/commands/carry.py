@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,14 @@ from zonal.commands.bench import standing, trial_json
 from zonal.commands.frame import DIFFERENT, Command, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.events import Event
 from zonal.rounds.recheck import first_difference
 from zonal.study import Study
 from zonal.tables.files import write
 
-FORMAT = 1
-HEAD = "zonal events"
+FORMATS = (1, 2)  # those that are read; 1 had no end
+FORMAT = FORMATS[-1]
+HEAD, END = "zonal events", "zonal end"
 
 
 @click.command(cls=Command)
@@ -34,9 +38,9 @@ HEAD = "zonal events"
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
-    text = {"csv": sheets.outcomes, "json": _document, "events": _events}[kind](study)
+    text = {"csv": sheets.outcomes, "json": _document, "events": exported}[kind](study)
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # as it is: a digest is of every byte
         return
     if study.path is not None and out.exists() and out.samefile(study.path):
         raise InvalidInput("this is the study itself", str(out), "Name another file.")
@@ -58,7 +62,7 @@ def _document(study: Study) -> str:
     return json.dumps({**head, "trials": trials, "observations": outside}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _events(study: Study) -> str:
+def exported(study: Study) -> str:
     """Return settings and events, one a line."""
     settings = study.settings
     stored = json.loads(settings_to_json(settings))
@@ -70,52 +74,114 @@ def _events(study: Study) -> str:
         )
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     as_text = Events(Opened(settings, {})).write
-    return "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
+    lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
+    return lines + _end(lines.encode())
+
+
+def _end(lines: bytes) -> str:
+    """Return the last line of an export: how many events there are, and a digest of all that is above."""
+    events = lines.count(b"\n") - 1
+    return json.dumps({"kind": END, "events": events, "sha256": hashlib.sha256(lines).hexdigest()}) + "\n"
 
 
 @click.command("import", cls=Command)
 @new_file_argument
 @click.argument("lines", metavar="EVENTS", type=click.Path(dir_okay=False, path_type=Path))
-def import_(path: Path, lines: Path) -> None:
+@click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
+def import_(path: Path, lines: Path, edited: bool) -> None:
     """Make a new STUDY of EVENTS, a file that `zonal export --format events` wrote."""
-    study = _replayed(lines)
+    try:
+        content = lines.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"the file cannot be read ({error.strerror})", str(lines), "Check the path.") from None
+    study = imported(content, edited)
     study.save(path)
-    say(f"{path}: {standing(study)}")
+    say(f"{path}: {standing(study)}{edits(study)}")
 
 
-def _replayed(path: Path) -> Study:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InvalidInput("there is no such file", str(path), "Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the file cannot be read ({error})", str(path), "Export it anew.") from None
-    head, *rest = text.splitlines() or [""]
-    at = 1
-    try:
-        settings = _settings(json.loads(head))
-        read = Events(settings).read
-        events = []
-        while at <= len(rest):
+def imported(content: bytes, edited: bool = False) -> Study:
+    """Return the study of an export, or complain that it is not as Zonal wrote it.
+
+    Parameters
+    ----------
+    content : bytes
+        Of the file.
+    edited : bool
+        Take it also if it was changed, as long as all of it can have happened; the history will say so.
+    """
+    lines = [line for line in content.split(b"\n") if line.strip()] or [b""]
+    why, last = _why_not(content), _plain(lines[-1])
+    if why and not edited:
+        fix = "Export it anew; if it was changed on purpose, or is of an older Zonal, pass --edited."
+        raise InvalidInput(f"this is not what was exported: {why}", _shown(lines[0]), fix)
+    if last.get("kind") == END:
+        del lines[-1]
+    at = 0
+
+    def text(line: bytes) -> str:
+        said = line.decode("utf-8-sig")
+        json.dumps(json.loads(said), ensure_ascii=False).encode()  # or there is something that no file can hold
+        return said
+
+    def events(read: Callable[[str], Event]) -> Iterator[Event]:
+        nonlocal at
+        while at + 1 < len(lines):
             at += 1
-            events.append(read(rest[at - 2]))
-        return Study.replay(settings.settings, events, at_once=True)
-    except ZonalError:
-        raise
-    except Exception as error:  # whatever a damaged line can do to the reader
-        problem = f"line {at} of {path.name} is not what was exported ({type(error).__name__})"
-        shown = ([head, *rest][at - 1])[:60]
-        raise InvalidInput(problem, shown, "Export it anew, with --format events.") from error
+            yield read(text(lines[at]))
+
+    try:
+        settings = _settings(json.loads(text(lines[0])))
+        told = events(Events(settings).read)
+        return Study.replay(settings.settings, told, at_once=not why, edited=why)
+    except Exception as error:  # whatever a changed line can do to the reader
+        said = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
+        problem = f"line {at + 1} is not what was exported ({said})"
+        raise InvalidInput(problem, _shown(lines[at]), "Export it anew, with --format events.") from error
+
+
+def _why_not(content: bytes) -> str:
+    """Return why an export cannot be as Zonal wrote it, "" if it is."""
+    above, newline, last = content.removesuffix(b"\n").rpartition(b"\n")
+    above += newline
+    if content == above + _end(above).encode():
+        return ""
+    end = _plain(last)
+    if end.get("kind") != END:
+        return "its last line, with a count and a digest of what is above, is not there"
+    number, left = end.get("events"), above.count(b"\n") - 1
+    if isinstance(number, int) and number != left:
+        return f"of {number} events there are {left}"
+    return "it was changed after it was written"
+
+
+def _plain(line: bytes) -> dict[str, Any]:
+    """Return what is written in a line, nothing if it is no object."""
+    try:
+        found = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _shown(line: bytes) -> str:
+    return line[:60].decode(errors="replace")
 
 
 def _settings(head: Any) -> Opened:
     if not isinstance(head, dict) or head.get("kind") != HEAD:
-        raise InvalidInput("this is no export of events", str(head)[:60], "Use zonal export --format events.")
-    if head["format"] != FORMAT:
-        raise InvalidInput(
-            "the export is of another version of Zonal", head["format"], f"This one reads {FORMAT}."
-        )
-    return settings_from_json(json.dumps(head["settings"]), {})
+        raise InvalidInput("this is no export of events", "something else", "Use zonal export --format events.")
+    if head["format"] not in FORMATS:
+        fix = f"This one reads {' and '.join(map(str, FORMATS))}."
+        raise InvalidInput("the export is of another version of Zonal", head["format"], fix)
+    opened = settings_from_json(json.dumps(head["settings"]), {})
+    if opened.missing:
+        raise InvalidInput("no export can hold what is the user's own", opened.missing, "Leave it out.")
+    return opened
+
+
+def edits(study: Study) -> str:
+    """Return what is to be said of a history that came from edited exports; "" of any other."""
+    return "".join(f" Its history came from an edited export: {why}." for why in study.edited)
 
 
 @click.command(cls=Command)
@@ -128,5 +194,5 @@ def verify(study: Study) -> None:
     """
     found = first_difference(study.settings, study.events)
     if found:
-        raise Refusal(f"decided again, it comes out differently: {found}", DIFFERENT)
-    say(f"{len(study.events)} events decided again, all alike. {standing(study)}")
+        raise Refusal(f"decided again, it comes out differently: {found}.{edits(study)}", DIFFERENT)
+    say(f"{len(study.events)} events decided again, all alike. {standing(study)}{edits(study)}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from zonal.commands import regions, sheets
 from zonal.commands.bench import standing, trial_json, trial_table
+from zonal.commands.carry import edits
 from zonal.commands.frame import Command, echo_json, json_option, say, study_argument
 from zonal.commands.texts import count, number, table, with_unit
 from zonal.errors import InvalidInput, StudyFileError
@@ -56,6 +57,7 @@ def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
                 "remaining": study.remaining,
                 "direction": study.direction,
                 "value": {"name": study.value_name, "unit": study.value_unit},
+                "edited": list(study.edited),
                 "pending": [trial_json(trial) for trial in study.pending],
                 "best": [_recommendation(one) for one in best],
                 "outlook": None if outlook is None else vars(outlook),
@@ -64,7 +66,7 @@ def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
         )
         return
     what = with_unit(study.value_name, study.value_unit)
-    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}")
+    click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
     if best:
         click.echo(f"\nbest regions\n{_best(study, best)}")
     if outlook is not None:

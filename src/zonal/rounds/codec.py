@@ -11,7 +11,7 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -32,7 +32,19 @@ from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Split, Taken, Told
+from zonal.rounds.events import (
+    Asked,
+    Began,
+    Edited,
+    Ended,
+    Event,
+    Extended,
+    Observed,
+    Refitted,
+    Split,
+    Taken,
+    Told,
+)
 from zonal.rounds.settings import Problem, Settings
 from zonal.spaces import (
     Box,
@@ -52,7 +64,7 @@ from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
 KERNELS = (RBF, Matern, Categorical, Motif, Mixed, Sum)
 REGIONS = (ProductRegion, MemberRegion)
-EVENTS = (Began, Asked, Taken, Told, Ended, Observed, Refitted, Extended)
+EVENTS = (Began, Asked, Taken, Told, Ended, Observed, Refitted, Extended, Edited)
 VALUES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
@@ -78,6 +90,10 @@ MEMBERS: dict[str, tuple[type[MemberSpace], tuple[str, ...]]] = {
 OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden")  # what may be the user's own
 NEEDED = ("space", "feedback")  # to make anything at all of the events
 LONG = 64  # numbers in a tuple of whole numbers, from which on it is stored as an array
+MOST_BYTES = 1 << 29  # of all arrays that are read together: a few bytes of a file may say that they are more
+TOO_LARGE = f"arrays of more than {MOST_BYTES} bytes are not kept in a file"
+# What reading values that make no sense may raise, beside what Zonal says itself.
+SENSELESS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 
 
 class NotStorable(Exception):
@@ -146,6 +162,9 @@ def settings_to_json(settings: Settings) -> str:
             raise InvalidInput(
                 f"{field.name} cannot be kept in a file", error.args[0], "Use what comes with Zonal, or functions."
             ) from None
+    size = sum(_sizes(stored))
+    if size > MOST_BYTES:
+        raise InvalidInput(TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
     return _dump(stored)
 
 
@@ -195,9 +214,8 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
 
     document = json.loads(text)
     decode = Decoder(own=own)
-    settings = Settings(**{name: decode(value) for name, value in document.items()})
-    if isinstance(settings.forbidden, Overlapping):
-        settings = replace(settings, forbidden=settings.forbidden.within(settings.space))
+    decode.space = decode(document.pop("space"))  # first: regions are parts of it
+    settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name in given:
         if name not in used:
             raise InvalidInput(
@@ -237,6 +255,10 @@ class Events:
             raise InvalidInput(
                 "this cannot be kept in a file", error.args[0], "Use what comes with Zonal, or a study in memory."
             ) from None
+
+    def renew(self) -> None:
+        """Read on: what is bounded is the size of arrays that are read together."""
+        self._decode.left = MOST_BYTES
 
     def read(self, text: str) -> Event:
         """Return an event from text."""
@@ -300,6 +322,23 @@ def _is_given(kernel: Kernel, given: Any) -> bool:
     return bool(kernel == given) or (isinstance(kernel, Custom) and kernel.function is given)
 
 
+def _sizes(stored: Any) -> Iterator[int]:
+    """Yield the size of each array among what is stored, in bytes."""
+    if isinstance(stored, dict) and "zlib" in stored:
+        yield _size_of(stored)
+    elif isinstance(stored, dict | list):
+        for part in stored.values() if isinstance(stored, dict) else stored:
+            yield from _sizes(part)
+
+
+def _size_of(stored: dict[str, Any]) -> int:
+    """Return the size of a stored array in bytes, whatever its compressed bytes come to."""
+    kind, shape = np.dtype(stored["kind"]), stored["shape"]
+    if kind.kind not in "iufb" or not all(isinstance(number, int) and number >= 0 for number in shape):
+        raise ValueError(f"there are no arrays of {kind}, {shape}")
+    return int(kind.itemsize * math.prod(shape))
+
+
 def _array(value: NDArray[Any]) -> dict[str, Any]:
     """Return an array, compressed, its numbers as little-endian bytes."""
     if value.dtype.kind not in "iufb":
@@ -321,11 +360,14 @@ class Decoder:
         Of the study whose events are read.
     given : Settings, optional
         Of that study.
+    left : int
+        Bytes that arrays may still have.
     """
 
     own: Callable[[dict[str, Any]], Any] | None = None
     space: Any = None
     given: Settings | None = None
+    left: int = MOST_BYTES
 
     def __call__(self, value: Any) -> Any:
         """Return the value of which `encode` made this."""
@@ -337,11 +379,11 @@ class Decoder:
         if name == "float":
             return float(value["is"])
         if name in ("array", "numbers"):
-            return _array_from(value) if name == "array" else tuple(_array_from(value).tolist())
+            return self._array(value) if name == "array" else tuple(self._array(value).tolist())
         if name == "dict":
             return {key: self(item) for key, item in value["items"].items()}
         if name == "class":
-            return VALUES[value["name"]]
+            return {kind.__name__: kind for kind in KERNELS}[value["name"]]
         if name == "own" and self.own is not None:
             return self.own(value)
         if name == "given" and self.given is not None:
@@ -350,9 +392,8 @@ class Decoder:
         if name == "learned" and self.given is not None:
             return self.given.kernel(**parts)
         if name in MEMBERS:
-            space = object.__new__(MEMBERS[name][0])
-            vars(space).update({**parts, "_levels": list(parts["_levels"])})
-            return space
+            members, known = MEMBERS[name]
+            return _whole(object.__new__(members), {**parts, "_levels": list(parts["_levels"])}, known)
         if name not in VALUES:
             raise StudyFileError(
                 f"the study holds a {name}, which this version of Zonal does not know. Upgrade Zonal."
@@ -363,11 +404,23 @@ class Decoder:
         if kind in REGIONS:
             parts["space"] = self.space
         if kind in (Box, Product, Sequences):  # made of what users pass, but kept as what it came to
-            made = kind.__new__(kind)
-            for part, item in parts.items():
-                object.__setattr__(made, part, item)
-            return made
+            return _whole(kind.__new__(kind), parts, [field.name for field in fields(kind)])
         return kind(**parts)
+
+    def _array(self, value: dict[str, Any]) -> NDArray[Any]:
+        """Return an array; it is not made before its size is known and allowed."""
+        size = _size_of(value)
+        self.left -= size
+        if self.left < 0:
+            raise StudyFileError(f"{TOO_LARGE}, and here is one of {size}.")
+        unpack = zlib.decompressobj()
+        content = unpack.decompress(base64.b64decode(value["zlib"]), size + 1)
+        if len(content) != size or not unpack.eof:
+            raise ValueError("an array is not as large as it says")
+        kind = np.dtype(value["kind"])
+        array = np.frombuffer(content, kind).reshape(value["shape"]).astype(kind.newbyteorder("="))
+        array.flags.writeable = False
+        return array
 
     @cached_property
     def _kernel(self) -> Any:
@@ -376,11 +429,14 @@ class Decoder:
         return Problem(self.given).unknowns.given
 
 
-def _array_from(value: dict[str, Any]) -> NDArray[Any]:
-    numbers = np.frombuffer(zlib.decompress(base64.b64decode(value["zlib"])), dtype=value["kind"])
-    array = numbers.reshape(value["shape"]).astype(np.dtype(value["kind"]).newbyteorder("="))
-    array.flags.writeable = False
-    return array
+def _whole(space: Any, parts: dict[str, Any], known: Iterable[str]) -> Any:
+    """Return a space with all of its parts, checked: nothing was computed, and nothing is taken on trust."""
+    if not parts.keys() <= set(known):
+        raise ValueError(f"{type(space).__name__} has no {', '.join(parts.keys() - set(known))}")
+    for part, item in parts.items():
+        object.__setattr__(space, part, item)
+    space.check()
+    return space
 
 
 def _dump(document: Any) -> str:

@@ -19,7 +19,19 @@ from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
 from zonal.policies import Rules, Setting
-from zonal.rounds.events import Asked, Batch, Began, Ended, Extended, Observed, Refitted, Split, Told, checksum
+from zonal.rounds.events import (
+    Asked,
+    Batch,
+    Began,
+    Edited,
+    Ended,
+    Extended,
+    Observed,
+    Refitted,
+    Split,
+    Told,
+    checksum,
+)
 from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import Family, State
 from zonal.rounds.variation import spread_by_depth
@@ -149,6 +161,24 @@ def refit(state: State) -> tuple[Refitted, State] | None:
     draft.adopt(fit)
     event = Refitted(fit)
     draft.record(event)
+    return event, draft
+
+
+def edit(state: State, why: str) -> tuple[Edited, State]:
+    """Note that the history was changed by hand, and learn the models from what it says now."""
+    draft = state.fork()
+    learner, known = state.problem.learner, state.known
+    learns = learner is not None and learner.learns and known is not None and known.ledger.total > 0
+    event = Edited(why, _fit(draft) if learns else None)
+    draft.adopt(event.fit)
+    draft.record(event)
+    # Complain now, and not at the next call, if what was given does not fit the space or the model.
+    rules(draft)
+    state.problem.noise_of(state.regions[0], draft.model)
+    state.problem.is_forbidden(state.regions[0])
+    if np.isnan([draft.tree.mean, draft.tree.std]).any():
+        fix = "Change less of it."
+        raise InvalidInput("with these settings nothing can be computed of what is known", why, fix)
     return event, draft
 
 

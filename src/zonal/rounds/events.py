@@ -226,4 +226,21 @@ class Extended:
     n: int
 
 
-Event = Began | Asked | Taken | Told | Ended | Observed | Refitted | Extended
+@dataclass(frozen=True)
+class Edited:
+    """All that is above was read from an export that is not as Zonal wrote it.
+
+    Attributes
+    ----------
+    why : str
+        How that is known.
+    fit : Fit or None
+        The models learned from what it says, since those above may have been learned from something else; None if
+        nothing is learned.
+    """
+
+    why: str
+    fit: Fit | None
+
+
+Event = Began | Asked | Taken | Told | Ended | Observed | Refitted | Extended | Edited

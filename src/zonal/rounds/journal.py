@@ -22,21 +22,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonal.errors import StudyFileError, ZonalError
-from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import SENSELESS, Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
 FORMAT = 1  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
-TABLES = (
-    f"PRAGMA application_id = {APPLICATION}",
-    f"PRAGMA user_version = {FORMAT}",
+TABLES = {
     # The settings may be long: what is read at each call comes before them.
-    "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
-    "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
-    "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",  # so that no end can be missing
-)
+    "study": "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
+    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
+    # So that no end can be missing.
+    "head": "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",
+}
+FIRST = "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)"
+SCHEMAS = [{("table", *item) for item in tables.items()} for tables in (TABLES, {**TABLES, "study": FIRST})]
 PROBLEMS = {
     sqlite3.SQLITE_BUSY: f"another process has been writing to {{}} for {PATIENCE:g} s. Try again.",
     sqlite3.SQLITE_FULL: "the disk is full, and nothing was written to {}. Make room, and try again.",
@@ -94,8 +95,10 @@ class Journal:
             try:
                 with closing(_connect(draft, "rwc")) as connection:
                     connection.execute("BEGIN IMMEDIATE")
-                    for line in TABLES:
-                        connection.execute(line)
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+                    for table in TABLES.values():
+                        connection.execute(table)
                     row = (journal._digests[0], now, versions, text)
                     connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
                     digests = journal._insert(connection, 0, events)
@@ -114,7 +117,7 @@ class Journal:
         with _trouble(target), closing(_connect(target)) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
                 raise sqlite3.DatabaseError("another program has changed its journal mode")
-            connection.execute("BEGIN")
+            _begin(connection)
             for (found,) in connection.execute("PRAGMA quick_check(1)"):
                 if found != "ok":
                     raise sqlite3.DatabaseError(found)
@@ -123,7 +126,9 @@ class Journal:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
             try:
                 opened = settings_from_json(row[2], given)
-            except (KeyError, TypeError, AttributeError) as error:
+            except ZonalError:
+                raise
+            except SENSELESS as error:
                 raise sqlite3.DatabaseError(f"the settings make no sense ({error!r})") from error
             journal = cls(target, opened, row[3], _why_read_only(target, opened))
             return journal, journal._unseen(connection, 0)
@@ -131,6 +136,7 @@ class Journal:
     def rows(self) -> list[Row]:
         """Return all events as they are in the file."""
         with _trouble(self.path), closing(_connect(self.path)) as connection:
+            _begin(connection)
             return [
                 Row(*row) for row in connection.execute("SELECT number, time, event FROM events ORDER BY number")
             ]
@@ -138,7 +144,7 @@ class Journal:
     def unseen(self, known: int) -> list[Event]:
         """Return the events after the first `known`: what other processes have appended."""
         with _trouble(self.path), closing(_connect(self.path)) as connection:
-            connection.execute("BEGIN")
+            _begin(connection)
             return self._unseen(connection, known)
 
     @contextmanager
@@ -156,13 +162,14 @@ class Journal:
             connection = _connect(self.path)
         with closing(connection):  # without a COMMIT this rolls back
             with _trouble(self.path):
-                connection.execute("BEGIN IMMEDIATE")
+                _begin(connection, "IMMEDIATE")
                 unseen = self._unseen(connection, known)
             yield Writer(self, connection, unseen, known + len(unseen))
 
     def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
         """Return the events after those known, which are still what they were."""
-        ends = connection.execute("SELECT study.digest, head.events, head.digest FROM study, head").fetchall()
+        one = "SELECT study.digest, head.events, head.digest FROM study, head LIMIT 2"
+        ends = connection.execute(one).fetchall()
         query = "SELECT number, time, event, digest FROM events WHERE number >= ? ORDER BY number"
         rows = connection.execute(query, (max(known - 1, 0),)).fetchall()
         if len(ends) != 1:
@@ -172,6 +179,7 @@ class Journal:
         if first != self._digests[0] or before != self._digests[known]:
             raise StudyFileError(REPLACED.format(self.path.name))
         events, digests = [], self._digests[: known + 1]
+        self._text.renew()
         for at, (place, time, text, stored) in enumerate(rows, known):
             digests.append(_digest(digests[-1], place, time, text))
             if place != at or digests[-1] != stored:
@@ -180,7 +188,7 @@ class Journal:
                 events.append(self._text.read(text))
             except ZonalError:
                 raise
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except SENSELESS as error:
                 raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
         # More than the head counts is no harm: a copy may have been taken between two pages.
         if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
@@ -232,9 +240,19 @@ def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connect
         isolation_level=None,
         check_same_thread=False,
     )
+    connection.execute("PRAGMA trusted_schema = OFF")
     # Not only the data but also the end of the transaction (a deleted file) is on the disk when COMMIT returns.
     connection.execute("PRAGMA synchronous = EXTRA")
     return connection
+
+
+def _begin(connection: sqlite3.Connection, how: str = "") -> None:
+    """Begin a transaction on a file that has the tables of a study and nothing else: no view, no trigger."""
+    connection.execute(f"BEGIN {how}")
+    schema = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 9").fetchall()
+    if set(schema) not in SCHEMAS or len(schema) != len(TABLES):
+        found = ", ".join(f"{kind} {name}" for kind, name, _ in schema)
+        raise sqlite3.DatabaseError(f"it holds {found}, and not the tables of a study alone")
 
 
 def _check_kind(path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds import decisions
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Taken, Told
+from zonal.rounds.events import Asked, Began, Edited, Ended, Event, Extended, Observed, Refitted, Taken, Told
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
@@ -66,6 +66,8 @@ def _decide(settings: Settings, state: State | None, event: Event) -> tuple[Even
         case Refitted():
             found = decisions.refit(state)
             return (None, state) if found is None else found
+        case Edited():
+            return decisions.edit(state, event.why)
         case Extended() | Taken():
             return event, state.apply(event)
 

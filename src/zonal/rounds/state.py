@@ -25,10 +25,12 @@ from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput
 from zonal.policies import scattered
+from zonal.rounds import checks
 from zonal.rounds.events import (
     Asked,
     Batch,
     Began,
+    Edited,
     Ended,
     Event,
     Extended,
@@ -117,10 +119,13 @@ class State:
         self.refresh()
 
     @classmethod
-    def begin(cls, problem: Problem, began: Began) -> State:
-        """Return the state of a study that has just begun."""
+    def begin(cls, problem: Problem, began: Began, foreign: bool = False) -> State:
+        """Return the state of a study that has just begun; what is `foreign` is checked."""
+        problem.checked_depth(began.h_max)  # which says how much is made
+        if foreign:
+            checks.began(problem, began)
         state = cls(problem, began)
-        state.grow(began.grown)
+        state.grow(began.grown, foreign)
         state.start(began)
         return state
 
@@ -144,10 +149,10 @@ class State:
             self.belief, self._shares_belief = self.belief.fork(), False
         return self.belief
 
-    def apply(self, event: Event) -> State:
-        """Return the state after one more event."""
+    def apply(self, event: Event, foreign: bool = False) -> State:
+        """Return the state after one more event; a `foreign` one is checked: it may not be what was decided."""
         after = self.fork()
-        after._apply(event)
+        after._apply(event, foreign)
         return after
 
     def blind(self) -> State:
@@ -156,20 +161,32 @@ class State:
         after.tree.fill(mean=np.nan, std=np.nan)
         return after
 
-    def apply_all(self, events: Iterable[Event]) -> State:
+    def apply_all(self, events: Iterable[Event], foreign: bool = False) -> State:
         """Return the state after many events; from the start on, the posterior is built once, at the end."""
         after = self.fork()
         if isinstance(after.belief, Mixture) and not after.told and not len(after.observations):
             after._later = []
         for event in events:
-            after._apply(event)
+            after._apply(event, foreign)
         after._catch_up()
         return after
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: Event, foreign: bool) -> None:
+        if foreign:
+            with checks.named(self, event):
+                checks.happens(self, event)
+                self._enter(event, foreign)
+        else:
+            self._enter(event, foreign)
+        self.record(event)
+
+    def _enter(self, event: Event, foreign: bool) -> None:
+        """Make the change that an event tells of."""
         match event:
             case Asked():
-                self.grow(event.grown)
+                self.grow(event.grown, foreign)
+                if foreign:
+                    checks.placed(self, event)
                 self.ask(event)
             case Taken():
                 asked = replace(self.pending[event.number], by=event.by)
@@ -177,22 +194,21 @@ class State:
             case Told():
                 self.measure(event.number, event.value, event.sem)
                 self.tell(event.number, event.value, event.fit)
-                self.grow(event.grown)
+                self.grow(event.grown, foreign)
             case Ended():
-                self.grow(event.grown)
+                self.grow(event.grown, foreign)
                 self.end(event)
             case Observed():
                 self.learn_of(self.slot_of(event.region, event.feedback), event.value, event.sem, event.noise)
                 self.adopt(event.fit)
                 self.observe(event.region, event.value, event.sem)
-                self.grow(event.grown)
-            case Refitted():
+                self.grow(event.grown, foreign)
+            case Refitted() | Edited():
                 self.adopt(event.fit)
             case Extended():
                 self.budget += event.n
             case Began():
                 raise InvalidInput("a study begins once", event, "Pass the events of one study, in order.")
-        self.record(event)
 
     def record(self, event: Event) -> None:
         """Enter an event into the history."""
@@ -247,9 +263,11 @@ class State:
 
     # What follows writes, on a fork.
 
-    def grow(self, growth: Growth) -> None:
+    def grow(self, growth: Growth, foreign: bool) -> None:
         """Split nodes, a batch after the other."""
         for batch in growth:
+            if foreign:
+                checks.split(self, batch)
             self.open(batch)
 
     def open(self, batch: Batch, families: Sequence[Family] | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, plain_text
+from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace
 from zonal.spaces.nesting import (
@@ -174,8 +174,8 @@ class Hierarchy(MemberSpace):
     def check(self) -> None:
         """Complain of a hierarchy from a file if nobody could have made it."""
         super().check()
-        plain_text("".join([*self.levels, *("".join(path) for path in self.paths)]), "a name")
-        if not isinstance(self.paths, tuple) or len(self.paths) != self.size or not all(self.paths):
+        names = [*self.levels, *(name for path in self.paths for name in path or [None])]
+        if len(self.paths) != self.size or not all(isinstance(name, str) for name in names):
             raise InvalidInput("every leaf has a name", len(self.paths), f"There are {self.size} leaves.")
 
     @property

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import InvalidInput, plain_text
+from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
 from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
@@ -264,12 +264,11 @@ class MemberSpace(Immutable, ABC):
         """Complain of a space from a file if nobody could have made it."""
         size = len(checked_features(self.features, None, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
-        labels = (None,) * size if self.labels is None else self.labels
-        plain_text("".join([*self.names, *(own for own in labels if isinstance(own, str))]), "a name")
         right = (
             len(self.names) == self.d
+            and all(isinstance(name, str) for name in self.names)
             and isinstance(self.symbolic, bool)
-            and len(labels) == size
+            and (self.labels is None or len(self.labels) == size)
             and self.features.dtype.kind == "f"
             and self.rows.dtype.kind == "i"
             and self.rows.shape == (size,)
