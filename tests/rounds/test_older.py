@@ -20,6 +20,7 @@ from fingerprint import fingerprint
 from lives import close
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
+from zonal.rounds import journal
 from zonal.rounds.codec import Events, Opened, encode
 from zonal.rounds.events import (
     Asked,
@@ -98,6 +99,20 @@ def test_old_and_new_events_stand_in_one_file(old: Path, tmp_path: Path) -> None
     close(replays[0], study)
     texts = Events(Opened(study.settings, {}))
     assert tuple(texts.read(texts.write(event)) for event in again.events) == again.events
+
+
+@each_old
+def test_a_file_says_that_it_is_newer_once_it_has_new_events(old: Path, tmp_path: Path) -> None:
+    """Or else the release that made it would call it damaged."""
+    study = opened(old.stem, tmp_path)
+
+    def format_now() -> int:
+        (number,) = sqlite3.connect(tmp_path / old.name).execute("PRAGMA user_version").fetchone()
+        return int(number)
+
+    assert format_now() == 1  # looking changes nothing
+    study.ask()
+    assert format_now() == journal.FORMAT > 1
 
 
 def test_everything_that_an_old_event_said_is_a_fact(tmp_path: Path) -> None:
