@@ -14,7 +14,7 @@ STRANGE: list[Any] = [
     *(None, True, False, -1, 0, 1, 2, 7, 10**6, 10**9, 10**20, 10**400, 0.5, -0.5, 1e-300, 1e300, -1e300, 1e150),
     *("", "sideways", "given up", "\ud800", "x" * 1000, [], [0], [[]], {}, {"$": "Box"}),
     *({"$": "float", "is": word} for word in ("nan", "inf", "-inf", "x")),
-    *({"$": "class", "name": name} for name in ("RBF", "Box", "Told")),
+    *({"$": "class", "name": name} for name in ("RBF", "Box", "Measured")),
     {"$": "array", "kind": "<f8", "shape": [1 << 40], "zlib": "eJwDAAAAAAE="},
     {"$": "given", "name": "kernel"},
     {"$": "own", "name": "noise", "shown": "noise"},

@@ -59,18 +59,22 @@ class Prepared:
         self.frame = ProductFrame(STRIP.axes, STRIP.sides(), FEEDBACK)
         distinct = list(dict.fromkeys(region.node for region in told.regions))
         cells = {region.node: region for region in told.regions}
-        self.frame.covariance(zn.RBF(1, 1)).enter(0, FEEDBACK.footprints([cells[node] for node in distinct]))
+        layout = self.frame.layout
+        layout.keys(FEEDBACK.footprints([cells[node] for node in distinct]))
         ledger = Ledger()
         for region, value, variance in zip(told.regions, told.values.tolist(), told.variances, strict=True):
             ledger = ledger.plus(distinct.index(region.node), value, variance)
         self.data = ledger.data()
-        self.footprints = FEEDBACK.footprints([cells[distinct[slot]] for slot in self.data.slots])
-        self.correlate = self.frame.correlate(self.data.slots, self.footprints)
+        self.keys = layout.keys(FEEDBACK.footprints([cells[distinct[slot]] for slot in self.data.slots]))
+        self.correlate = self.frame.correlate(self.keys)
         self.total = ledger.total
+
+    def covariance(self, kernel: Kernel) -> Floats:
+        return self.frame.covariance(kernel).of(self.frame.layout.pairs(self.keys, self.keys))
 
     def fit(self, unknowns: Unknowns, previous: Fit | None = None, number: int = 8) -> Fit:
         given = unknowns.given
-        covariance = None if given is None else self.frame.covariance(given).among(self.footprints)
+        covariance = None if given is None else self.covariance(given)
         return weigh(self.data, self.frame, unknowns, self.correlate, covariance, previous, self.total, number)
 
 
@@ -158,7 +162,7 @@ def test_with_a_given_kernel_the_evidence_of_noises_is_the_dense_likelihood_too(
     prepared = Prepared(told)
     unknowns = Unknowns(zn.RBF(0.6, 0.8), True, mean)
     evidence = Evidence(prepared.data, unknowns)
-    covariance = prepared.frame.covariance(zn.RBF(0.6, 0.8)).among(prepared.footprints)
+    covariance = prepared.covariance(zn.RBF(0.6, 0.8))
     heights, _ = evidence(covariance[None])
     noises = evidence.noises()
     both = []
@@ -173,7 +177,7 @@ def test_the_best_prior_mean_is_that_of_generalised_least_squares() -> None:
     told = rewards(20, seed=2)
     prepared = Prepared(told)
     evidence = Evidence(prepared.data, Unknowns(zn.RBF(0.6, 0.8), True, None))
-    covariance = prepared.frame.covariance(zn.RBF(0.6, 0.8)).among(prepared.footprints)
+    covariance = prepared.covariance(zn.RBF(0.6, 0.8))
     _, means = evidence(covariance[None])
     for s in (0, 20, 40):
         noise = float(evidence.noises()[s, 0])

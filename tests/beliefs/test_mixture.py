@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from followed import Followed
 from zonal.averages.feedback import AnyFootprints
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.lattice import Weighted
-from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
 
@@ -53,11 +53,18 @@ rewards = st.lists(
 Reward = tuple[int, float, float | None]  # cell, value, known noise variance
 
 
-def mixture(models: list[Own] = MODELS) -> Mixture:
+def followed(models: list[Own] = MODELS) -> Followed:
     frame = ProductFrame(BOX.axes, np.ones(1), FEEDBACK)
     weighted = [Weighted(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
-    made = Mixture(frame, weighted, ZERO)
+    return Followed(frame, weighted, ZERO)
+
+
+def mixture(told: list[Reward], models: list[Own] = MODELS) -> Followed:
+    """Return what is believed after some rewards, one by one, with all cells tracked from the start."""
+    made = followed(models)
     assert made.track(footprints(CELLS)) == 0
+    for cell, value, variance in told:
+        made.observe(cell, value, variance)
     return made
 
 
@@ -117,10 +124,7 @@ def mixed(weight: Floats, told: list[Reward], regions: list[zn.spaces.ProductReg
 
 
 def observed(told: list[Reward]) -> Mixture:
-    belief = mixture()
-    for cell, value, variance in told:
-        belief.observe(cell, value, variance)
-    return belief
+    return mixture(told).mixture
 
 
 @settings(deadline=None, max_examples=60)
@@ -134,7 +138,7 @@ def test_weights_follow_the_product_of_predictive_densities(told: list[Reward]) 
 def test_mean_and_variance_are_those_of_the_models_mixed_by_hand(told: list[Reward]) -> None:
     belief = observed(told)
     mean, covariance = mixed(belief.weights, told, CELLS)
-    columns = belief.columns()
+    columns = belief.columns
     np.testing.assert_allclose(columns[0] + ZERO, mean, rtol=0, atol=1e-9)
     np.testing.assert_allclose(columns[1], np.diag(covariance), rtol=0, atol=1e-9)
     mean, covariance = mixed(belief.weights, told, OTHERS)
@@ -151,10 +155,10 @@ def test_joint_covariances_are_positive_and_agree_with_the_columns(told: list[Re
     covariance = belief.covariance(np.array(some))
     np.testing.assert_allclose(covariance, covariance.T, rtol=0, atol=1e-12)
     assert np.linalg.eigvalsh(covariance).min() > -1e-9
-    np.testing.assert_allclose(np.diag(covariance), belief.columns()[1][some], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.diag(covariance), belief.columns[1][some], rtol=0, atol=1e-9)
     joint = belief.joint(footprints([CELLS[cell] for cell in some]))
     np.testing.assert_allclose(joint[1], covariance, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(joint[0], belief.columns()[0][some], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(joint[0], belief.columns[0][some], rtol=0, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=40)
@@ -163,11 +167,11 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     told: list[Reward], pending: list[int]
 ) -> None:
     belief = observed(told)
-    before_mean, before_variance = (column.copy() for column in belief.columns())
+    before_mean, before_variance = (column.copy() for column in belief.columns)
     overlay = belief.overlay()
     for cell in pending:
         overlay = overlay.plus(cell, None)
-    mean, variance = overlay.columns()
+    mean, variance = overlay.columns
     np.testing.assert_array_equal(mean, before_mean)
     assert (variance <= before_variance + 1e-12).all()
     # Under each model the variance is that of a reward equal to its own mean: what it was, told or not.
@@ -177,17 +181,16 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     means = np.stack([dense(own, told, CELLS)[0] for own in MODELS])
     expected = weight @ (np.stack(by_model) + (means - weight @ means) ** 2)
     np.testing.assert_allclose(variance, expected, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(belief.columns()[1], before_variance)  # an overlay changes nothing below it
+    np.testing.assert_array_equal(belief.columns[1], before_variance)  # an overlay changes nothing below it
 
 
 @settings(deadline=None, max_examples=40)
 @given(told=rewards)
 def test_loading_all_rewards_at_once_gives_the_posteriors_of_one_by_one(told: list[Reward]) -> None:
-    one_by_one, at_once, ledger = observed(told), mixture(), Ledger()
-    for cell, value, variance in told:
-        ledger = ledger.plus(cell, value, variance)
-    if told:
-        at_once.load(ledger.data())
+    made = mixture(told)
+    assert made.tracked is not None
+    one_by_one = made.mixture
+    at_once = Mixture.built(made.frame, made.models, ZERO, made.tracked, made.ledger)
     for one, other in zip(one_by_one.members, at_once.members, strict=True):
         np.testing.assert_allclose(one.belief.mean, other.belief.mean, rtol=0, atol=1e-9)
         np.testing.assert_allclose(one.belief.variance, other.belief.variance, rtol=0, atol=1e-9)
@@ -196,34 +199,64 @@ def test_loading_all_rewards_at_once_gives_the_posteriors_of_one_by_one(told: li
 
 
 def test_cells_tracked_late_know_what_was_told() -> None:
-    frame = ProductFrame(BOX.axes, np.ones(1), FEEDBACK)
-    weighted = [Weighted(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in MODELS]
-    late = Mixture(frame, weighted, ZERO)
+    late = followed()
     late.track(footprints(CELLS[:8]))
     told: list[Reward] = [(3, 2.5, None), (5, 1.0, 0.04), (3, 2.2, None)]
     for cell, value, variance in told:
         late.observe(cell, value, variance)
     assert late.track(footprints(CELLS[8:])) == 8
-    for one, other in zip(late.columns(), observed(told).columns(), strict=True):
+    for one, other in zip(late.mixture.columns, observed(told).columns, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
 def test_one_model_is_that_models_belief() -> None:
-    belief = mixture(MODELS[:1])
-    belief.observe(4, 2.7, None)
+    belief = mixture([(4, 2.7, None)], MODELS[:1]).mixture
     assert belief.only is belief.members[0].belief
     assert belief.weights.tolist() == [1.0]
     mean, covariance = dense(MODELS[0], [(4, 2.7, None)], CELLS)
-    np.testing.assert_allclose(belief.columns()[0] + ZERO, mean, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(belief.columns()[1], np.diag(covariance), rtol=0, atol=1e-12)
-    assert mixture().only is None
+    np.testing.assert_allclose(belief.columns[0] + ZERO, mean, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(belief.columns[1], np.diag(covariance), rtol=0, atol=1e-12)
+    assert mixture([]).mixture.only is None
+
+
+@settings(deadline=None, max_examples=30)
+@given(told=rewards, ways=st.lists(rewards, min_size=2, max_size=3))
+def test_a_mixture_once_made_stays_true_whoever_goes_on_from_it(
+    told: list[Reward], ways: list[list[Reward]]
+) -> None:
+    """Each goes its own way, to the last bit as if it had been alone."""
+
+    def said(belief: Mixture) -> list[bytes]:
+        parts = [*belief.columns, *belief.predict(footprints(OTHERS)), *belief.joint(footprints(OTHERS))]
+        parts += [
+            belief.weights,
+            belief.covariance(np.array([0, 3, 30])),
+            belief.overlay().plus(2, None).columns[1],
+        ]
+        return [part.tobytes() for part in parts]
+
+    def gone(start: Followed, way: list[Reward]) -> Mixture:
+        belief, ledger = start.mixture, start.ledger
+        for cell, value, variance in way:
+            ledger = ledger.plus(cell, value, variance)
+            belief = belief.observing(cell, value, variance, ledger)
+        return belief
+
+    start = mixture(told)
+    before = said(start.mixture)
+    ends = [gone(start, way) for way in ways]
+    first = [said(end) for end in ends]
+    assert said(start.mixture) == before
+    assert [said(end) for end in ends] == first
+    assert [said(gone(mixture(told), way)) for way in ways] == first
 
 
 def test_a_model_that_was_ruled_out_may_come_back() -> None:
-    belief = mixture()
+    made = mixture([])
     for _ in range(200):
-        belief.observe(0, 5.0, 1e-4)  # none foresaw this, the first one least of all
-        belief.observe(0, 5.3, 1e-4)
+        made.observe(0, 5.0, 1e-4)  # none foresaw this, the first one least of all
+        made.observe(0, 5.3, 1e-4)
+    belief = made.mixture
     assert np.isfinite(belief.weights).all()
     assert belief.weights.sum() == pytest.approx(1)
     assert all(math.isfinite(member.log_weight) for member in belief.members)

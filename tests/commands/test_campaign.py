@@ -184,8 +184,9 @@ def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
 def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
     assert "all alike" in zonal("verify", sky).stderr
     lines = zonal("export", sky, "--format", "events").stdout.splitlines()
-    told = next(at for at, line in enumerate(lines) if '"Told"' in line)
-    changed = json.loads(lines[told]) | {"warned": [], "value": 0.25}
+    told = next(at for at, line in enumerate(lines) if '"Measured"' in line)
+    changed = json.loads(lines[told])
+    changed[0]["value"] = 0.25
     (folder / "e.jsonl").write_text("\n".join([*lines[:told], json.dumps(changed), *lines[told + 1 :]]))
     zonal("import", "t.db", "e.jsonl", "--edited")
     assert f"event {told - 1}" in zonal("verify", "t.db", code=5).stderr

@@ -15,7 +15,7 @@ from edits import changed_value, edited, exports
 from lives import lived
 from shell import answer, zonal
 from zonal.commands.carry import exported, imported
-from zonal.rounds.events import Edited
+from zonal.rounds.events import Edited, Fitted
 from zonal.rounds.recheck import first_difference
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.jsonl"))
@@ -116,9 +116,9 @@ def test_a_few_random_edits_from_a_shell(tmp_path: Path, monkeypatch: pytest.Mon
 Change = Callable[[list[dict[str, Any]]], object]
 
 
-def of(kind: str, number: int = 0) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
-    """Return what finds an event of a kind."""
-    return lambda lines: [line for line in lines if line.get("$") == kind][number]
+def of(kind: str, number: int = 0) -> Callable[[list[Any]], dict[str, Any]]:
+    """Return what finds a fact of a kind."""
+    return lambda lines: [fact for line in lines[1:-1] for fact in line if fact["$"] == kind][number]
 
 
 def put(kind: str, **parts: Any) -> Change:
@@ -131,7 +131,8 @@ def given(**settings: Any) -> Change:
 
 def twice(kind: str) -> Change:
     def double(lines: list[dict[str, Any]]) -> None:
-        lines.insert(lines.index(of(kind)(lines)) + 1, of(kind)(lines))
+        at = next(at for at, line in enumerate(lines) if at and of(kind)(lines) in line)
+        lines.insert(at + 1, lines[at])
 
     return double
 
@@ -140,9 +141,7 @@ def split(**parts: Any) -> Change:
     """Change the first split of the beginning."""
 
     def change(lines: list[dict[str, Any]]) -> None:
-        first = of("Began")(lines)["grown"][0][0]
-        for name, value in parts.items():
-            first[["row", "expanded", "noise", "forbidden", "checksum"].index(name)] = value
+        of("Split")(lines).update(parts)
 
     return change
 
@@ -161,18 +160,18 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "a name that is none": (given(value_name=3), "value_name must be text"),
     "no seed": (given(seed=None), "seed must be a whole number"),
     "something of the user's own": (given(noise={"$": "own", "name": "noise", "shown": "f"}), "user's own"),
-    "told twice": (twice("Told"), "was told already"),
+    "told twice": (twice("Measured"), "was told already"),
     "asked twice": (twice("Asked"), "is not the next one"),
     "given up twice": (twice("Ended"), "was given up"),
     "begun twice": (twice("Began"), "a study begins once"),
     "told before it was asked": (swapped, "was never asked for"),
     "no beginning": (lambda lines: lines.pop(1), "begins with Began"),
-    "a value that is no number": (put("Told", value=NAN), "a measured value must be finite"),
-    "a value that is text": (put("Told", value="0.5"), "a measured value must be a single number"),
-    "a value beyond all bounds": (put("Told", value=1e200), "too far from the prior mean"),
-    "a negative sem": (put("Told", sem=-1), "sem must not be negative"),
-    "a note that is no text": (put("Told", note=3), "a note must be text"),
-    "a note that no file can hold": (put("Told", note="\ud800"), "surrogates not allowed"),
+    "a value that is no number": (put("Measured", value=NAN), "a measured value must be finite"),
+    "a value that is text": (put("Measured", value="0.5"), "a measured value must be a single number"),
+    "a value beyond all bounds": (put("Measured", value=1e200), "too far from the prior mean"),
+    "a negative sem": (put("Measured", sem=-1), "sem must not be negative"),
+    "a note that is no text": (put("Measured", note=3), "a note must be text"),
+    "a note that no file can hold": (put("Measured", note="\ud800"), "surrogates not allowed"),
     "another number": (put("Asked", number=5), "is not the next one"),
     "another row": (put("Asked", row=10**6), "is not the next one"),
     "another node": (put("Asked", node=[1, 1]), "is not the next one"),
@@ -181,22 +180,22 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "a withdrawal that bars": (put("Ended", state="withdrawn", barred=True), "given up or withdrawn"),
     "an extension by less than nothing": (put("Extended", n=-5), "must be at least 1"),
     "a region beyond the space": (put("Observed", region={"$": "ProductRegion"}), "no region of the space"),
-    "a split of a row that is not there": (split(row=77), "no such node"),
+    "a split of a row that is not there": (split(rows=[77]), "no such node"),
     "a split with a negative noise": (split(noise=[-1.0, 0.1]), "every child has a noise"),
-    "a split into one": (split(noise=[0.1], forbidden=[False]), "splits the region in another way"),
+    "a split into one": (split(noise=[0.1], forbidden=[False]), "every child has a noise"),
     "a split that cannot be": (split(checksum=1), "splits the region in another way"),
     "a depth beyond all trees": (put("Began", h_max=10**6), "h_max is too large"),
     "an opening below the tree": (put("Began", opening=99), "opening is too large"),
     "a model without weight": (
-        lambda lines: of("Told", 3)(lines)["fit"]["members"][0].update(weight=0.0),
+        lambda lines: of("Fitted", 4)(lines)["fit"]["members"][0].update(weight=0.0),
         "the weight of a model must be positive",
     ),
     "a mean that is no number": (
-        lambda lines: of("Told", 3)(lines)["fit"]["model"].update(mean=NAN),
+        lambda lines: of("Fitted", 4)(lines)["fit"]["model"].update(mean=NAN),
         "a prior mean must be finite",
     ),
     "a model that starts nowhere": (
-        lambda lines: of("Told", 4)(lines)["fit"].update(best=[[77, [0]]]),
+        lambda lines: of("Fitted", 4)(lines)["fit"].update(best=[[77, [0]]]),
         "a family of models is too large",
     ),
 }  # fmt: skip
@@ -253,15 +252,15 @@ def test_it_is_said_what_is_wrong(change: Callable[[list[str]], list[str]], says
 def test_a_corrected_value_is_taken_and_models_are_learned_from_it() -> None:
     study = learned()
     documents = lines_of(study)
-    wrong = of("Told", 2)(documents)
+    wrong = of("Measured", 2)(documents)
     right = wrong["value"] = wrong["value"] + 3.0
     again = imported(text_of(documents), edited=True)
     assert again.edited == ("it was changed after it was written",)
     assert again.trials[wrong["number"]].value == right
     assert len(again.events) == len(study.events) + 1
-    last = again.events[-1]
-    assert isinstance(last, Edited)
-    assert last.fit is not None
+    said, last = again.events[-1]
+    assert isinstance(said, Edited)
+    assert isinstance(last, Fitted)
     assert last.fit.model.measurements == again.told + len(again.observations)
     assert again.model.kernel.point_variance > study.model.kernel.point_variance
     assert not again.refit()  # there is nothing more to learn

@@ -10,32 +10,44 @@ import pytest
 import zonal as zn
 from kinds import KINDS
 from lives import lived
-from zonal.rounds.events import Asked, Began, Ended, Event, Extended, Observed, Refitted, Taken, Told
+from zonal.rounds.events import (
+    Asked,
+    Began,
+    Doubted,
+    Ended,
+    Event,
+    Extended,
+    Fitted,
+    Measured,
+    Observed,
+    Split,
+    Taken,
+)
 from zonal.rounds.settings import Settings
 
 STUDY = lived(zn.Study([(0, 1)], budget=20, rng=1))
 EXACT = lived(zn.Study(KINDS["points"].space, budget=20, kernel=zn.RBF(1, 0.5), noise=0.1, rng=1))
 
 
-def changed(study: zn.Study, kind: type[Event], **parts: Any) -> list[Event]:
-    """Return a history in which something else is said by the first event of a kind."""
+def changed(study: zn.Study, kind: Any, **parts: Any) -> list[Event]:
+    """Return a history in which something else is said by the first fact of a kind."""
     events = list(study.events)
-    at = next(at for at, event in enumerate(events) if isinstance(event, kind))
-    events[at] = replace(events[at], **parts)
+    at, fact = next((at, fact) for at, event in enumerate(events) for fact in event if isinstance(fact, kind))
+    events[at] = tuple(fact._replace(**parts) if own is fact else own for own in events[at])
     return events
 
 
-REFITTED = Refitted(next(event.fit for event in STUDY.events if isinstance(event, Told) and event.fit))
+REFITTED = (next(fact for event in STUDY.events for fact in event if isinstance(fact, Fitted)),)
 REGION = replace(EXACT.space.region([1, 2]), feedback=zn.Mean())
 WRONG: dict[str, tuple[Callable[[], list[Event]], type[zn.ZonalError], str]] = {
-    "a value": (lambda: changed(STUDY, Told, value=np.inf), zn.InvalidInput, "event 2 of the history .Told.: a m"),
-    "a sem": (lambda: changed(STUDY, Told, sem=np.nan), zn.InvalidInput, "sem must be finite"),
-    "a note": (lambda: changed(STUDY, Told, note=None), zn.InvalidInput, "a note must be text"),
-    "a trial": (lambda: changed(STUDY, Told, number=8), zn.TrialError, "trial 8 was never asked for"),
-    "a number": (lambda: changed(STUDY, Told, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
+    "a value": (lambda: changed(STUDY, Measured, value=np.inf), zn.InvalidInput, "event 2 of the history .Measured.: a m"),
+    "a sem": (lambda: changed(STUDY, Measured, sem=np.nan), zn.InvalidInput, "sem must be finite"),
+    "a note": (lambda: changed(STUDY, Measured, note=None), zn.InvalidInput, "a note must be text"),
+    "a trial": (lambda: changed(STUDY, Measured, number=8), zn.TrialError, "trial 8 was never asked for"),
+    "a number": (lambda: changed(STUDY, Measured, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
     "an asker": (lambda: changed(STUDY, Asked, by=7), zn.InvalidInput, "in words must be text"),
     "a look": (lambda: changed(STUDY, Asked, replicate=2), zn.TrialError, "is not the next one"),
-    "a doubt": (lambda: changed(STUDY, Told, warned=(1,)), zn.InvalidInput, "in words must be text"),
+    "a doubt": (lambda: [*STUDY.events, (Doubted(1),)], zn.InvalidInput, "in words must be text"),
     "an end": (lambda: changed(STUDY, Ended, number=0), zn.TrialError, "trial 0 was told already"),
     "an extension": (lambda: changed(STUDY, Extended, n=0), zn.InvalidInput, "must be at least 1"),
     "a seed": (lambda: changed(STUDY, Began, seed=-1), zn.InvalidInput, "a seed must be at least 0"),
@@ -61,7 +73,11 @@ WRONG: dict[str, tuple[Callable[[], list[Event]], type[zn.ZonalError], str]] = {
         zn.InvalidInput,
         "nothing yet to learn from",
     ),
-    "a trial taken twice over": (lambda: [*STUDY.events, Taken(0, "me")], zn.TrialError, "told already"),
+    "a split": (lambda: changed(STUDY, Split, rows=(10**6,)), zn.InvalidInput, "there is no such node"),
+    "a split of nothing": (lambda: changed(STUDY, Split, rows=()), zn.InvalidInput, "nodes are split once"),
+    "an event of nothing": (lambda: [*STUDY.events, ()], zn.InvalidInput, "at least one fact"),
+    "no event": (lambda: [*STUDY.events, "Measured"], zn.InvalidInput, "must be a list"),
+    "a trial taken twice over": (lambda: [*STUDY.events, (Taken(0, "me"),)], zn.TrialError, "told already"),
 }  # fmt: skip
 
 

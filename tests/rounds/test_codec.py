@@ -26,14 +26,17 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Doubted,
+    Edited,
     Ended,
     Event,
+    Expanded,
     Extended,
+    Fitted,
+    Measured,
     Observed,
-    Refitted,
     Split,
     Taken,
-    Told,
 )
 from zonal.rounds.settings import Settings
 
@@ -118,17 +121,6 @@ def test_a_kernel_to_be_learned_comes_back(kernel: Any) -> None:
     assert settings_from_json(settings_to_json(study), {}).settings.kernel is kernel
 
 
-def splits() -> st.SearchStrategy[Split]:
-    return st.builds(
-        Split,
-        st.integers(0, 9),
-        st.booleans(),
-        st.lists(numbers, max_size=3).map(tuple),
-        st.lists(st.booleans(), max_size=3).map(tuple),
-        st.integers(0, 2**32 - 1),
-    )
-
-
 @st.composite
 def fits(draw: st.DrawFn) -> Fit:
     kernel = draw(
@@ -165,26 +157,26 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
     region = replace(off_tree(KINDS[kind], 1, draw(st.integers(0, 99)))[0], feedback=feedback)
     if draw(st.booleans()):
         region = KINDS[kind].space.cell((1, 0), feedback)
-    grown = tuple(map(tuple, draw(st.lists(st.lists(splits(), max_size=2), max_size=2))))
-    whole, sem, fit = st.integers(0, 2**62), st.none() | numbers, st.none() | fits()
-    warned = st.lists(texts, max_size=2).map(tuple)
+    whole, sem = st.integers(0, 2**62), st.none() | numbers
     node = st.tuples(st.integers(0, 60), whole)
-    event = draw(
-        st.one_of(
-            st.builds(Began, texts, whole, texts, whole, whole, numbers, st.booleans(), st.just(grown)),
-            st.builds(Asked, whole, whole, node, whole, whole, texts, texts, st.just(grown)),
-            st.builds(Taken, whole, texts),
-            st.builds(Told, whole, numbers, sem, texts, fit, st.just(grown), warned),
-            st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans(), st.just(grown)),
-            st.builds(Allowed, st.lists(whole, max_size=70).map(tuple)),
-            st.builds(
-                Observed, st.just(region), numbers, sem, numbers, st.just(feedback), fit, st.just(grown), warned
-            ),
-            st.builds(Refitted, fits()),
-            st.builds(Extended, whole),
-        )
+    some = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
+    noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
+    fact = st.one_of(
+        st.builds(Began, texts, whole, texts, whole, whole, numbers, st.booleans()),
+        st.builds(Split, some, st.booleans(), noise, forbidden, st.none() | st.integers(0, 2**32 - 1)),
+        st.builds(Expanded, whole),
+        st.builds(Asked, whole, whole, node, whole, whole, texts, texts),
+        st.builds(Taken, whole, texts),
+        st.builds(Measured, whole, numbers, sem, texts),
+        st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans()),
+        st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback)),
+        st.builds(Fitted, fits()),
+        st.builds(Doubted, texts),
+        st.builds(Extended, whole),
+        st.builds(Allowed, st.lists(whole, max_size=70).map(tuple)),
+        st.builds(Edited, texts),
     )
-    return event, opened(kind, feedback)
+    return tuple(draw(st.lists(fact, min_size=1, max_size=4))), opened(kind, feedback)
 
 
 @given(events())

@@ -29,7 +29,7 @@ from lives import POLICIES, close, lived
 from make_golden import expected
 from zonal.errors import StudyFileError
 from zonal.rounds import decisions, journal
-from zonal.rounds.events import Told
+from zonal.rounds.events import Measured
 from zonal.rounds.recheck import first_difference
 
 GIVEN: dict[str, Any] = {
@@ -147,7 +147,8 @@ def test_the_file_tells_when_everything_happened(path: Path) -> None:
     study = zn.Study.create(path, LINE, **GIVEN)
     study.tell(study.ask(), 0.1)
     rows = study._journal.rows()  # type: ignore[union-attr]
-    assert [json.loads(row.event)["$"] for row in rows] == ["Began", "Asked", "Told"]
+    facts = [[fact["$"] for fact in json.loads(row.event)] for row in rows]
+    assert facts == [["Began"], ["Asked"], ["Measured", "Split"]]
     assert [row.time for row in rows] == sorted(row.time for row in rows)
     assert list(path.parent.iterdir()) == [path]
 
@@ -443,10 +444,10 @@ def test_four_processes_at_one_study(path: Path) -> None:
     children = [forked(partial(crowd, path, number)) for number in range(4)]
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
     study = zn.Study.open(path)
-    told = [event for event in study.events if isinstance(event, Told)]
-    assert sorted(event.number for event in told) == list(range(60))
-    assert all(event.value == event.number for event in told)
-    assert len({event.note for event in told}) > 1
+    told = [fact for event in study.events for fact in event if isinstance(fact, Measured)]
+    assert sorted(fact.number for fact in told) == list(range(60))
+    assert all(fact.value == fact.number for fact in told)
+    assert len({fact.note for fact in told}) > 1
     assert first_difference(study.settings, study.events) == ""
 
 

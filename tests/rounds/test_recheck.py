@@ -7,7 +7,7 @@ import pytest
 import zonal as zn
 from kinds import KINDS, kernels
 from lives import POLICIES, lived
-from zonal.rounds.events import Told
+from zonal.rounds.events import Measured
 from zonal.rounds.recheck import difference, first_difference
 
 
@@ -30,10 +30,10 @@ def test_the_first_difference_is_named() -> None:
     study = lived(
         zn.Study(KINDS["line"].space, budget=20, kernel=zn.RBF(0.1, 0.1), noise=0.1, policy=zn.UCB(level=4))
     )
-    at = next(number for number, event in enumerate(study.events) if isinstance(event, Told))
-    told = study.events[at]
-    assert isinstance(told, Told)
-    changed = [*study.events[:at], replace(told, value=told.value + 3), *study.events[at + 1 :]]
+    at = next(number for number, event in enumerate(study.events) if isinstance(event[0], Measured))
+    told, *others = study.events[at]
+    assert isinstance(told, Measured)
+    changed = [*study.events[:at], (told._replace(value=told.value + 3), *others), *study.events[at + 1 :]]
     found = first_difference(study.settings, changed)
     assert "(Asked)" in found
     assert "would be" in found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.lattice import Fit, Weighted
+from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
 from zonal.errors import (
     LARGEST_STD,
@@ -62,6 +63,13 @@ def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float,
         raise InvalidInput("a measured value is too far from the prior mean", value, fix)
     text(note, "a note")
     return number, None if sem is None else standard_deviation(sem, "sem")
+
+
+def consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
+    """Complain of a value without noise that contradicts an earlier one of the same region, if that is known."""
+    belief = state.worked_out
+    if isinstance(belief, Mixture) and state.problem.variance(noise, sem) == 0:
+        belief.check(slot, state.problem.sign * value, state.ledger)
 
 
 def within_budget(state: State, number: int = 1) -> None:
@@ -183,6 +191,8 @@ def _told(state: State, fact: Measured) -> None:
             raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {ANEW}")
         within_budget(state)
     measured(state, fact.value, fact.sem, fact.note)
+    row = state.asked[fact.number].row
+    consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
 
 
 def _observed(state: State, fact: Observed) -> None:
@@ -194,6 +204,9 @@ def _observed(state: State, fact: Observed) -> None:
     region.check()
     measured(state, fact.value, fact.sem)
     standard_deviation(fact.noise, "noise")
+    slot = state.find_slot(region, fact.feedback)
+    if slot is not None:
+        consistent(state, slot, fact.value, fact.sem, fact.noise)
 
 
 def _row(state: State, row: Any) -> int:

@@ -17,7 +17,7 @@ from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
 from zonal.policies import Floats, Rules, Setting
-from zonal.rounds import replies
+from zonal.rounds import checks, replies
 from zonal.rounds.events import (
     Allowed,
     Asked,
@@ -88,8 +88,9 @@ def ask(state: State, by: str, key: str = "") -> State:
 
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> State:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
+    state.belief  # noqa: B018  # worked out, so that a contradiction is seen
     draft, row = state.fork(), state.asked[number].row
-    _check_exact(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
+    checks.consistent(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
     draft.write(Measured(number, value, sem, note))
     _learn(draft, last=state.told + 1 == state.budget)
     if draft.table.first_child[row] < 0 and has_scale(draft):
@@ -115,18 +116,13 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
     noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
     slot = state.find_slot(region, feedback)
     if slot is not None:
-        _check_exact(state, slot, value, sem, noise)
+        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+        checks.consistent(state, slot, value, sem, noise)
     draft.write(Observed(region, value, sem, noise, feedback))
     _learn(draft)
     if problem.policy.inner:
         _prepare(draft)
     return draft.close()
-
-
-def _check_exact(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
-    """Complain of a value without noise that contradicts an earlier one of the same region."""
-    if state.problem.variance(noise, sem) == 0 and isinstance(state.belief, Mixture):
-        state.belief.check(slot, state.problem.sign * value, state.ledger)
 
 
 def end(state: State, number: int, given_up: bool, retry: bool) -> State:

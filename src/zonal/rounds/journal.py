@@ -232,7 +232,9 @@ class Writer:
         """Append events and release the lock; once this returns they are on the disk."""
         with _trouble(self._journal.path):
             if self._connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
-                self._connection.execute(f"PRAGMA user_version = {FORMAT}")  # older releases cannot go on from here
+                self._connection.execute(
+                    f"PRAGMA user_version = {FORMAT}"
+                )  # older releases cannot go on from here
             digests = self._journal._insert(self._connection, self._known, events)
             self._connection.execute("COMMIT")
         self._journal._digests[self._known + 1 :] = digests

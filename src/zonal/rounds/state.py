@@ -229,6 +229,11 @@ class State:
         self._shown, self._overlay = False, None
 
     @property
+    def worked_out(self) -> Mixture | EmpiricalBelief | None:
+        """The belief as far as it was worked out, None if it was not."""
+        return self._belief
+
+    @property
     def complaints(self) -> tuple[NumericalWarning, ...]:
         """What the belief has to say, as far as it was worked out."""
         return () if self._belief is None else self._belief.complaints
