@@ -99,13 +99,13 @@ refused(lambda: study.refine(lambda x: 0.0, budget=10**9))""",
     ),
     "exports": (
         """
-export(lambda lines: lines[1].update(h_max=10**6))
+export(lambda lines: lines[1][0].update(h_max=10**6))
 export(lambda lines: lines[0]["settings"]["space"].update(arity=10**9))""",
         ["h_max is too large; got 1000000.", "arity is too large; got 1000000000."],
     ),
     "files": (
         """
-forged(lambda lines: lines[1].update(h_max=10**6))
+forged(lambda lines: lines[1][0].update(h_max=10**6))
 forged(lambda lines: lines[0]["space"].update(features=bomb(2 << 30)), points)
 forged(lambda lines: lines[0]["space"].update(features={**bomb(2 << 30), "shape": [4, 1]}), points)
 forged(lambda lines: ["[" * 100_000 + "]" * 100_000])""",

@@ -223,7 +223,7 @@ def test_many_events_may_be_read_one_after_the_other(monkeypatch: pytest.MonkeyP
     study.observe(range(0, 200, 2), 0.5)
     events = Events(Opened(study.settings, {}))
     text = events.write(study.events[-1])
-    monkeypatch.setattr(codec, "MOST_BYTES", 1000)
+    monkeypatch.setattr(codec, "MOST_BYTES", 2000)
     for _ in range(5):
         events.renew()
         assert events.read(text) == study.events[-1]

@@ -137,7 +137,7 @@ class State:
         if foreign:
             checks.began(problem, began)
         state = cls(problem, began)
-        state._enter(first[1:], foreign)
+        state._enter(first[1:], foreign and len(first) > 1)
         return state
 
     def fork(self) -> State:
