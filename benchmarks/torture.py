@@ -15,14 +15,14 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import zonal as zn
-from zonal.rounds.events import Asked, Began
+from zonal.rounds.events import Asked, Began, Ended, Measured
 
 BUDGET = 40
 NEWS = 500  # kills after which to say how far it is
@@ -145,20 +145,22 @@ def check(path: Path, tally: Tally) -> zn.Study:
             assert record.value == value(record), word
         if what == "gave up":
             assert record.state == "given up", word
-    ended = [event.number for event in study.events if hasattr(event, "number") and not isinstance(event, Asked)]
+    facts = [fact for event in study.events for fact in event]
+    ended = [fact.number for fact in facts if isinstance(fact, Measured | Ended)]
     assert len(set(ended)) == len(ended), "told or given up twice"
     return study
 
 
 def anonymous(study: zn.Study) -> list[Any]:
-    """Return a study's history, but for who asked and what tells it from others."""
+    """Return the facts of a study's history, but for who asked and what tells it from others."""
     return [
-        replace(event, by="")
-        if isinstance(event, Asked)
-        else replace(event, id="")
-        if isinstance(event, Began)
-        else event
+        fact._replace(by="")
+        if isinstance(fact, Asked)
+        else fact._replace(id="")
+        if isinstance(fact, Began)
+        else fact
         for event in study.events
+        for fact in event
     ]
 
 
