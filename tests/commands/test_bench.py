@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import zonal as zn
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
 from zonal.commands import sheets
-from zonal.rounds.events import Told
+from zonal.rounds.events import Measured
 
 
 @pytest.fixture
@@ -256,4 +256,4 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
         assert told >= before
     zonal("tell", dna, "--csv", "a.csv")
     assert [str(one.value) for one in zn.Study.open(dna).trials] == values
-    assert sum(isinstance(event, Told) for event in zn.Study.open(dna).events) == 10
+    assert sum(isinstance(fact, Measured) for event in zn.Study.open(dna).events for fact in event) == 10
