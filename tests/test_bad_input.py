@@ -101,9 +101,10 @@ def test_the_fingerprint_notices_every_change(step: Callable[[zn.Study], object]
 def test_the_fingerprint_notices_a_last_bit_in_the_belief() -> None:
     study = grown()
     before = fingerprint(study)
-    mean = study._state.tree.mean.copy()
+    state = study._state
+    mean = state.tree.mean.copy()
     mean[2] = np.nextafter(mean[2], np.inf)
-    study._state.tree.fill(mean=mean)
+    state.table = state.tree.having(mean=mean)
     assert fingerprint(study) != before
 
 

@@ -1,48 +1,49 @@
-"""The node table: rows are added and never lost, and what is handed out is a snapshot."""
+"""The node table: rows are added and never lost, a table never changes, and what is handed out is a snapshot."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 import pytest
 
 import zonal as zn
-from zonal.tree import KINDS, PLACES, Tree, TreeTable
+from nodes import COLUMNS, children, shown
+from zonal.tree import ASKABLE, EXPANDED, Tree, TreeTable
 
 
-def grow(tree: Tree, row: int, arity: int = 2) -> None:
-    """Add the children of a row as a study does."""
+def grow(tree: Tree, row: int, arity: int = 2) -> Tree:
+    """Return the table with the children of a row as a study adds them."""
     index = int(tree.index[row])
-    children(tree, row, [arity * index + j for j in range(arity)])
+    return children(tree, row, [arity * index + j for j in range(arity)])
 
 
-def children(tree: Tree, row: int, index: list[int], **columns: Any) -> None:
-    """Add children with some columns; they may be measured."""
-    number = len(index)
-    usual = {"noise": [0.1] * number, "slot": range(tree.size, tree.size + number), "askable": [True] * number}
-    tree.write(row, askable=False)
-    tree.split([row], [number], index=index, **(usual | columns))
+def blank(tree: Tree) -> Tree:
+    """Return the table with a posterior."""
+    return shown(tree, mean=[0.0] * tree.size, std=[1.0] * tree.size)
 
 
 def column(tree: Tree, name: str) -> list[float]:
-    """Return the rows in use of one column."""
-    values: list[float] = getattr(tree, name)[: tree.size].tolist()
+    """Return one column."""
+    values: list[float] = getattr(tree, name).tolist()
     return values
 
 
 def test_a_tree_starts_with_its_root() -> None:
-    tree = Tree(0.3)
+    tree = Tree.root(0.3)
     assert tree.size == 1
     expected = {"depth": 0, "index": 0, "parent": -1, "first_child": -1, "count": 0, "noise": 0.3, "slot": 0}
     assert {name: column(tree, name) for name in expected} == {name: [value] for name, value in expected.items()}
-    assert column(tree, "askable") == [True]
-    assert column(tree, "expanded") == [False]
+    assert column(tree, "askable") == column(tree, "splittable") == [True]
+    assert column(tree, "expanded") == column(tree, "smallest") == column(tree, "forbidden") == [False]
+    other = Tree.root(0.3, splittable=False, forbidden=True)
+    assert column(other, "askable") == column(other, "splittable") == [False]
+    assert column(other, "smallest") == column(other, "forbidden") == [True]
 
 
 def test_children_are_adjacent_rows_that_know_their_parent() -> None:
-    tree = Tree(0.1)
-    children(tree, 0, [0, 1, 2], noise=[0.2, 0.3, 0.4], slot=range(5, 8))
-    children(tree, 2, [3, 4, 5], noise=[0.5, 0.6, 0.7], slot=range(8, 11))
+    tree = children(Tree.root(0.1), 0, [0, 1, 2], noise=[0.2, 0.3, 0.4], slot=5)
+    tree = children(tree, 2, [3, 4, 5], noise=[0.5, 0.6, 0.7], slot=8)
     assert column(tree, "depth") == [0, 1, 1, 1, 2, 2, 2]
     assert column(tree, "index") == [0, 0, 1, 2, 3, 4, 5]
     assert column(tree, "parent") == [-1, 0, 0, 0, 2, 2, 2]
@@ -50,19 +51,51 @@ def test_children_are_adjacent_rows_that_know_their_parent() -> None:
     assert column(tree, "noise") == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
     assert column(tree, "slot") == [0, 5, 6, 7, 8, 9, 10]
     assert column(tree, "askable") == [False, True, False, True, True, True, True]
-    assert column(tree, "count") == [0] * 7
+    assert column(tree, "splittable") == [False, True, False, True, True, True, True]
+    assert column(tree, "count") == column(tree, "looks") == [0] * 7
+
+
+def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -> None:
+    start = grow(Tree.root(0.1), 0, 3)
+    apart = children(start, 3, [6, 7, 8], expanded=True, noise=[0.3] * 3)
+    apart = children(apart, 1, [0, 1], expanded=True, noise=[0.4] * 2, forbidden=np.array([True, False]))
+    together = start.split(
+        np.array([3, 1]),
+        np.array([3, 2]),
+        True,
+        False,
+        np.array([6, 7, 8, 0, 1]),
+        start.size,
+        np.zeros(5, dtype=bool),
+        np.array([False, False, False, True, False]),
+        np.array([0.3, 0.3, 0.3, 0.4, 0.4]),
+    )
+    for name in COLUMNS:
+        if name not in ("mean", "std"):
+            assert column(together, name) == column(apart, name), name
+    assert column(together, "askable")[-2:] == [False, True]  # what is forbidden is not measured
+
+
+def test_nodes_that_may_still_be_measured_stay_askable() -> None:
+    tree, none = Tree.root(0.1), np.zeros(2, dtype=bool)
+    tree = tree.split(np.array([0]), np.array([2]), True, True, np.array([0, 1]), 1, ~none, none, np.full(2, 0.1))
+    assert column(tree, "askable") == [True, True, True]
+    assert column(tree, "expanded") == [True, False, False]
+    assert column(tree, "splittable") == [False, False, False]
 
 
 def test_growing_keeps_every_row() -> None:
-    tree = Tree(0.1)
-    rng = np.random.default_rng(0)
-    for row in range(400):  # passes the first capacity more than once
-        grow(tree, row)
-        tree.write(row, count=row + 1, mean=rng.normal(), std=rng.random(), expanded=True)
+    tree = Tree.root(0.1)
     rng = np.random.default_rng(0)
     for row in range(400):
-        assert tree.count[row] == row + 1
-        assert (tree.mean[row], tree.std[row]) == (rng.normal(), rng.random())
+        tree = grow(tree, row).marked(row, EXPANDED, True)
+        for _ in range(row % 3):
+            tree = tree.told(row, float(rng.normal()))
+    rng = np.random.default_rng(0)
+    for row in range(400):
+        assert tree.count[row] == row % 3
+        own = [rng.normal() for _ in range(row % 3)]
+        assert tree.reward[row] == pytest.approx(np.mean(own) if own else 0.0, abs=1e-15)
         assert tree.expanded[row]
         assert tree.first_child[row] == 2 * row + 1
         assert not tree.askable[row]
@@ -73,36 +106,37 @@ def test_growing_keeps_every_row() -> None:
 
 
 def test_indices_are_exact_up_to_the_last_that_fits() -> None:
-    tree = Tree(0.1)
     largest = 2**63 - 1
-    children(tree, 0, [largest - 1, largest])
+    tree = children(Tree.root(0.1), 0, [largest - 1, largest])
     assert column(tree, "index")[1:] == [largest - 1, largest]
 
 
-def test_rows_not_in_use_are_never_chosen() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    assert tree.askable.nonzero()[0].tolist() == [1, 2]
+def test_what_may_be_measured_or_split_is_in_contention() -> None:
+    tree = grow(Tree.root(0.1), 0)
+    assert tree.askable.nonzero()[0].tolist() == tree.contenders.tolist() == [1, 2]
     assert tree.expanded.nonzero()[0].tolist() == []
+    barred = tree.marked(1, ASKABLE, False)
+    assert barred.contenders.tolist() == [1, 2]  # it may be split
+    assert grow(barred, 1).contenders.tolist() == [2, 3, 4]
+    smallest = children(tree, 1, [0, 1], smallest=np.array([True, True])).marked(3, ASKABLE, False)
+    assert smallest.contenders.tolist() == [2, 4]
+    assert tree.contenders.tolist() == [1, 2]
 
 
 def test_another_posterior_is_seen_without_touching_the_table() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    tree.fill(std=[1, 2, 3])
-    seen = tree.with_posterior(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.6, 0.7]))
-    assert seen.std[:3].tolist() == [0.5, 0.6, 0.7]
+    tree = shown(grow(Tree.root(0.1), 0), mean=[0, 0, 0], std=[1, 2, 3])
+    seen = shown(tree, mean=[1.0, 2.0, 3.0], std=[0.5, 0.6, 0.7])
+    assert seen.std.tolist() == [0.5, 0.6, 0.7]
     assert column(tree, "std") == [1, 2, 3]
-    assert seen.mean[:3].tolist() == [1, 2, 3]
+    assert seen.mean.tolist() == [1, 2, 3]
     assert column(tree, "mean") == [0, 0, 0]
     assert seen.size == 3
 
 
 def test_ties_go_to_the_smallest_depth_then_the_smallest_index() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)  # rows 1, 2
-    grow(tree, 2)  # rows 3, 4: (2, 2), (2, 3)
-    grow(tree, 1)  # rows 5, 6: (2, 0), (2, 1), later rows but smaller indices
+    tree = grow(Tree.root(0.1), 0)  # rows 1, 2
+    tree = grow(tree, 2)  # rows 3, 4: (2, 2), (2, 3)
+    tree = grow(tree, 1)  # rows 5, 6: (2, 0), (2, 1), later rows but smaller indices
     assert tree.ties(np.array([3, 4, 5, 6])) == 5
     assert tree.ties(np.array([3, 4, 6])) == 6
     assert tree.ties(np.array([4, 3])) == 3
@@ -111,38 +145,48 @@ def test_ties_go_to_the_smallest_depth_then_the_smallest_index() -> None:
 
 
 def test_a_snapshot_is_in_the_users_units() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    tree.fill(mean=[1, 2, -3], std=[0.1, 0.2, 0.3])
+    tree = shown(grow(Tree.root(0.1), 0), mean=[1, 2, -3], std=[0.1, 0.2, 0.3])
     assert tree.snapshot(10.0, 1.0).mean.tolist() == [11, 12, 7]
     assert tree.snapshot(10.0, -1.0).mean.tolist() == [9, 8, 13]
     assert tree.snapshot(10.0, -1.0).std.tolist() == [0.1, 0.2, 0.3]
+    assert tree.told(1, 4.0).snapshot(10.0, -1.0).reward.tolist() == pytest.approx(
+        [np.nan, -4, np.nan], nan_ok=True
+    )
     assert column(tree, "mean") == [1, 2, -3]
 
 
 def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    table = tree.snapshot(0.0, 1.0)
+    tree = blank(grow(Tree.root(0.1), 0)).told(0, 1.0)
+    table, before = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     assert len(table) == 3
-    for entry in fields(TreeTable):
-        values = getattr(table, entry.name)
+    kinds = {
+        **dict.fromkeys(("depth", "index", "parent", "first_child", "count"), np.int64),
+        **dict.fromkeys(("mean", "std", "noise", "reward"), np.float64),
+        **dict.fromkeys(("expanded", "askable", "smallest", "forbidden"), np.bool_),
+    }
+    assert kinds.keys() == {entry.name for entry in fields(TreeTable)}
+    for name, kind in kinds.items():
+        values = getattr(table, name)
         assert values.shape == (3,)
-        assert values.dtype == KINDS[PLACES[entry.name][0]][1]
+        assert values.dtype == kind
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
+        with suppress(ValueError):  # whoever insists changes no more than the copy
+            values.flags.writeable = True
+            values[:] = 1
+    assert {name: column(tree, name) for name in COLUMNS} == before
 
 
 def test_a_snapshot_does_not_follow_the_tree() -> None:
-    tree = Tree(0.1)
+    tree = blank(Tree.root(0.1))
     table = tree.snapshot(0.0, 1.0)
-    tree.write(0, mean=5)
-    tree.write(0, expanded=True)
-    grow(tree, 0)
+    other = shown(tree, mean=[5.0]).marked(0, EXPANDED, True).told(0, 3.0)
+    assert grow(other, 0).size == 3
     assert len(table) == 1
     assert table.mean.tolist() == [0]
     assert table.expanded.tolist() == [False]
     assert table.first_child.tolist() == [-1]
+    assert table.count.tolist() == [0]
 
 
 @pytest.mark.parametrize("arity", [2, 3, 5])
@@ -176,31 +220,47 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
     assert (tree.noise == 0.05).all()
 
 
-def test_a_fork_is_changed_and_the_table_is_not() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    before = tree.snapshot(0.0, 1.0)
-    fork = tree.fork()
-    fork.write(1, count=3, mean=0.5, expanded=True)
-    fork.fill(std=[7, 8, 9])
-    for row in range(1, 300):
-        grow(fork, row)
+CHANGES: dict[str, Callable[[Tree], Tree]] = {
+    "told": lambda tree: tree.told(1, 0.5),
+    "looked": lambda tree: tree.looked(1, 3, askable=True),
+    "looked for the last time": lambda tree: tree.looked(1, 3, askable=False),
+    "marked": lambda tree: tree.marked(1, EXPANDED, True),
+    "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
+    "at slots": lambda tree: tree.at_slots(1, np.array([9, 8])),
+    "split": lambda tree: grow(tree, 1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_happens_makes_another_table_and_leaves_this_one_as_it_was(change: str) -> None:
+    tree = blank(grow(Tree.root(0.1), 0)).told(0, 0.2)
+    assert tree.contenders.tolist() == [1, 2]
+    before, columns = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
+    other = CHANGES[change](tree)
+    for row in range(1, 300) if change != "split" else range(2, 300):  # and on and on
+        other = grow(CHANGES["told"](other), row)
     assert tree.snapshot(0.0, 1.0) == before
-    assert fork.snapshot(0.0, 1.0) != before
-    assert (fork.count[1], fork.mean[1], fork.std[2]) == (3, 0.5, 9)
+    assert {name: column(tree, name) for name in COLUMNS} == columns
+    assert tree.contenders.tolist() == [1, 2]
+    assert other.size > 500
+    again = CHANGES[change](tree)
+    assert {name: column(again, name) for name in COLUMNS if name not in ("mean", "std")} != columns
 
 
 def test_what_a_policy_reads_cannot_be_written() -> None:
-    tree = Tree(0.1)
-    grow(tree, 0)
-    for name in PLACES:
-        assert len(getattr(tree, name)) == 3
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(tree, name)[0] = 1
+    grown = grow(Tree.root(0.1), 0)
+    for tree in (blank(grown), *(change(blank(grown)) for name, change in CHANGES.items() if name != "split")):
+        for name in (*COLUMNS, "contenders"):
+            values = getattr(tree, name)
+            if name in ("splittable",):  # computed when asked for
+                continue
+            assert len(values) == (2 if name == "contenders" else 3)
+            with pytest.raises(ValueError, match="read-only"):
+                values[0] = 1
 
 
 def test_tables_are_compared_entry_by_entry() -> None:
-    one, other = Tree(0.1), Tree(0.1)
+    one, other = blank(Tree.root(0.1)), blank(Tree.root(0.1))
     assert one.snapshot(0.0, 1.0) == other.snapshot(0.0, 1.0)
     assert one.snapshot(0.0, 1.0) != other.snapshot(1.0, 1.0)
     assert one.snapshot(0.0, 1.0) != "a table"

@@ -86,14 +86,16 @@ class Tree:
         tree = cls()
         tree._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
         tree._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
-        tree.count = tree.looks = np.zeros(1, dtype=np.int64)
-        tree.noise, tree.reward = np.array([noise]), np.zeros(1)
-        tree.weighed, tree.weighed_reward, tree.weighed_variance = (
-            np.zeros(1, dtype=np.int64),
-            np.zeros(1),
-            np.zeros(1),
+        none, zero = np.zeros(1, dtype=np.int64), np.zeros(1)
+        return tree.having(
+            count=none,
+            looks=none,
+            weighed=none,
+            noise=np.array([noise]),
+            reward=zero,
+            weighed_reward=zero,
+            weighed_variance=zero,
         )
-        return tree
 
     def _of_ints(self, ints: Ints) -> None:
         ints.flags.writeable = False
@@ -112,8 +114,8 @@ class Tree:
         """The number of nodes."""
         return self.depth.size
 
-    def having(self, **columns: Floats) -> Tree:
-        """Return the same table with other means, stds or noises, which nobody may write into from now on."""
+    def having(self, **columns: NDArray[Any]) -> Tree:
+        """Return the same table with other columns, which nobody may write into from now on."""
         twin = Tree(self)
         for name in columns:
             columns[name].flags.writeable = False
@@ -122,30 +124,28 @@ class Tree:
 
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
         """Return the table after a look at a node more, or less."""
-        twin = Tree(self)
-        twin.looks = column = self.looks.copy()
+        column = self.looks.copy()
         column[row] = looks
+        twin = self.having(looks=column)
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told(self, row: int, reward: float, sem: float | None = None) -> Tree:
         """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
-        twin = Tree(self)
-        twin.count = count = self.count.copy()
+        count = self.count.copy()
         count[row] += 1
         if sem is None:
-            twin.reward = rewards = self.reward.copy()
+            rewards = self.reward.copy()
             rewards[row] += (reward - rewards[row]) / (count[row] - self.weighed[row])
-            return twin
+            return self.having(count=count, reward=rewards)
         known, variance = self.weighed_variance[row], sem**2
         share = known / (known + variance) if self.weighed[row] and known + variance > 0 else 1.0
         if self.weighed[row] and known == 0:
             share = 0.0  # known exactly
-        twin.weighed, twin.weighed_reward = weighed, mean = self.weighed.copy(), self.weighed_reward.copy()
-        twin.weighed_variance = left = self.weighed_variance.copy()
+        weighed, mean, left = self.weighed.copy(), self.weighed_reward.copy(), self.weighed_variance.copy()
         left[row] = share * variance if weighed[row] else variance
         mean[row] += share * (reward - mean[row])
         weighed[row] += 1
-        return twin
+        return self.having(count=count, weighed=weighed, weighed_reward=mean, weighed_variance=left)
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
@@ -201,12 +201,15 @@ class Tree:
         twin = Tree(self)
         twin._of_ints(ints)
         twin._of_flags(flags)
-        twin.count, twin.looks = np.concatenate((self.count, none)), np.concatenate((self.looks, none))
-        twin.noise, twin.reward = np.concatenate((self.noise, noise)), np.concatenate((self.reward, none))
-        twin.weighed = np.concatenate((self.weighed, none))
-        twin.weighed_reward = np.concatenate((self.weighed_reward, none))
-        twin.weighed_variance = np.concatenate((self.weighed_variance, none))
-        return twin
+        return twin.having(
+            count=np.concatenate((self.count, none)),
+            looks=np.concatenate((self.looks, none)),
+            weighed=np.concatenate((self.weighed, none)),
+            noise=np.concatenate((self.noise, noise)),
+            reward=np.concatenate((self.reward, none)),
+            weighed_reward=np.concatenate((self.weighed_reward, none)),
+            weighed_variance=np.concatenate((self.weighed_variance, none)),
+        )
 
     @property
     def leaf(self) -> Flags:
@@ -223,6 +226,7 @@ class Tree:
         """The rows that may be measured, and the leaves that may be split though they may not be measured."""
         if self._contenders is None:
             (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
+            self._contenders.flags.writeable = False
         return self._contenders
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -293,5 +293,4 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
         assert told >= before
     zonal("tell", dna, "--csv", "a.csv")
     assert [str(one.value) for one in zn.Study.open(dna).trials] == values
-    facts = [fact for event in zn.Study.open(dna).events for fact in event]
-    assert sum(isinstance(fact, Measured) for fact in facts) == 10
+    assert sum(isinstance(fact, Measured) for event in zn.Study.open(dna).events for fact in event) == 10

@@ -35,7 +35,7 @@ def asked_by_another(study: zn.Study, number: int) -> list[zn.Trial]:
 
 
 def taken(study: zn.Study) -> list[int]:
-    return [event.number for event in study.events if isinstance(event, Taken)]
+    return [fact.number for event in study.events for fact in event if isinstance(fact, Taken)]
 
 
 def test_a_copied_study_measures_what_was_under_way() -> None:

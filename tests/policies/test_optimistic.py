@@ -8,25 +8,27 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from nodes import children, shown
 from zonal.averages.kernels import Kernel
 from zonal.policies import Setting, View, best
 from zonal.policies.optimistic import OptimisticRules
 from zonal.theory import Variation
-from zonal.tree import Tree
+from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
 
 TIE = 1e-9
 DELTA = np.array([8.0, 4.0, 2.0, 1.0, 0.5])  # h_max = 3
 
 
-def table(splits: Sequence[int], mean: Sequence[float], std: Sequence[float]) -> Tree:
-    """Return a tree in which the given rows were split in two, one after the other."""
-    tree = Tree(0.1)
+def table(
+    splits: Sequence[int], mean: Sequence[float], std: Sequence[float], unmeasured: Sequence[int] = ()
+) -> Tree:
+    """Return a tree in which the given rows were measured and split in two, one after the other."""
+    tree = Tree.root(0.1)
     for row in splits:
         index = 2 * int(tree.index[row])
-        tree.write(row, expanded=True, count=1, askable=False)
-        tree.split([row], [2], index=[index, index + 1], noise=0.1, slot=[tree.size, tree.size + 1], askable=True)
-    tree.fill(mean=mean, std=std)
-    return tree
+        tree = tree if row in unmeasured else tree.told(row, 0.0)
+        tree = children(tree, row, [index, index + 1], expanded=True)
+    return shown(tree, mean=mean, std=std)
 
 
 def views() -> list[View]:
@@ -64,8 +66,9 @@ def test_beta_is_that_of_the_round() -> None:
 
 def test_only_askable_rows_are_chosen() -> None:
     tree = table([0], mean=[9, 5, 1], std=[1, 1, 1])
-    tree.write(1, askable=False)
-    assert rules().choose(tree, 1, views, rng) == 2
+    tree = tree.marked(1, ASKABLE, False)
+    assert rules().choose(tree, 1, views, rng) == 1  # to be split
+    assert rules().choose(tree.marked(1, SMALLEST, True), 1, views, rng) == 2
 
 
 def test_equal_b_values_go_to_the_smallest_depth_then_the_smallest_index() -> None:
@@ -106,7 +109,7 @@ def test_a_node_is_split_once_its_confidence_interval_is_within_delta() -> None:
     assert rules(beta=4).splits(tree, 1, 1)  # 2 * 2 <= 4
     assert not rules(beta=4.01).splits(tree, 1, 1)
     assert not rules(beta=4).splits(tree, 1, 2)  # beta has grown
-    tree.write(1, std=np.nextafter(2.0, 3.0))
+    tree = shown(tree, std=[1, float(np.nextafter(2.0, 3.0)), 2])
     assert not rules(beta=4).splits(tree, 1, 1)
 
 
@@ -120,7 +123,7 @@ def test_no_node_below_h_max_is_split() -> None:
 def test_the_root_is_recommended_while_nothing_is_expanded() -> None:
     assert rules().recommend(table([], [3], [1])) == 0
     tree = table([0], [3, 9, 9], [1, 1, 1])
-    tree.write(0, expanded=False)
+    tree = tree.marked(0, EXPANDED, False)
     assert rules().recommend(tree) == 0
 
 
@@ -135,20 +138,20 @@ def test_recommendations_tie_as_choices_do() -> None:
     tree = table([0, 2, 1, 3, 4, 6], mean=[0, 0, 0, 1 + 0.5e-9, 1, 1, 1, 0, 0, 0, 0, 0, 0], std=[1] * 13)
     assert tree.index[6] == 1  # rows 3, 4 and 6 are nodes (2, 2), (2, 3) and (2, 1)
     assert rules().recommend(tree) == 6
-    tree.write(3, mean=1 + 2e-9)
+    tree = shown(tree, mean=[0, 0, 0, 1 + 2e-9, 1, 1, 1, 0, 0, 0, 0, 0, 0])
     assert rules().recommend(tree) == 3
 
 
 def test_a_node_split_without_a_measurement_is_not_recommended() -> None:
-    tree = table([0, 1], mean=[0, 5, 1, 0, 0], std=[1] * 5)
-    assert rules().recommend(tree) == 1
-    tree.write(1, count=0)
-    assert rules().recommend(tree) == 0
+    mean, std = [0, 5, 1, 0, 0], [1] * 5
+    assert rules().recommend(table([0, 1], mean, std)) == 1
+    assert rules().recommend(table([0, 1], mean, std, unmeasured=[1])) == 0
 
 
 def test_one_had_to_be_split_the_most_promising_would_be() -> None:
     tree = table([0], mean=[9, 0, 1], std=[1, 1, 1])
-    tree.fill(askable=False)
+    tree = tree.marked(1, ASKABLE, False).marked(2, ASKABLE, False)
+    assert not tree.askable.any()
     assert rules().urgent(tree, np.array([1, 2]), 1) == 2
     assert rules().urgent(tree, np.array([1]), 1) == 1
 

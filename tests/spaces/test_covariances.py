@@ -11,7 +11,7 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind, Pair
-from numbered import Numbered
+from numbered import in_frame
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.averages.subset_covariance import EXACT
@@ -39,7 +39,7 @@ def some_regions(kind: Kind, number: int = 12) -> list[Any]:
 
 def matrix(kind: Kind, kernel: Kernel, feedback: Feedback, regions: Sequence[Any]) -> Array:
     """Return the covariance matrix of regions, entered at once."""
-    covariance = Numbered(frame_of(kind.space, feedback).covariance(kernel))
+    covariance = in_frame(frame_of(kind.space, feedback), kernel)
     covariance.enter(feedback.footprints(regions))
     made: Array = covariance.between(slice(0, len(regions)), slice(0, len(regions)))
     return made
@@ -81,7 +81,7 @@ def test_all_ways_to_ask_for_a_covariance_agree(kind: Kind, pair: Pair, feedback
     whole = matrix(kind, kernel, feedback, [*inside, *apart])
     n, near = len(inside), {"rtol": 0, "atol": 1e-13 * whole.max()}
 
-    covariance = Numbered(frame_of(kind.space, feedback).covariance(kernel))
+    covariance = in_frame(frame_of(kind.space, feedback), kernel)
     variances = [
         covariance.enter(feedback.footprints(part)).copy() for part in (inside[:1], inside[1:4], inside[4:])
     ]
@@ -135,7 +135,7 @@ def test_a_space_of_many_members_is_seen_through_some_of_them_for_every_purpose_
     apart = [*kinds.off_tree(kind, 2, seed=0), *cells[3:7]]
     whole = matrix(kind, kernel, feedback, [*inside, *apart])
     n = len(inside)
-    covariance = Numbered(frame_of(kind.space, feedback).covariance(kernel))
+    covariance = in_frame(frame_of(kind.space, feedback), kernel)
     for region in inside:
         covariance.enter(feedback.footprints([region]))
     cross, own = covariance.outside(np.arange(n), feedback.footprints(apart))
@@ -154,7 +154,7 @@ def test_hundreds_of_sets_leave_earlier_ones_as_they_were() -> None:
     for kind in (KINDS["points"], KINDS["dna"], KINDS["mixed"]):
         pair = next(iter(kinds.kernels(kind).values()))
         regions = kinds.off_tree(kind, 300, seed=4)
-        covariance = Numbered(frame_of(kind.space, zn.Mean()).covariance(pair.ours))
+        covariance = in_frame(frame_of(kind.space, zn.Mean()), pair.ours)
         for start in range(0, 300, 50):
             covariance.enter(zn.Mean().footprints(regions[start : start + 50]))
         picked = np.arange(0, 300, 37)

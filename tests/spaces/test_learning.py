@@ -11,6 +11,7 @@ import kinds
 import oracle_regions
 import zonal as zn
 from kinds import KINDS, Kind
+from numbered import in_frame
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Mixed, Sum
@@ -44,12 +45,11 @@ def test_models_are_weighed_by_the_covariance_that_they_have_as_kernels(
     """Which the oracle's double sums are held against elsewhere (`test_covariances.py`)."""
     regions = [*kinds.cells(kind.space, most=14, deepest=4), *kinds.off_tree(kind, 4, seed=1)]
     frame, footprints = frame_of(kind.space, feedback), feedback.footprints(regions)
-    symbols, slots = np.array(frame.symbols), np.arange(len(regions))
+    symbols = np.array(frame.symbols)
     axes = np.where(symbols, np.linspace(0.2, 0.8, len(symbols)), 0.3 * frame.sides)
     kernel = kernel_from(family, 1.0, axes, frame.symbols)
-    frame.covariance(kernel).enter(0, footprints)
-    found = frame.correlate(slots, footprints)(family, axes)
-    expected = frame_of(kind.space, feedback).covariance(kernel).among(footprints)
+    found = frame.correlate(frame.layout.keys(footprints))(family, axes)
+    expected = in_frame(frame_of(kind.space, feedback), kernel).among(footprints)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -69,10 +69,10 @@ def test_correlations_are_recovered_from_pools() -> None:
         ledger = Ledger()
         for slot, pool in enumerate(pools):
             ledger = ledger.plus(slot, measure(pool), None)
-        frame, footprints = frame_of(space, zn.Mean()), zn.Mean().footprints(pools)
-        frame.covariance(zn.Categorical(1.0, 0.5)).enter(0, footprints)
+        frame = frame_of(space, zn.Mean())
         data, unknowns = ledger.data(), Unknowns(zn.Categorical, True, None)
-        correlate, fit = frame.correlate(data.slots, footprints), None
+        correlate, fit = frame.correlate(frame.layout.keys(zn.Mean().footprints(pools))), None
+        assert data.slots.tolist() == list(range(len(pools)))
         for _ in range(6):  # each starts where the last one ended, as in a study
             fit = weigh(data, frame, unknowns, correlate, None, fit, 200, 8)
         assert fit is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from numbered import Numbered
+from numbered import in_frame
 from zonal.beliefs.frames import frame_of
 
 LENGTH = 30
@@ -38,7 +38,7 @@ def closed_form(space: zn.Sequences, one: zn.Region, other: zn.Region) -> float:
 @pytest.mark.parametrize("space", [SPACE, SKEWED], ids=["equal frequencies", "unequal frequencies"])
 def test_the_mean_of_a_pool_is_a_product_over_positions(space: zn.Sequences) -> None:
     regions = pools(space)
-    covariance = Numbered(frame_of(space, zn.Mean()).covariance(KERNEL))
+    covariance = in_frame(frame_of(space, zn.Mean()), KERNEL)
     covariance.enter(zn.Mean().footprints(regions))
     expected = np.array([[closed_form(space, one, other) for other in regions] for one in regions])
     found = covariance.between(slice(0, len(regions)), slice(0, len(regions)))

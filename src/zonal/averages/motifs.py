@@ -195,7 +195,7 @@ class Pieces:
             for p in range(places):
                 piece = rows[p]
                 for own in rows[p + 1 : p + long]:
-                    piece = (piece[:, :, None] * own[:, None, :]).reshape(len(own), -1)
+                    piece = (piece[:, :, None] * own[:, None, :]).reshape(len(own), piece.shape[1] * own.shape[1])
                 total = total + piece
             blocks.append(total / math.sqrt(places * len(self._lengths)))
         return np.concatenate(blocks, axis=1)

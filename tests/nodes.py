@@ -1,0 +1,35 @@
+"""Tables of nodes, grown by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zonal.tree import Tree
+
+COLUMNS = (
+    *("depth", "index", "parent", "first_child", "slot", "count", "looks"),
+    *("mean", "std", "noise", "reward"),
+    *("expanded", "askable", "splittable", "smallest", "forbidden"),
+)
+
+
+def children(tree: Tree, row: int, index: Sequence[int], expanded: bool = False, **columns: Any) -> Tree:
+    """Return the table with children of a node, as a study makes them; the node may not be measured any more."""
+    number = len(index)
+    usual: dict[str, Any] = {
+        "slot": tree.size,
+        "smallest": np.zeros(number, dtype=bool),
+        "forbidden": np.zeros(number, dtype=bool),
+        "noise": np.full(number, 0.1),
+    }
+    given = usual | columns
+    given["noise"] = np.array(given["noise"])
+    return tree.split(np.array([row]), np.array([number]), expanded, False, np.array(index), **given)
+
+
+def shown(tree: Tree, **columns: Sequence[float]) -> Tree:
+    """Return the table with other columns of numbers."""
+    return tree.having(**{name: np.array(column, dtype=float) for name, column in columns.items()})
