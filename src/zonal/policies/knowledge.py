@@ -113,10 +113,11 @@ class KnowledgeRules:
         turn = t - 1 - self.setting.opening
         guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
         row = self._follow(tree) if guard else None
-        if (vague or guard) and (row is None or tree.looks[row] > 0):
-            unseen = self._unseen(tree)
-            row = row if unseen is None else unseen
-        return self._largest_gain(tree, members, self._questions(tree, by_steps=vague)) if row is None else row
+        unseen = self._unseen(tree) if vague or guard else NONE
+        if row is not None and (tree.looks[row] == 0 or len(unseen) == 0):
+            return row
+        questions = unseen if len(unseen) else self._questions(tree, by_steps=vague)
+        return self._largest_gain(tree, members, questions)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
         """Tell whether the best region is better than the space as a whole by more than noise."""
@@ -150,20 +151,19 @@ class KnowledgeRules:
         children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
         return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
 
-    def _unseen(self, tree: Tree) -> int | None:
-        """Return the largest part of forbidden regions that no look has covered; of equals the most promising."""
+    def _unseen(self, tree: Tree) -> Rows:
+        """Return the largest allowed parts of forbidden regions that no look has covered yet."""
         if not tree.forbidden.any():
-            return None
+            return NONE
         parent, depth = np.maximum(tree.parent, 0), tree.depth
         seen = tree.looks > 0
         for level in range(1, int(depth.max()) + 1):
             rows = (depth == level).nonzero()[0]
             seen[rows] |= seen[parent[rows]]
-        rows = (tree.askable & tree.forbidden[parent] & ~seen).nonzero()[0]
-        if len(rows) == 0:
-            return None
-        rows = rows[depth[rows] == depth[rows].min()]
-        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
+        wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
+        rows = (wanted & tree.forbidden[parent] & ~seen).nonzero()[0]
+        rows = rows[depth[rows] == depth[rows].min(initial=depth.max())]
+        return rows[_highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
 
     def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> int:
         """Return the node whose measurement is expected to raise the best mean most."""
