@@ -55,7 +55,7 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
 def test_with_nothing_forbidden_the_opening_is_all_cells_in_their_scattered_order() -> None:
     allowed, free = (zn.Study(sky.SKY, budget=80, forbidden=never) for never in (lambda region: False, None))
     assert [trial.node for trial in opening(allowed)] == [trial.node for trial in opening(free)]
-    assert len(allowed.events[0].grown) == 5  # type: ignore[union-attr]
+    assert len(allowed.events[0]) == 1 + 5  # Began, and a level after the other
 
 
 @pytest.mark.parametrize("kind", ["line", "mixed", "dna", "points", "hierarchy"])
@@ -84,7 +84,7 @@ def test_the_user_is_asked_about_few_parts_of_each_cell(base: int) -> None:
         return True
 
     study = zn.Study(zn.Box([(0, 1)] * 6, arity=base, smallest=0.001), budget=160, forbidden=never)
-    cells = study._state.cells(study._state.began.opening)
+    cells = study._state.of_depth(study._state.began.opening)
     assert len(asked) <= (decisions.MOST_PARTS + base) * len(cells) + 2 * len(cells)
     assert len(asked) == len(set(asked)) == len(study.tree)
     assert opening(study) == []
