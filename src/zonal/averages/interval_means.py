@@ -142,9 +142,14 @@ def mean_under(
         Turns case numbers, shape (m, 1), and distances from `gap`, shape (m, k), into the density there.
     """
     mean = np.empty(len(gap))
-    for start in range(0, len(gap), CASES):
-        part = slice(start, start + CASES)
-        mean[part] = _mean_under(value, gap[part], breaks[part], density, start)
+    farthest = np.abs(gap) + np.abs(breaks).max(axis=1)
+    # As many panels as a case itself needs: it must not depend on which others are computed with it.
+    panels = np.ceil(np.log2(np.maximum(farthest / _FIRST, 1))).astype(int) + 1
+    for number in np.unique(panels).tolist():
+        (own,) = (panels == number).nonzero()
+        for start in range(0, len(own), CASES):
+            some = own[start : start + CASES]
+            mean[some] = _mean_under(value, gap[some], breaks[some], density, some[:, None], number)
     return mean
 
 
@@ -153,15 +158,14 @@ def _mean_under(
     gap: Floats,
     breaks: Floats,
     density: Callable[[Any, Floats], Floats],
-    start: int,
+    cases: NDArray[np.intp],
+    panels: int,
 ) -> Floats:
-    farthest = float(np.abs(gap).max() + np.abs(breaks).max())
-    doubling = _FIRST * 2.0 ** np.arange(max(1, int(np.ceil(np.log2(max(farthest / _FIRST, 1)))) + 1))
+    doubling = _FIRST * 2.0 ** np.arange(panels)
     graded = np.concatenate([-doubling[::-1], [0.0], doubling]) - gap[:, None]
     edges = np.concatenate([breaks, np.clip(graded, breaks[:, :1], breaks[:, -1:])], axis=1)
     edges.sort(axis=1)
     half = np.diff(edges)[..., None] / 2
     away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)  # from the gap: to all digits
     weights = np.asarray(half * _FINE_WEIGHTS).reshape(len(gap), -1)
-    number = np.arange(start, start + len(gap))[:, None]
-    return np.asarray(np.add.reduce(value(gap[:, None] + away) * density(number, away) * weights, 1))
+    return np.asarray(np.add.reduce(value(gap[:, None] + away) * density(cases, away) * weights, 1))

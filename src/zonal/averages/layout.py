@@ -144,8 +144,8 @@ class Intervals:
         first, second = np.where(swap, other, one), np.where(swap, one, other)
         gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
         gap = np.where(alike_seen, np.abs(gap), gap)  # seen alike, neither is left or right of the other
-        times = np.rint(wide / np.where(narrow > 0, narrow, 1.0))
         fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
+        times = np.rint(wide / np.where(fit, narrow, np.inf))
         fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
         far = np.abs(first[PLACE] * times - second[PLACE]) * (0.5 * narrow)  # as the list would have it
         geometry = np.stack([np.where(fit, far, gap), wide, narrow])
