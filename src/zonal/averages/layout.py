@@ -43,8 +43,8 @@ class Intervals:
     ----------
     side : float
         The width of the whole axis.
-    ranks : list of int
-        By view, an order that depends on what is seen and not on when it was met.
+    ranks : list of int, optional
+        By view, an order that depends on what is seen and not on when it was met; of one view by default.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Intervals:
 
     rows = 6
 
-    def __init__(self, side: float, ranks: list[int]) -> None:
+    def __init__(self, side: float, ranks: list[int] | None = None) -> None:
         self._side = side
-        self._ranks = ranks
+        self._ranks = [0] if ranks is None else ranks
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
         # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
