@@ -159,6 +159,6 @@ def test_what_is_given_again_on_opening_passes_the_checks_of_the_beginning(tmp_p
     zn.Study.create(tmp_path / "own.db", BOX, budget=3, noise=0.1, **own)  # type: ignore[arg-type]
     assert zn.Study.open(tmp_path / "own.db", **own).ask().number == 0
     for name in own:
-        for wrong in (object(), 3, "text", [], Sum(())):
+        for wrong in (object(), 3, "text", []):
             with pytest.raises(zn.InvalidInput, match=f"{name} must be"):
                 zn.Study.open(tmp_path / "own.db", **own | {name: wrong})

@@ -163,7 +163,8 @@ class KnowledgeRules:
         wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
         rows = (wanted & tree.forbidden[parent] & ~seen).nonzero()[0]
         rows = rows[depth[rows] == depth[rows].min(initial=depth.max())]
-        return rows[_highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
+        most: Rows = rows[_highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
+        return most
 
     def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> int:
         """Return the node whose measurement is expected to raise the best mean most."""
