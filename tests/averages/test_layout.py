@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -44,7 +44,7 @@ def extents(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> Float
 
 def entered(bounds: tuple[float, float], arity: int, nodes: list[Node]) -> tuple[Intervals, Floats]:
     """Return an axis, and the keys of cells that were entered in batches, as a tree grows."""
-    seen, intervals = extents(bounds, arity, nodes), Intervals(bounds[1] - bounds[0])
+    seen, intervals = extents(bounds, arity, nodes), Intervals(bounds[1] - bounds[0], [0])
     parts = [add(intervals, *seen[:, k : k + 7]) for k in range(0, len(nodes), 7)]
     return intervals, np.concatenate(parts, axis=1)
 
@@ -122,6 +122,7 @@ def test_a_cell_has_the_key_of_its_centre_and_width(bounds: tuple[float, float],
 
 
 @settings(deadline=None)
+@example(ends=[(0.0, 2.2250738585072014e-308)], kernel=zn.RBF(0.7, 0.4))
 @given(
     ends=st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 2)), min_size=1, max_size=12),
     kernel=st.sampled_from([zn.RBF(0.7, 0.4), zn.Matern(0.7, 0.4, nu=0.5), zn.Matern(0.7, 0.4)]),
@@ -144,7 +145,7 @@ def test_intervals_off_the_grid_are_averaged_like_any_other(
 
 
 def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
-    intervals = Intervals(1.0)
+    intervals = Intervals(1.0, [0])
     known = add(intervals, [0.5, 0.25, 0.75], [1.0, 0.5, 0.5])
     before = intervals.cases
     seen = np.array([0.5, 0.3001, 0.5]), np.array([0.5, 0.01, 0.0])
@@ -160,7 +161,7 @@ def test_pairs_off_the_grid_share_no_case_and_leave_no_trace() -> None:
 
 
 def test_an_interval_met_twice_is_the_same() -> None:
-    intervals = Intervals(1.0)
+    intervals = Intervals(1.0, [0])
     first = add(intervals, [0.5, 0.25], [1.0, 0.5])
     before = intervals.cases
     again = add(intervals, [0.25, 0.75, 0.25, 0.75], [0.5, 0.5, 0.5, 0.5])
@@ -217,7 +218,7 @@ def test_deep_cells_far_apart_are_told_apart_too(bounds: tuple[float, float]) ->
 
 
 def test_more_widths_than_are_numbered_are_cases_of_their_own() -> None:
-    intervals = Intervals(1.0)
+    intervals = Intervals(1.0, [0])
     widths = np.array([1 / (k + 1) for k in range(MOST_WIDTHS + 5)])
     keys = add(intervals, widths / 2, widths)
     assert keys[KIND].tolist() == [*range(1, MOST_WIDTHS), *[0] * 6]

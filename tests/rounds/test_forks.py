@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import zonal as zn
 from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
 from lives import POLICIES, lived, value
+from zonal.averages.feedback import Feedback
 from zonal.rounds import answers, decisions
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Problem
@@ -25,17 +27,41 @@ PAIRS = [
     if (place + number) % 3 == 0
 ]
 CASES = [*PAIRS, *((kind, "learned") for kind in KINDS)]
+
+# What a memory that all share could get wrong: averages that are worked out by quadrature, sides that are no powers
+# of two, regions of a large space seen through some members, pieces of sequences, and what the user has to say.
+SIDES = zn.Box({"x": (0.0, 0.7), "t": (-180.0, 180.0)}, arity=3)
+MANY = zn.Points(np.random.default_rng(0).uniform(size=(5000, 2)))
+OTHERS: dict[str, dict[str, Any]] = {
+    "beam": {"space": SIDES, "kernel": zn.Matern(1.0, (0.2, 90.0)), "noise": 0.2, "feedback": zn.Beam(share=0.5)},
+    "grid": {"space": SIDES, "kernel": zn.Matern(1.0, (0.2, 90.0), nu=0.5), "noise": 0.2, "feedback": zn.Average(3)},
+    "many points": {"space": MANY, "kernel": zn.RBF(1.0, 0.3) + zn.Matern(0.2, 0.1), "noise": 0.2},
+    "many points learned": {"space": MANY},
+    "motifs": {"space": zn.Sequences("ACGT", 4), "kernel": zn.Motif(0.9) + zn.Categorical(0.4, 0.5), "noise": 0.2},
+    "own functions": {
+        "space": SIDES,
+        "kernel": zn.RBF(1.0, (0.2, 90.0)),
+        "noise": lambda region: 0.1 + 0.1 * float(region.widths[0]),
+        "forbidden": lambda region: bool(region.center[1] > 150),
+        "max_looks": 2,
+        "policy": zn.GPOO(zn.GeometricDelta(2.0, 0.6), h_max=4),
+    },
+    "little noise": {"space": SIDES, "kernel": zn.RBF(1.0, (0.2, 90.0)), "noise": 1e-5, "policy": zn.UCB(level=2)},
+}
+CASES += [(name, "own") for name in OTHERS]
 each_case = pytest.mark.parametrize(("kind", "policy"), CASES, ids=repr)
 
 
 def made(kind: str, policy: str) -> State:
     """Return a study's state after all kinds of things have happened, some trials under way."""
-    own = KINDS[kind]
-    given: dict[str, Any] = {}
-    if policy != "learned":
-        given = {"kernel": next(iter(kernels(own).values())).ours, "policy": POLICIES[policy]()}
-        given["noise"] = 0.2
-    study = zn.Study(own.space, budget=60, feedback=allowed(own)[-1], rng=3, **given)
+    if policy == "own":
+        given = OTHERS[kind]
+    else:
+        own = KINDS[kind]
+        given = {"space": own.space, "feedback": allowed(own)[-1]}
+        if policy != "learned":
+            given |= {"kernel": next(iter(kernels(own).values())).ours, "policy": POLICIES[policy](), "noise": 0.2}
+    study = zn.Study(budget=24, rng=3, **given)
     lived(study, 5)
     study.ask(2)
     return study._state
@@ -79,6 +105,23 @@ def observe(node: tuple[int, int] | None, reward: float) -> Callable[[State], St
     return observed
 
 
+def observe_otherwise(*views: Feedback) -> Callable[[State], State]:
+    """Return what observes regions as others see them, one after the other, where that has a meaning."""
+
+    def observed(state: State) -> State:
+        space = state.problem.space
+        if state.problem.policy.empirical:
+            return observe((0, 0), 0.3)(state)
+        for view in views:
+            with suppress(zn.InvalidInput):
+                view.check(space)
+                for node in ((0, 0), (1, 0)):
+                    state = decisions.observe(state, space.cell(node, view), 0.1, 0.2, view)
+        return state
+
+    return observed
+
+
 def _members(space: Any) -> tuple[Any, ...]:
     return () if space.axes is not None else (space.features, space.weights)
 
@@ -94,6 +137,8 @@ STEPS: dict[str, Callable[[State], State]] = {
     "ask": ask,
     "observe": observe((1, 0), 0.4),
     "observe elsewhere": observe(None, -0.8),
+    "observe otherwise": observe_otherwise(zn.Center(), zn.Average(5)),
+    "observe otherwise, in another order": observe_otherwise(zn.Average(5), zn.Center(), zn.Mean()),
     "give up": end(given_up=True, retry=True),
     "bar": end(given_up=True, retry=False),
     "withdraw": end(given_up=False, retry=True),
@@ -132,7 +177,7 @@ def test_two_decisions_from_one_state_each_equal_their_own_replay_to_the_last_bi
         if number % 2:  # of the others nothing is read before all is done
             first[number] = print_of(after)
         ends.append(after)
-    for number in (0, 3, 5):  # some go on, and are replayed in between in the memory that all share
+    for number in (0, 3, 7):  # some go on, and are replayed in between in the memory that all share
         later = further(ends[number], 2)
         again = replayed(state.problem, later.events, read=bool(number % 2))
         assert print_of(again) == print_of(later), list(STEPS)[number]
@@ -174,14 +219,14 @@ def answered(state: State) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("policy", ["default", "GPOO", "StoOO", "learned"])
-@pytest.mark.parametrize("kind", ["line", "plane by thirds", "dna", "mixed", "points", "hierarchy"])
+@pytest.mark.parametrize("kind", ["line", "plane with a smallest", "dna", "mixed", "points", "hierarchy"])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_state_once_returned_stays_true(kind: str, policy: str, seed: int) -> None:
     """Whoever goes on from any of many states, in any order, changes none of them."""
     rng = np.random.default_rng(seed)
     state = made(kind, policy)
     pool, prints = [state], {0: print_of(state)}
-    for number in range(1, 40):
+    for number in range(1, 25):
         deep = rng.random() < 0.6  # mostly from one of the last, so that forks grow deep
         place = max(0, len(pool) - 1 - int(rng.integers(3))) if deep else int(rng.integers(len(pool)))
         pool.append(list(STEPS.values())[int(rng.integers(len(STEPS)))](pool[place]))
@@ -190,10 +235,10 @@ def test_a_state_once_returned_stays_true(kind: str, policy: str, seed: int) -> 
     for number, own in enumerate(pool):
         found = print_of(own)
         assert prints.setdefault(number, found) == found
-    for number in rng.permutation(40)[:8].tolist():
+    for number in rng.permutation(25)[:5].tolist():
         fresh = replayed(Problem(state.problem.settings), pool[number].events, read=bool(number % 2))
         assert print_of(fresh) == prints[number], number
-    assert [print_of(own) for own in pool] == list(map(prints.get, range(40)))
+    assert [print_of(own) for own in pool] == list(map(prints.get, range(25)))
 
 
 def test_events_of_a_state_are_its_own_though_the_list_is_shared() -> None:
