@@ -147,12 +147,13 @@ def test_a_broken_program_bars_no_region_however_often_it_is_run() -> None:
 
 
 def test_only_the_last_failures_in_a_row_are_taken_back() -> None:
-    body = "sys.exit(1) if low < 0.5 or trial > 3 else print(low)\n"
-    zonal("run", "s.db", "--max-failures", 4, "--", program(body), code=6)
-    assert [one.state for one in trials()] == ["given up"] * 3 + ["told"] + ["given up"] * 4
+    body = "sys.exit(1) if low < 0.5 or trial > 4 else print(low)\n"
+    zonal("run", "s.db", "--max-failures", 5, "--", program(body), code=6)
+    # A cell three times, the part that took its place once, and then another cell.
+    assert [one.state for one in trials()] == ["given up"] * 4 + ["told"] + ["given up"] * 5
     state = zn.Study.open("s.db")._state
-    assert list(state.failures.values()) == [(0, 1, 2)]
-    assert list(state.barred.values()) == [2]
+    assert list(state.failures.values()) == [(0, 1, 2), (3,)]
+    assert list(state.barred.values()) == [2, 3]
 
 
 def test_a_run_that_measured_nothing_says_so_by_its_exit_code() -> None:

@@ -40,7 +40,7 @@ def changed(study: zn.Study, kind: Any, **parts: Any) -> list[Event]:
 REFITTED = (next(fact for event in STUDY.events for fact in event if isinstance(fact, Fitted)),)
 REGION = replace(EXACT.space.region([1, 2]), feedback=zn.Mean())
 WRONG: dict[str, tuple[Callable[[], list[Event]], type[zn.ZonalError], str]] = {
-    "a value": (lambda: changed(STUDY, Measured, value=np.inf), zn.InvalidInput, "event 2 of the history .Measured"),
+    "a value": (lambda: changed(STUDY, Measured, value=np.inf), zn.InvalidInput, "event 2 of the history"),
     "a sem": (lambda: changed(STUDY, Measured, sem=np.nan), zn.InvalidInput, "sem must be finite"),
     "a note": (lambda: changed(STUDY, Measured, note=None), zn.InvalidInput, "a note must be text"),
     "a trial": (lambda: changed(STUDY, Measured, number=8), zn.TrialError, "trial 8 was never asked for"),
