@@ -161,7 +161,7 @@ class Center(Feedback):
         self._refuse_symbols(space.axes or ())
 
 
-MOST_POINTS_AN_AXIS = 1000  # more are no better than all of them, which `Mean` sees
+MOST_LISTED, MOST_COMPARED = 10_000_000, 5000  # points an axis, one by one and each with each
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Average(Feedback):
     s: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS_AN_AXIS))
+        object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_LISTED))
 
     def along(self, axis: Interval) -> Measure:
         """Return what is seen of an interval: the centres of equal parts."""
@@ -189,8 +189,10 @@ class Average(Feedback):
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
     def check(self, space: Any) -> None:
-        """Complain if there is nothing but symbols, or any where one point is looked at."""
+        """Complain if there is nothing but symbols, or any where one point is looked at; or of too many points."""
         super().check(space)
+        if space.axes is not None:
+            whole_number(self.s, "Average's s, of a study,", 1, MOST_COMPARED)
         if self.s == 1:
             self._refuse_symbols(space.axes or ())
 
