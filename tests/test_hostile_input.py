@@ -84,6 +84,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "a smallest pool beyond counting": lambda: zn.Sequences("AC", 3, smallest=HUGE),
     "a position beyond counting": lambda: zn.Sequences("AC", 3, order=[0, 1, HUGE]),
     "more points than memory": lambda: zn.Average(10**9),
+    "more points than can be compared": lambda: study(feedback=zn.Average(100_000)),
     "more points than can be shown": lambda: zn.Average(HUGE),
     "an arity beyond memory": lambda: zn.Box([(0, 1)], arity=10**9),
     "a budget beyond counting": lambda: zn.Study(BOX, budget=HUGE),

@@ -171,8 +171,8 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
-def whole_number(value: Any, name: str, least: int, most: int = LARGEST_WHOLE) -> int:
-    """Return `value` as an int from `least` to `most`, or complain."""
+def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_WHOLE) -> int:
+    """Return `value` as an int from `least` to `most`, None for no limit, or complain."""
     fix = f"Pass a whole number of {least} or more."
     try:
         if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
@@ -182,7 +182,7 @@ def whole_number(value: Any, name: str, least: int, most: int = LARGEST_WHOLE) -
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
     if number < least:
         raise InvalidInput(f"{name} must be at least {least}", value, fix)
-    if number > most:
+    if most is not None and number > most:
         raise InvalidInput(f"{name} is too large", value, f"Pass {most} at most.")
     return number
 

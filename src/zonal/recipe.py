@@ -24,7 +24,7 @@ from zonal.tables import read_table
 from zonal.tables.wording import Recipe
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
-DEEPEST = 100  # beyond which nothing is of use, and much would take for ever
+DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # beyond which nothing is of use, and much would take for ever
 
 SPACES = ("axes", "sequences", "points", "hierarchy")
 POLICIES = {
@@ -195,6 +195,7 @@ def _feedback(recipe: Recipe, words: Any) -> Feedback:
         raise InvalidInput("a feedback is said in one way", dict(words), fix)
     ((kind, own),) = words.items()
     if kind == "average":
+        whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
         return Average(own)
     return Beam(own) if kind == "beam" else Beam(share=own)
 

@@ -24,8 +24,8 @@ from zonal.spaces import Interval, MemberRegion, ProductRegion, Region
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-MOST_POINTS = 1_000_000  # of a grid along an axis, or members that stand for a set
-MOST_STUDIED = 1000  # of them where averages are compared, point by point
+MOST_POINTS = 10_000_000  # of a grid along an axis, or members that stand for a set
+MOST_STUDIED = 5000  # of them where averages are compared, point by point
 
 
 class Footprints(NamedTuple):

@@ -251,7 +251,7 @@ class Immutable:
 def checked_node(node: Any, space: Any) -> Node:
     """Return a node as two numbers, or complain that there is none such."""
     try:
-        depth, index = (whole_number(number, "a node's depth and index", 0) for number in node)
+        depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
         whole_number(depth, "a node's depth", 0, DEEPEST)
     except (TypeError, ValueError):
         depth, index = -1, 0
