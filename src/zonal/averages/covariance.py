@@ -25,6 +25,7 @@ from zonal.averages.profiles import Profile
 
 Floats = NDArray[np.float64]
 
+TOGETHER = 1 << 16  # pairs that share their case with no other, and are averaged at a time
 FEW = 64  # cases that are computed as they come
 MOST_KEPT = 256  # factors of kernels whose averages are kept
 
@@ -53,9 +54,18 @@ class Distances:
         self._compute(case[mean != mean])  # NaN
         mean = self._values.take(case)
         if not np.maximum.reduce(mean, None) < np.inf:
-            at, geometry, views = self._intervals.alone(alike)
-            mean.reshape(-1)[at] = means(self._measures, views, self._profile, geometry, self._scale)
+            self._compute_alone(mean, alike)
         return mean
+
+    def _compute_alone(self, mean: Floats, alike: Alike) -> None:
+        """Put the averages of pairs that share their case with no other into place, some rows at a time."""
+        case, some, others = alike
+        step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
+        for start in range(0, len(case), step):
+            own = slice(start, start + step)
+            where = case[own], some[:, own], others if case.ndim > 1 else others[:, own]
+            at, geometry, views = self._intervals.alone(where)
+            mean[own].reshape(-1)[at] = means(self._measures, views, self._profile, geometry, self._scale)
 
     def _compute(self, cases: NDArray[np.intp]) -> None:
         if cases.size > FEW:  # many of them more than once
