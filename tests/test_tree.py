@@ -149,7 +149,9 @@ def test_a_snapshot_is_in_the_users_units() -> None:
     assert tree.snapshot(10.0, 1.0).mean.tolist() == [11, 12, 7]
     assert tree.snapshot(10.0, -1.0).mean.tolist() == [9, 8, 13]
     assert tree.snapshot(10.0, -1.0).std.tolist() == [0.1, 0.2, 0.3]
-    assert tree.told(1, 4.0).snapshot(10.0, -1.0).reward.tolist() == pytest.approx([np.nan, -4, np.nan], nan_ok=True)
+    assert tree.told(1, 4.0).snapshot(10.0, -1.0).reward.tolist() == pytest.approx(
+        [np.nan, -4, np.nan], nan_ok=True
+    )
     assert column(tree, "mean") == [1, 2, -3]
 
 

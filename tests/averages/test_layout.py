@@ -325,7 +325,9 @@ def test_pools_that_others_entered_change_no_digit(alphabet: str) -> None:
     space, feedback = zn.Sequences(alphabet, 4, frequencies=np.arange(1.0, len(alphabet) + 1)), zn.Mean()
     rng = np.random.default_rng(0)
     pools = [
-        space.region([rng.permutation(list(alphabet))[: int(rng.integers(1, len(alphabet) + 1))].tolist() for _ in "1234"])
+        space.region(
+            [rng.permutation(list(alphabet))[: int(rng.integers(1, len(alphabet) + 1))].tolist() for _ in "1234"]
+        )
         for _ in range(30)
     ]
     kernel = zn.Categorical(0.7, 0.3) + zn.Motif(0.4, 0.2, lengths=(2,))

@@ -228,7 +228,11 @@ def test_a_mixture_once_made_stays_true_whoever_goes_on_from_it(
 
     def said(belief: Mixture) -> list[bytes]:
         parts = [*belief.columns, *belief.predict(footprints(OTHERS)), *belief.joint(footprints(OTHERS))]
-        parts += [belief.weights, belief.covariance(np.array([0, 3, 30])), belief.overlay().plus(2, None).columns[1]]
+        parts += [
+            belief.weights,
+            belief.covariance(np.array([0, 3, 30])),
+            belief.overlay().plus(2, None).columns[1],
+        ]
         return [part.tobytes() for part in parts]
 
     def gone(start: Followed, way: list[Reward]) -> Mixture:

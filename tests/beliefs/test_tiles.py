@@ -160,7 +160,9 @@ def test_a_belief_once_made_stays_true_whoever_goes_on_from_it(
         for slot, reward in way:
             ledger = ledger.plus(slot, reward, 0.01)
             mixture = mixture.observing(slot, reward, 0.01, ledger)
-            fresh = start.frame.layout.keys(FEEDBACK.footprints([SPACE.region([(0.01 * slot, 0.01 * slot + 0.005)])]))
+            fresh = start.frame.layout.keys(
+                FEEDBACK.footprints([SPACE.region([(0.01 * slot, 0.01 * slot + 0.005)])])
+            )
             tracked = tracked.plus(fresh)
             mixture = mixture.tracking(tracked)
             assert mixture.only is not None

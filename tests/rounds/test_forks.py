@@ -19,7 +19,7 @@ from zonal.rounds.events import Event
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
 
-# Every kind of space with some of the policies, and every policy with some kinds of spaces; and all that is learned.
+# Every kind of space with some of the policies, every policy with some kinds of spaces, and all that is learned.
 PAIRS = [
     (kind, policy)
     for place, kind in enumerate(KINDS)
@@ -28,13 +28,18 @@ PAIRS = [
 ]
 CASES = [*PAIRS, *((kind, "learned") for kind in KINDS)]
 
-# What a memory that all share could get wrong: averages that are worked out by quadrature, sides that are no powers
-# of two, regions of a large space seen through some members, pieces of sequences, and what the user has to say.
+# What a memory that all share could get wrong: averages worked out by quadrature, sides that are no powers of two,
+# regions of a large space seen through some members, pieces of sequences, and what the user has to say.
 SIDES = zn.Box({"x": (0.0, 0.7), "t": (-180.0, 180.0)}, arity=3)
 MANY = zn.Points(np.random.default_rng(0).uniform(size=(5000, 2)))
 OTHERS: dict[str, dict[str, Any]] = {
     "beam": {"space": SIDES, "kernel": zn.Matern(1.0, (0.2, 90.0)), "noise": 0.2, "feedback": zn.Beam(share=0.5)},
-    "grid": {"space": SIDES, "kernel": zn.Matern(1.0, (0.2, 90.0), nu=0.5), "noise": 0.2, "feedback": zn.Average(3)},
+    "grid": {
+        "space": SIDES,
+        "kernel": zn.Matern(1.0, (0.2, 90.0), nu=0.5),
+        "noise": 0.2,
+        "feedback": zn.Average(3),
+    },
     "many points": {"space": MANY, "kernel": zn.RBF(1.0, 0.3) + zn.Matern(0.2, 0.1), "noise": 0.2},
     "many points learned": {"space": MANY},
     "motifs": {"space": zn.Sequences("ACGT", 4), "kernel": zn.Motif(0.9) + zn.Categorical(0.4, 0.5), "noise": 0.2},
@@ -67,7 +72,7 @@ def made(kind: str, policy: str) -> State:
     return study._state
 
 
-# What may be done next, each in its own way; all of them change what is believed, or what is known to be under way.
+# What may be done next; all of it changes what is believed, or what is known to be under way.
 
 
 def ask(state: State) -> State:

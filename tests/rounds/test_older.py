@@ -164,8 +164,15 @@ def test_two_may_go_on_from_an_old_study(old: Path, tmp_path: Path) -> None:
 # Each kind of event, as it was written.
 
 SPACE = zn.Box([(0, 1)])
-FIT = Fit(Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {"noise": 0.3}, 4), (Weighted(1.0, Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {}, 4)),), ())
-GROWN = [[[0, True, [0.1, 0.2], [False, True], 77]], [[1, False, [0.1, 0.1], [False, False], 5], [2, True, [], [], 0]]]
+FIT = Fit(
+    Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {"noise": 0.3}, 4),
+    (Weighted(1.0, Model(zn.RBF(1.0, 0.2), 0.1, 0.5, {}, 4)),),
+    (),
+)
+GROWN = [
+    [[0, True, [0.1, 0.2], [False, True], 77]],
+    [[1, False, [0.1, 0.1], [False, False], 5], [2, True, [], [], 0]],
+]
 SPLITS = [
     Split((0,), True, (0.1, 0.2), (False, True), None),
     Expanded(2),
@@ -174,7 +181,16 @@ SPLITS = [
 REGION = SPACE.region([(0.1, 0.3)])
 OLD: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "Began": (
-        {"id": "a", "seed": 1, "policy": "p", "h_max": 3, "opening": 2, "noise": 0.1, "forbidden": False, "grown": GROWN},
+        {
+            "id": "a",
+            "seed": 1,
+            "policy": "p",
+            "h_max": 3,
+            "opening": 2,
+            "noise": 0.1,
+            "forbidden": False,
+            "grown": GROWN,
+        },
         [Began("a", 1, "p", 3, 2, 0.1, False), *SPLITS],
     ),
     "Asked": (
