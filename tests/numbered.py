@@ -1,4 +1,4 @@
-"""A covariance that numbers footprints in order of entry, for tests that enter some at a time."""
+"""A covariance that numbers footprints, in order of entry, for tests that ask about pairs of them."""
 
 from __future__ import annotations
 

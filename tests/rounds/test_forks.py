@@ -28,8 +28,8 @@ PAIRS = [
 ]
 CASES = [*PAIRS, *((kind, "learned") for kind in KINDS)]
 
-# What a memory that all share could get wrong: averages worked out by quadrature, sides that are no powers
-# of two, regions of a large space seen through some members, pieces of sequences, and what the user has to say.
+# What a memory that all share could get wrong: averages worked out by quadrature, sides that are no powers of two,
+# regions of a large space seen through some members, pieces of sequences, and what the user has to say.
 SIDES = zn.Box({"x": (0.0, 0.7), "t": (-180.0, 180.0)}, arity=3)
 MANY = zn.Points(np.random.default_rng(0).uniform(size=(5000, 2)))
 OTHERS: dict[str, dict[str, Any]] = {
