@@ -50,18 +50,18 @@ def touched(low: Floats, start: float, width: float) -> Cells:
 def ring(rng: np.random.Generator, place: Place) -> Cells:
     inner = rng.uniform(15, 30)
     distance = np.hypot(LOW_L + SIDE / 2 - place[0], LOW_B + SIDE / 2 - place[1])
-    return (distance > inner) & (distance < inner + rng.uniform(12, 25))
+    return np.asarray((distance > inner) & (distance < inner + rng.uniform(12, 25)))
 
 
 def checkerboard(rng: np.random.Generator, place: Place) -> Cells:
     side = rng.choice([1, 2])
-    return np.add.outer(np.arange(32) // side, np.arange(16) // side) % 2 == rng.integers(2)
+    return np.asarray(np.add.outer(np.arange(32) // side, np.arange(16) // side) % 2 == rng.integers(2))
 
 
 def stripes(rng: np.random.Generator, place: Place) -> Cells:
     low = LOW_L if rng.integers(2) else LOW_B
     starts = np.arange(-180, 180, rng.uniform(25, 45)) + rng.uniform(0, 25)
-    return np.any([touched(low, start, 5.0) for start in starts], axis=0)
+    return np.asarray(np.any([touched(low, start, 5.0) for start in starts], axis=0))
 
 
 def random(rng: np.random.Generator, place: Place) -> Cells:

@@ -130,7 +130,7 @@ def given(**settings: Any) -> Change:
 
 
 def twice(kind: str) -> Change:
-    def double(lines: list[dict[str, Any]]) -> None:
+    def double(lines: list[Any]) -> None:
         at = next(at for at, line in enumerate(lines) if at and of(kind)(lines) in line)
         lines.insert(at + 1, lines[at])
 

@@ -341,8 +341,9 @@ def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
 
 
 def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() -> None:
-    tree = Tree(0.0)
-    tree.split([0], [2], index=[0, 1], splittable=[True, True], askable=[True, True])
+    no, two = np.zeros(2, dtype=bool), np.arange(2)
+    tree = Tree.root(0.0).split(np.array([0]), np.array([2]), False, True, two, 1, no, no, np.zeros(2))
+    tree = tree.having(mean=np.zeros(3), std=np.zeros(3))
     rows = np.arange(3)
     view = View(
         weight=1.0,

@@ -38,8 +38,9 @@ def changed(study: zn.Study, kind: Any, **parts: Any) -> list[Event]:
 
 
 REFITTED = (next(fact for event in STUDY.events for fact in event if isinstance(fact, Fitted)),)
+ONE: Any = 1
 REGION = replace(EXACT.space.region([1, 2]), feedback=zn.Mean())
-WRONG: dict[str, tuple[Callable[[], list[Event]], type[zn.ZonalError], str]] = {
+WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
     "a value": (lambda: changed(STUDY, Measured, value=np.inf), zn.InvalidInput, "event 2 of the history"),
     "a sem": (lambda: changed(STUDY, Measured, sem=np.nan), zn.InvalidInput, "sem must be finite"),
     "a note": (lambda: changed(STUDY, Measured, note=None), zn.InvalidInput, "a note must be text"),
@@ -47,7 +48,7 @@ WRONG: dict[str, tuple[Callable[[], list[Event]], type[zn.ZonalError], str]] = {
     "a number": (lambda: changed(STUDY, Measured, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
     "an asker": (lambda: changed(STUDY, Asked, by=7), zn.InvalidInput, "in words must be text"),
     "a look": (lambda: changed(STUDY, Asked, replicate=2), zn.TrialError, "is not the next one"),
-    "a doubt": (lambda: [*STUDY.events, (Doubted(1),)], zn.InvalidInput, "in words must be text"),
+    "a doubt": (lambda: [*STUDY.events, (Doubted("")._replace(doubt=ONE),)], zn.InvalidInput, "in words must be text"),
     "an end": (lambda: changed(STUDY, Ended, number=0), zn.TrialError, "trial 0 was told already"),
     "an extension": (lambda: changed(STUDY, Extended, n=0), zn.InvalidInput, "must be at least 1"),
     "a seed": (lambda: changed(STUDY, Began, seed=-1), zn.InvalidInput, "a seed must be at least 0"),

@@ -223,7 +223,8 @@ def test_users_functions_that_fail_hold_nothing_told_up_unless_memory_ran_out(fu
             raise failing[0]
         return failing[0]
 
-    study = zn.Study(zn.Box([(0, 1)], smallest=1 / 64), budget=40, **{function: asked})
+    own: dict[str, Any] = {function: asked}
+    study = zn.Study(zn.Box([(0, 1)], smallest=1 / 64), budget=40, **own)
     trial = study.ask()
     failing.append(MemoryError())
     with pytest.raises(MemoryError):
