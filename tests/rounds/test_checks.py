@@ -48,7 +48,7 @@ WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
     "a number": (lambda: changed(STUDY, Measured, number=0.0), zn.InvalidInput, "a trial must be a whole number"),
     "an asker": (lambda: changed(STUDY, Asked, by=7), zn.InvalidInput, "in words must be text"),
     "a look": (lambda: changed(STUDY, Asked, replicate=2), zn.TrialError, "is not the next one"),
-    "a doubt": (lambda: [*STUDY.events, (Doubted("")._replace(doubt=ONE),)], zn.InvalidInput, "in words must be text"),
+    "a doubt": (lambda: [*STUDY.events, (Doubted(ONE),)], zn.InvalidInput, "in words must be text"),
     "an end": (lambda: changed(STUDY, Ended, number=0), zn.TrialError, "trial 0 was told already"),
     "an extension": (lambda: changed(STUDY, Extended, n=0), zn.InvalidInput, "must be at least 1"),
     "a seed": (lambda: changed(STUDY, Began, seed=-1), zn.InvalidInput, "a seed must be at least 0"),
