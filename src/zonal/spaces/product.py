@@ -222,9 +222,9 @@ class AxisSpace(Immutable):
             scale[axis] *= children
         return self.seen((depth, index), parts, feedback)
 
-    def seen(self, node: Node, parts: Sequence[int] | Ints, feedback: Viewer | None) -> ProductRegion:
+    def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> ProductRegion:
         """Return the region of a node that is kept as the parts of the axes which it is."""
-        own = tuple([int(part) for part in parts])
+        own = tuple([int(part) for part in cell])
         pieces = self.pieces(node[0])
         offset, sizes, edges = zip(*map(_part, self.axes, own, pieces), strict=True)
         return ProductRegion(self, node, feedback, offset, sizes, edges, own)
@@ -233,10 +233,10 @@ class AxisSpace(Immutable):
         """Return the whole space as the part of each axis that it is, shape (1, d)."""
         return np.zeros((1, self.d), dtype=np.int64)
 
-    def children(self, depth: int, index: int, parts: Ints) -> tuple[Ints, Ints]:
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
         """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
         plan = self._plans[depth] if depth in self._plans else self._plan(depth)
-        cells = parts[None].repeat(plan.children, 0)
+        cells = cell[None].repeat(plan.children, 0)
         numbers = np.arange(plan.children)
         cells[:, plan.axis] *= plan.children
         cells[:, plan.axis] += numbers
