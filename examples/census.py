@@ -22,7 +22,7 @@ from zonal.tables import read_table
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_au_sa2.csv"
 LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")
 LEAST = 500  # persons; smaller areas are suppressed
-YEARS = 283.0  # std of what is added to an area's sum of ages: Laplace noise for ages up to 100, epsilon = 1/2
+YEARS = 283.0  # std of what is added to an area's sum of ages: Laplace noise of scale 100 / epsilon, epsilon = 1/2
 
 
 def landscapes(path: Path) -> dict[str, Landscape]:
@@ -47,7 +47,7 @@ def office(instrument, region: zn.Region) -> float:
     """Return the published mean age of an area: one draw an area and census, however often one asks."""
     census = vars(instrument).setdefault("census", instrument.draw())
     keyed = np.random.default_rng([crc32(region.name.encode()), crc32(repr(census).encode())])
-    return instrument.reading(region, float(keyed.standard_normal()))
+    return instrument.reading(region, float(keyed.laplace(scale=0.5**0.5)))  # of standard deviation 1
 
 
 def best_way_down(landscape: Landscape) -> zn.Region:

@@ -116,6 +116,15 @@ def test_the_office_answers_a_repeated_question_with_the_same_number() -> None:
     assert census.perturbation(whole) == census.perturbation(area) / 8  # more persons, less noise
 
 
+def test_the_office_adds_laplace_noise_of_the_size_it_publishes() -> None:
+    census, space = load("census"), zn.Points({"x": np.arange(4000.0)}, np.full(4000, 600.0), smallest=500)
+    instrument = from_table(space, np.zeros(4000)).simulate(census.perturbation, np.random.default_rng(0))
+    areas = [space.region([row]) for row in range(4000)]
+    added = np.array([census.office(instrument, area) for area in areas]) * 600 / census.YEARS
+    assert np.sqrt(np.mean(added**2)) == pytest.approx(1, rel=0.06)
+    assert np.mean(np.abs(added)) == pytest.approx(1 / np.sqrt(2), rel=0.05)  # 0.80 if it were normal
+
+
 def test_noise_of_the_radiometer_grows_with_the_sky() -> None:
     radio, space = load("radio_telescope"), zn.Box([(0, 1)], smallest=0.5)
     landscape = from_table(space, [0.0, 150.0])
