@@ -22,6 +22,7 @@ from zonal.commands.frame import (
 )
 from zonal.commands.texts import count, table
 from zonal.errors import Exhausted, InvalidInput
+from zonal.rounds.events import Asked
 from zonal.rounds.trials import Trial
 from zonal.study import Study
 
@@ -59,8 +60,9 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     """Return as many trials as wanted, or as many as there are."""
-    asked_before = bool(key) and any(event.key == key for event in study.events if hasattr(event, "key"))
-    number = wanted if asked_before else min(wanted, study.remaining)
+    facts = (fact for event in study.events for fact in event) if key else ()
+    asked_before = sum(isinstance(fact, Asked) and fact.key == key for fact in facts)
+    number = min(wanted, asked_before or study.remaining)
     if number == 0:
         under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
         raise Refusal(

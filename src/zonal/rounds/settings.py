@@ -220,11 +220,11 @@ class Problem:
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
-        return self.checked_depth(self.policy.depth(self.space, self.settings.budget))
+        return self.checked_depth(self.policy.depth(self.space, self.settings.budget), "the policy's depth")
 
-    def checked_depth(self, h_max: Any) -> int:
+    def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
         """Return a depth at which nodes may be expanded, or complain."""
-        deepest = whole_number(h_max, "h_max", -1, DEEPEST)
+        deepest = whole_number(h_max, name, -1, DEEPEST)
         if any(self.space.count(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
                 f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
