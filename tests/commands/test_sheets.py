@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,12 @@ def test_names_and_notes_go_out_as_text_and_come_back(space: Any) -> None:
         assert all(float(cell) < 0 for cell in texts)  # a number stays a number
     assert {"-0.5"} <= set(cells("b.csv"))
     assert [row["note"] for row in rows("b.csv")] == [f"'{FORMULA}", "''quoted", "plain"]
-    assert "3 measurements taken in" in zonal("observe", "a.db", "--csv", "b.csv").stderr
+    said = zonal("observe", "a.db", "--csv", "b.csv").stderr
+    assert (
+        said
+        == "0 measurements taken in, 3 known already (in the sheet row 1, 2, 3; --again takes them once more).\n"
+    )
+    assert "3 measurements taken in.\n" in zonal("observe", "a.db", "--csv", "b.csv", "--again").stderr
     assert "0 told, 3 known already" in zonal("tell", "a.db", "--csv", "b.csv").stderr
     zonal("predict", "a.db", "--csv", "b.csv")
     study.refresh()
@@ -60,12 +66,12 @@ def test_a_note_survives_export_and_import_in_a_sheet(written: list[str]) -> Non
         first.tell(first.ask(), 0.5, note=note)
         second.ask()
     Path("a.csv").write_bytes(sheets.outcomes(first).encode())
-    answers, empty = sheets.answers(Path("a.csv"), second)
+    found = sheets.answers(Path("a.csv"), second)
     # Blanks at the ends of a cell were never kept; what is escaped begins with no blank.
-    assert [answer.note for answer in answers] == [
+    assert [answer.note for _, answer in found.new] == [
         note if note.startswith(("\t", "\r", "\n")) else note.strip() for note in written
     ]
-    assert empty == 0
+    assert (found.known, found.empty) == ([], 0)
 
 
 def test_a_number_of_thousands_of_digits_is_no_trial_and_no_row() -> None:
@@ -100,7 +106,7 @@ def test_on_logarithmic_axes_the_shell_speaks_the_users_numbers(name: str) -> No
     assert all(low <= float(row["c_low"]) < float(row["c_high"]) <= high for row in rows("a.csv"))
     fill("a.csv", value=["0.5"] * 4)
     zonal("tell", "a.db", "--csv", "a.csv")
-    zonal("observe", "a.db", "--csv", "a.csv")
+    zonal("observe", "a.db", "--csv", "a.csv", "--again")
     study.refresh()
     assert [one.region.key for one in study.observations[1:]] == [one.region.key for one in study.trials]
     for trial in study.trials:  # what is printed can be typed
@@ -115,3 +121,122 @@ def test_a_sheet_may_name_one_edge_of_a_logarithmic_axis(side: str) -> None:
     study.refresh()
     expected = [1e-4, 1e-2] if side == "c_low" else [1e-6, 1e-4]
     assert study.observations[0].region["c"] == pytest.approx(expected)
+
+
+def spreadsheet(path: str, kind: str, **cells: list[str]) -> str:
+    """Save a sheet of ours as other people's spreadsheets do, with columns filled in, and return its name."""
+    sheet = rows(path)
+    for name, column in cells.items():
+        for row, cell in zip(sheet, column, strict=True):
+            row[name] = cell
+    table = [list(sheet[0]), *(list(row.values()) for row in sheet)]
+    if kind == "xlsx":
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for line in table:
+            typed = [
+                float(cell.replace(",", ".")) if re.fullmatch(r"-?\d+(,\d+)?", cell) else cell for cell in line
+            ]
+            book.worksheets[0].append(typed)
+        book.save(path := path.replace(".csv", ".xlsx"))
+        return path
+    mark = {"german": ";", "tabs": "\t", "quoted": ","}[kind]
+    with Path(path).open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=mark, lineterminator="\r\n").writerows(table)
+    return path
+
+
+KINDS = ["german", "tabs", "quoted", "xlsx"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sheet_comes_back_as_people_write_them(kind: str) -> None:
+    study = zn.Study.create("a.db", DYES, budget=9, noise=0.1)
+    zonal("ask", "a.db", "-n", 6, "--csv", "a.csv")
+    sheet = spreadsheet(
+        "a.csv",
+        kind,
+        value=["0,5", "1,25", "n.d.", "NA", "-", "-3"],
+        sem=["0,01", "-", "", "", "", "na"],
+        note=["1,5 h", "", "", "", "", "-"],
+    )
+    said = zonal("tell", "a.db", "--csv", sheet).stderr
+    assert said == "3 told, 3 rows left empty. 3 of 9 told, 3 under way, 3 left.\n"
+    study.refresh()
+    told = {one.number: (one.value, one.sem, one.note) for one in study.trials if one.state == "told"}
+    assert told == {0: (0.5, 0.01, "1,5 h"), 1: (1.25, None, ""), 5: (-3.0, None, "-")}
+    assert "0 told, 3 known already, 3 rows left empty." in zonal("tell", "a.db", "--csv", sheet).stderr
+    said = zonal("observe", "a.db", "--csv", sheet).stderr
+    assert "0 measurements taken in, 3 known already (in the sheet row 1, 2, 6; --again" in said
+    zonal("observe", "a.db", "--csv", sheet, "--again")
+    study.refresh()
+    assert [one.region.key for one in study.observations] == [study.trials[at].region.key for at in (0, 1, 5)]
+    zonal("predict", "a.db", "--csv", sheet)
+
+
+def test_names_of_columns_are_found_in_any_case_and_with_spaces() -> None:
+    study = zn.Study.create("a.db", zn.Box({"T": (0, 8)}, smallest=1), budget=9, noise=0.1)
+    zonal("ask", "a.db", "--csv", "a.csv")
+    Path("b.csv").write_text(" TRIAL ;Value; SEM\n0;0,5;0,1\n")
+    zonal("tell", "a.db", "--csv", "b.csv")
+    Path("c.csv").write_text("t low;t High;VALUE\n2;4;1,5\n4,5;5;2,5\n")
+    zonal("observe", "a.db", "--csv", "c.csv")
+    study.refresh()
+    assert (study.trials[0].value, study.trials[0].sem) == (0.5, 0.1)
+    assert [tuple(one.region["T"]) for one in study.observations] == [(2, 4), (4.5, 5)]
+    Path("d.csv").write_text("T_low,T_high,value\n2,4,\n4.5,6,7.5\n")
+    said = zonal("observe", "a.db", "--csv", "d.csv").stderr
+    assert said == "1 measurement taken in, 1 row left empty.\n"
+
+
+def test_a_row_may_stand_twice_if_both_are_equal() -> None:
+    study = zn.Study.create("a.db", AREAS, budget=9, noise=0.1)
+    zonal("ask", "a.db", "-n", 2)
+    Path("a.csv").write_text("trial,value,sem,note\n0,0.5,,x\n0,0.50,,x\n1,,,\n1,NA,,\n")
+    assert "1 told, 1 row left empty." in zonal("tell", "a.db", "--csv", "a.csv").stderr
+    for second in ("1,0.7,,", "1,0.6,0.1,", "1,0.6,,other", "1,,,"):
+        Path("a.csv").write_text(f"trial,value,sem,note\n1,0.6,,\n{second}\n")
+        said = zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
+        assert "row 2 (line 3): a row above has this trial already, but not the same; got 1." in said
+    study.refresh()
+    assert study.told == 1
+    name = study.trials[0].region.name
+    Path("b.csv").write_text(f"region,value\n{name},0.5\n{name},0.7\n{name},0.7\n")
+    said = zonal("observe", "a.db", "--csv", "b.csv").stderr
+    assert "1 measurement taken in, 2 known already (in the sheet row 1, 3; --again" in said
+    assert "--csv" in zonal("observe", "a.db", name, "0.5", "--again", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "cell", "same"),
+    [
+        (0.123456, "0.1235", True),
+        (0.123456, "0.12", True),
+        (0.123456, "0.1234", False),
+        (0.125, "0.12", True),  # either way
+        (0.125, "0.13", True),
+        (-1234.5, "-1.2345e3", True),
+        (12.3, "12", True),
+        (12.3, "13", False),
+        (1e-7, "1E-07", True),
+        (1e-7, "0", True),
+        (0.1, "0.1000000000000000055511151231257827", True),
+    ],
+)
+def test_a_value_that_a_spreadsheet_rounded_is_known(told: float, cell: str, same: bool) -> None:
+    study = zn.Study.create("a.db", AREAS, budget=9, noise=0.1)
+    study.tell(study.ask(), told, sem=0.25)
+    for sem in ("", "0.25", "0.3"):
+        Path("a.csv").write_text(f"trial,value,sem\n0,{cell},{sem}\n")
+        said = zonal("tell", "a.db", "--csv", "a.csv", code=0 if same else 1).stderr
+        assert ("0 told, 1 known already" if same else f"trial 0 was told already ({told!r})") in said
+    study.refresh()
+    assert study.trials[0].value == told
+
+
+def test_questions_are_written_as_csv_only() -> None:
+    zn.Study.create("a.db", AREAS, budget=9, noise=0.1)
+    for name in ("a.xlsx", "a.csv.gz", "A.PARQUET"):
+        assert "written as CSV" in zonal("ask", "a.db", "--csv", name, code=1).stderr
+    assert not zn.Study.open("a.db").trials

@@ -48,6 +48,8 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
     """
     if sheet is not None and sheet.exists():
         raise InvalidInput("there is such a file already, and it may hold values", str(sheet), "Name another.")
+    if sheet is not None and sheet.name.lower().endswith((".xlsx", ".parquet", ".gz")):
+        raise InvalidInput("questions are written as CSV, which any spreadsheet opens", sheet.name, "Name it so.")
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(trials, study.space))
@@ -135,14 +137,11 @@ def tell(
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note)
         say(standing(study))
         return
-    answers, empty = sheets.answers(sheet, study)
-    before = study.told
-    for answer in slowly(answers, "telling"):
-        study.tell(answer.number, answer.value, answer.sem, answer.note)
-    told = study.told - before
-    known = f", {len(answers) - told} known already" if told < len(answers) else ""
-    waiting = f", {count(empty, 'row')} left empty" if empty else ""
-    say(f"{told} told{known}{waiting}. {standing(study)}")
+    found = sheets.answers(sheet, study)
+    for number, answer in slowly(found.new, "telling"):
+        study.tell(number, answer.value, answer.sem, answer.note)
+    known = f", {len(found.known)} known already" if found.known else ""
+    say(f"{len(found.new)} told{known}{_left_empty(found.empty)}. {standing(study)}")
 
 
 @click.command(cls=Command, context_settings=NUMBERS)
@@ -151,13 +150,18 @@ def tell(
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one a row.")
-def observe(study: Study, region: str | None, value: str | None, sem: str | None, sheet: Path | None) -> None:
+@click.option("--again", is_flag=True, help="Of the sheet also take rows that were told or observed before.")
+def observe(
+    study: Study, region: str | None, value: str | None, sem: str | None, sheet: Path | None, again: bool
+) -> None:
     """Earlier measurements, which cost no budget: a REGION and its VALUE, or a sheet of them, all or none.
 
     A REGION reads ATNNNNNN, or "NSW > Coast", or "l=0..90, sin_b=0..1", or numbers of rows. A sheet has columns
     region or those that `zonal ask --csv` writes, and value and sem.
     """
     one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
+    if again and sheet is None:
+        raise click.UsageError("--again is for the rows of a sheet: pass --csv FILE.")
     if sheet is None:
         assert region is not None
         if value is None:
@@ -165,10 +169,19 @@ def observe(study: Study, region: str | None, value: str | None, sem: str | None
         study.observe(regions.from_text(study.space, region), sheets.value_of(value), sheets.sem_of(sem or ""))
         say("1 measurement taken in.")
         return
-    measured = sheets.earlier(sheet, study)
-    for one in slowly(measured, "taking in"):
-        study.observe(one.region, one.value, one.sem)
-    say(f"{count(len(measured), 'measurement')} taken in.")
+    found = sheets.earlier(sheet, study)
+    taken = found.new + found.known if again else found.new
+    for place, answer in slowly(sorted(taken, key=lambda own: own[1].row), "taking in"):
+        study.observe(place, answer.value, answer.sem)
+    known = ""
+    if found.known and not again:
+        rows = ", ".join(str(answer.row) for _, answer in found.known)
+        known = f", {len(found.known)} known already (in the sheet row {rows}; --again takes them once more)"
+    say(f"{count(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+
+
+def _left_empty(rows: int) -> str:
+    return f", {count(rows, 'row')} left empty" if rows else ""
 
 
 @click.command("give-up", cls=Command)

@@ -1,19 +1,19 @@
-"""Sheets: CSV files that go to the bench with questions and come back with answers.
+"""Sheets: files that go to the bench with questions and come back with answers, as spreadsheets save them.
 
 A sheet is taken whole or not at all: every row is read and held against the study before the first is told.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from zonal.commands import regions
 from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, standard_deviation
-from zonal.rounds.trials import Trial, TrialRecord
+from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import Table, read_table
@@ -22,26 +22,50 @@ from zonal.tables.cells import csv_text, unescaped
 T = TypeVar("T")
 
 SHOWN_ROWS = 20
-COMMA = re.compile(r"[+-]?\d+,\d+")
+NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # of a value, in any case
+CALLED = {"value": "a value", "sem": "a standard error"}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A measurement of a trial, as a sheet has it."""
+    """A measurement as a row of a sheet has it.
 
-    number: int
+    Attributes
+    ----------
+    value, sem, note
+        As `Study.tell` takes them.
+    row : int
+        Of the sheet, counted from 1.
+    cells : mapping of str to str
+        The row as texts, by the names that `zonal ask` gives to columns; numbers with a decimal point.
+    """
+
     value: float
     sem: float | None
     note: str
+    row: int = field(compare=False)
+    cells: Mapping[str, str] = field(compare=False)
+
+    def repeats(self, value: float | None, sem: float | None) -> bool:
+        """Tell whether this is what is known: a spreadsheet rounds, and an empty cell says nothing."""
+        return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """A measurement made before, as a sheet has it."""
+class Sheet(Generic[T]):
+    """What a sheet came back with.
 
-    region: Region
-    value: float
-    sem: float | None
+    Attributes
+    ----------
+    new, known : list of (trial or region, Answer)
+        Measurements that the study does not have yet, and those that it has, or that a row above has.
+    empty : int
+        Rows without a value yet.
+    """
+
+    new: list[tuple[T, Answer]]
+    known: list[tuple[T, Answer]]
+    empty: int
 
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
@@ -56,82 +80,91 @@ def questions(trials: Sequence[Trial], space: Any) -> str:
 
 def outcomes(study: Study) -> str:
     """Return all trials, and the measurements made outside of the study, as a sheet."""
-    space = study.space
-    header = ["trial", "region", "look", *regions.columns(space), "state", "value", "sem", "note"]
-    rows = [
-        [
-            one.number,
-            one.region.name,
-            one.replicate,
-            *regions.cells(one.region),
-            one.state,
-            one.value,
-            one.sem,
-            one.note,
-        ]
-        for one in study.trials
-    ]
-    rows += [
-        [None, one.region.name, None, *regions.cells(one.region), "observed", one.value, one.sem, None]
-        for one in study.observations
-    ]
+    header = ["trial", "region", "look", *regions.columns(study.space), "state", "value", "sem", "note"]
+    rows: list[list[float | str | None]] = []
+    for own in study.trials:
+        what = [*regions.cells(own.region), own.state, own.value, own.sem, own.note]
+        rows.append([own.number, own.region.name, own.replicate, *what])
+    for one in study.observations:
+        what = [*regions.cells(one.region), "observed", one.value, one.sem, None]
+        rows.append([None, one.region.name, None, *what])
     return csv_text([header, *rows])
 
 
-def answers(path: Path, study: Study) -> tuple[list[Answer], int]:
-    """Return the answers of a sheet, and how many rows were left empty; or complain of every bad row."""
-    table = read_table(path)
+def answers(path: Path, study: Study) -> Sheet[int]:
+    """Return the answers of a sheet by the numbers of their trials, or complain of every bad row."""
     trials = study.trials
-    seen: set[int] = set()
+    first: dict[int, Answer | None] = {}
 
-    def read(row: dict[str, str]) -> Answer | None:
-        cell = row["value"]
-        number = _trial(row["trial"], trials, row.get("region", ""))
-        if number in seen:
-            raise InvalidInput("a row above has this trial already", number, "Keep one of the two.")
-        seen.add(number)
-        if not cell:
-            return None
-        answer = Answer(number, value_of(cell), sem_of(row.get("sem", "")), row.get("note", ""))
-        _check_untold(trials[number], answer)
-        return answer
+    def read(cells: dict[str, str], row: int) -> tuple[int, Answer | None]:
+        number, answer = _trial(cells["trial"], trials, cells.get("region", "")), _answer(cells, row)
+        if first.setdefault(number, answer) != answer:
+            raise InvalidInput(
+                "a row above has this trial already, but not the same", number, "Keep one of the two."
+            )
+        own = trials[number]
+        if answer is not None and own.state == "told" and not answer.repeats(own.value, own.sem):
+            fix = "Leave its cell as it was; `zonal observe` takes a further value."
+            raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
+        return number, answer
 
-    found = _every_row(table, ("trial", "value"), read, "told")
-    told = [answer for answer in found if answer is not None]
-    return told, len(found) - len(told)
+    _every_row(read_table(path), study.space, ("trial", "value"), read, "told")
+    filled = [(number, answer) for number, answer in first.items() if answer is not None]
+    known = [own for own in filled if trials[own[0]].state == "told"]
+    return Sheet([own for own in filled if own not in known], known, len(first) - len(filled))
 
 
-def earlier(path: Path, study: Study) -> list[Earlier]:
-    """Return measurements made before; or complain of every bad row."""
+def earlier(path: Path, study: Study) -> Sheet[Region]:
+    """Return measurements made before by their regions, or complain of every bad row."""
     space, feedback = study.space, study.feedback
+    seen: dict[Any, list[tuple[float | None, float | None]]] = {}
+    made: list[TrialRecord | Observation] = [*study.trials, *study.observations]
+    for one in made:
+        seen.setdefault(one.region.key, []).append((one.value, one.sem))
 
-    def read(row: dict[str, str]) -> Earlier:
-        region: Region = space.region(regions.from_cells(space, row), feedback)
-        return Earlier(region, value_of(row["value"]), sem_of(row.get("sem", "")))
+    def read(cells: dict[str, str], row: int) -> tuple[Region, Answer | None, bool]:
+        region: Region = space.region(regions.from_cells(space, cells), feedback)
+        answer, before = _answer(cells, row), seen.setdefault(region.key, [])
+        known = answer is not None and any(answer.repeats(*own) for own in before)
+        before += [] if answer is None else [(answer.value, answer.sem)]
+        return region, answer, known
 
-    return _every_row(read_table(path), ("value",), read, "taken in")
+    rows = _every_row(read_table(path), space, ("value",), read, "taken in")
+    new = [(region, answer) for region, answer, known in rows if answer is not None and not known]
+    known = [(region, answer) for region, answer, known in rows if answer is not None and known]
+    return Sheet(new, known, len(rows) - len(new) - len(known))
 
 
 def places(path: Path, space: Any) -> list[Region]:
     """Return the regions of a sheet; or complain of every bad row."""
-    return _every_row(read_table(path), (), lambda row: space.region(regions.from_cells(space, row)), "predicted")
+
+    def read(cells: dict[str, str], row: int) -> Region:
+        region: Region = space.region(regions.from_cells(space, cells))
+        return region
+
+    return _every_row(read_table(path), space, (), read, "predicted")
 
 
-def _every_row(table: Table, needed: Sequence[str], read: Callable[[dict[str, str]], T], done: str) -> list[T]:
+def _every_row(
+    table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
+) -> list[T]:
     """Return what every row says, or complain of all that cannot be read, by row."""
-    for column in needed:
-        if column not in table.columns:
-            if any(";" in name for name in table.columns):
-                fix = "Save the sheet as CSV with commas between the cells."
-                raise InvalidInput(f"{table.path.name} has semicolons between its cells", ";", fix)
-            table.texts(column)  # complains, and knows which columns there are
+    exact = regions.columns(space)
+    columns = {name: table.cells(name) for name in needed}
+    for name in ("trial", "region", "value", "sem", "note", *exact):
+        if name not in columns and table.find(name) is not None:
+            columns[name] = table.cells(name)
+    edges = [name for name in exact if name.endswith((regions.LOW, regions.HIGH))]
+    pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
     found, wrong = [], []
     for at in range(table.rows):
-        row = {unescaped(name): unescaped(str(column[at]).strip()) for name, column in table.columns.items()}
-        if not any(row.values()):
+        cells = {name: unescaped(str(column[at]).strip()) for name, column in columns.items()}
+        if not any(cells.values()):
             continue
         try:
-            found.append(read(row))
+            for name, read_number in pointed.items():
+                cells[name] = read_number(cells[name], CALLED.get(name, name))
+            found.append(read(cells, at + 1))
         except ZonalError as error:
             line = f" (line {table.lines[at]})" if table.lines else ""
             wrong.append(f"row {at + 1}{line}: {error}")
@@ -162,19 +195,16 @@ def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
     return number
 
 
-def _check_untold(trial: TrialRecord, answer: Answer) -> None:
-    if trial.state == "told" and (trial.value, trial.sem) != (answer.value, answer.sem):
-        problem = f"trial {trial.number} was told already ({trial.value!r})"
-        raise InvalidInput(
-            problem, answer.value, "Leave its cell as it was; `zonal observe` takes a further value."
-        )
+def _answer(cells: dict[str, str], row: int) -> Answer | None:
+    """Return the measurement of a row, None if there is none yet."""
+    if cells["value"].casefold() in NOT_YET:
+        return None
+    return Answer(value_of(cells["value"]), sem_of(cells.get("sem", "")), cells.get("note", ""), row, cells)
 
 
 def value_of(cell: str) -> float:
     """Return a measured value from its text."""
     fix = "Write a number such as 0.73, or leave the cell empty if there is none yet."
-    if COMMA.fullmatch(cell.strip()):
-        raise InvalidInput("a value has a decimal comma", cell, f"Write {cell.strip().replace(',', '.')}.")
     value = finite_number(_number(cell, "a value", fix), "a value", fix)
     if abs(value) > LARGEST_STD:
         raise InvalidInput("a value is too large", cell, fix)
@@ -183,7 +213,7 @@ def value_of(cell: str) -> float:
 
 def sem_of(cell: str) -> float | None:
     """Return a standard error from its text, None for none."""
-    if not cell.strip():
+    if cell.strip().casefold() in NOT_YET:
         return None
     fix = "Write a number of 0 or more, or leave the cell empty."
     return standard_deviation(_number(cell, "a standard error", fix), "a standard error")
@@ -196,3 +226,13 @@ def _number(cell: str, what: str, fix: str) -> float:
         return float(cell)
     except ValueError:
         raise InvalidInput(f"{what} must be a number", cell, fix) from None
+
+
+def _agrees(cell: str, value: float | None) -> bool:
+    """Tell whether a cell is a number, or that number rounded to as many digits as the cell has."""
+    if value is None:
+        return False
+    shown = Decimal(cell.strip())
+    _, _, exponent = shown.as_tuple()
+    assert isinstance(exponent, int)
+    return float(shown) == value or abs(shown - Decimal(repr(value))) <= Decimal(5).scaleb(exponent - 1)

@@ -21,9 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-import zonal.tables
 from zonal.errors import InvalidInput
-from zonal.tables import Table, read_table
+from zonal.tables import Table, read_table, reading
 
 WELLS = "well,depth,zone\nA1,12.5,north\nB7,30,south\n"
 
@@ -178,11 +177,11 @@ def test_pyarrow_is_loaded_only_for_parquet(tmp_path: Path) -> None:
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("name", ["wells.xlsx", "wells", "wells.parquet.gz", "csv"])
+@pytest.mark.parametrize("name", ["wells.xls", "wells", "wells.parquet.gz", "csv"])
 def test_another_ending_is_refused_by_name(tmp_path: Path, name: str) -> None:
     message = complaint(tmp_path / name)
     assert f"got '{name}'" in message
-    assert "Pass one of .csv, .csv.gz, .tsv, .tsv.gz, .parquet." in message
+    assert "Pass one of .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .parquet." in message
 
 
 @pytest.mark.parametrize("path", [None, 3, b"wells.csv", ["wells.csv"]])
@@ -190,13 +189,13 @@ def test_what_is_not_a_path_is_refused(path: Any) -> None:
     assert "a table is read from a file" in complaint(path)
 
 
-@pytest.mark.parametrize("ending", zonal.tables.ENDINGS)
+@pytest.mark.parametrize("ending", reading.ENDINGS)
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"nowhere{ending}"
     assert complaint(path) == f"there is no such file; got {str(path)!r}. Check the path."
 
 
-@pytest.mark.parametrize("ending", zonal.tables.ENDINGS)
+@pytest.mark.parametrize("ending", reading.ENDINGS)
 def test_an_empty_file_is_refused(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"wells{ending}").touch()
     assert "the file is empty" in complaint(tmp_path / f"wells{ending}")
@@ -291,7 +290,7 @@ def test_of_very_many_columns_the_first_are_listed(tmp_path: Path) -> None:
         ("", "is empty; got ''. Fill it in or remove the row."),
         ("  ", "is empty; got '  '."),
         ("n/a", "is not a number; got 'n/a'. Write a number with a decimal point, such as 0.5."),
-        ('"0,5"', "is not a number; got '0,5'."),
+        ('"0,5,1"', "has several points or commas; got '0,5,1'."),
         ("1_000", "is not a number; got '1_000'."),
         ("nan", "is not finite; got 'nan'. Correct it or remove the row."),
         ("-NaN", "is not finite; got '-NaN'."),
@@ -334,13 +333,144 @@ def least_seconds(work: Callable[[], None]) -> float:
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
-    found = doctest.testmod(zonal.tables)
+    found = doctest.testmod(reading)
     assert found.failed == 0
     assert found.attempted > 0
 
 
-def test_a_file_with_semicolons_gets_a_hint(tmp_path: Path) -> None:
-    file = tmp_path / "werte.csv"
-    file.write_text("lon;lat;wert\n1,5;2,0;3\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"werte.csv are separated by semicolons; got 'lon;lat;wert'.*sep=';'"):
-        read_table(file)
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_cells_are_apart_as_the_header_says_whatever_the_ending(tmp_path: Path, ending: str, mark: str) -> None:
+    text = WELLS.replace("A1", f'"A{mark}1"').replace(",", "\0").replace("A\0", "A,").replace("\0", mark)
+    table = read_table(written(tmp_path, text, f"wells{ending}"))
+    assert table.texts("well") == [f"A{mark}1", "B7"]
+    assert table.numbers("depth").tolist() == [12.5, 30.0]
+    assert table.delimiter == mark
+
+
+def test_other_marks_within_cells_and_names_do_not_matter(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "place, town;x;y\nAyr, N;1;2\n"))
+    assert table.texts("place, town") == ["Ayr, N"]
+    table = read_table(written(tmp_path, "place;town,x\nAyr;N,1\n"))  # of equals, the one of the ending
+    assert list(table.columns) == ["place;town", "x"]
+    table = read_table(written(tmp_path, '"a,b";c\n"1,5";"2"\n'))  # which does not fit
+    assert list(table.columns) == ["a,b", "c"]
+    table = read_table(written(tmp_path, "x\n1\n2\n"))
+    assert table.numbers("x").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("x;y\n1,5;a\n2;b\n-3,25e-1;c\n", [1.5, 2, -0.325]),
+        ("x\ty\n1,234\ta\n2\tb\n", [1.234, 2]),
+        ("x;y\n1.5;a\n2;b\n", [1.5, 2]),  # a program wrote it
+        ("x;y\n1.234;a\n2.345;b\n", [1.234, 2.345]),
+        ("x;y\n11.25;0,5\n1.125;0,25\n", [11.25, 1.125]),  # a sheet of ours, in which somebody typed commas
+        ('x,y\n"1,5",a\n2,b\n"1,234",c\n', [1.5, 2, 1.234]),
+        ('x,y\n"1,234",a\n2,"0,5"\n', [1.234, 2]),  # another column shows what a comma is
+        ("x,y\n1.234,a\n2.345,b\n", [1.234, 2.345]),
+        ("x;y\n ,5 ;a\n.5;b\n", None),
+    ],
+)
+def test_decimal_commas_are_recognised_for_the_whole_sheet(
+    tmp_path: Path, text: str, values: list[float] | None
+) -> None:
+    table = read_table(written(tmp_path, text))
+    if values is not None:
+        assert table.numbers("x").tolist() == values
+    else:
+        assert "has a decimal point, unlike others in its column; got '.5'. Write ,5." in complaint_about_numbers(
+            table, "x"
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "says"),
+    [
+        ("x;y\n1,5;a\n2.5;b\n", 2, "has a decimal point, unlike others in its column; got '2.5'. Write 2,5."),
+        ('x,y\n1.5,a\n"2,5",b\n', 2, "has a decimal comma, unlike others in its column; got '2,5'. Write 2.5."),
+        ("x;y\n1.234,5;a\n", 1, "has several points or commas; got '1.234,5'."),
+        ("x;y\n1.234.567;0,5\n", 1, "has several points or commas"),
+        ("x;y\n1.234;0,5\n", 1, "may be a decimal mark, or stand between thousands; got '1.234'. Write 1234 or"),
+        ('x,y\n7,a\n"1,234",b\n', 2, "stand between thousands; got '1,234'. Write 1234 or 1,2340."),
+    ],
+)
+def test_a_number_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, row: int, says: str) -> None:
+    said = complaint_about_numbers(read_table(written(tmp_path, text)), "x")
+    assert f"column 'x' of row {row} (wells.csv, line {row + 1})" in said
+    assert says in said
+
+
+def test_a_column_is_found_by_its_name_in_any_case_and_with_spaces(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, " Well ,DEPTH (m),l  low,'=dye\nA1,1,2,red\n"))
+    assert table.texts("well") == ["A1"]
+    assert table.numbers("depth (M)").tolist() == [1]
+    assert table.numbers("l_low").tolist() == [2]
+    assert table.texts("=dye") == ["red"]
+    assert table.find("depth") is None
+    table = read_table(written(tmp_path, "T,t,Well,WELL\n1,2,3,4\n"))
+    assert (table.numbers("T").tolist(), table.numbers("t").tolist()) == ([1], [2])
+    assert "several columns of wells.csv may be 'well'; got ['Well', 'WELL']" in complaint_about_texts(
+        table, "well"
+    )
+
+
+def test_blank_rows_and_blank_columns_at_the_edge_of_a_sheet_are_left_out(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "well,depth,,\nA1,1,,\n,,,\n , ,,\nB7,2,,\n,,,\n"))
+    assert list(table.columns) == ["well", "depth"]
+    assert (table.numbers("depth").tolist(), table.lines) == ([1, 2], [2, 5])
+    assert read_table(written(tmp_path, ",x\n0,1\n")).numbers("").tolist() == [0]  # as pandas writes its index
+
+
+def in_excel(folder: Path, rows: list[list[Any]]) -> Path:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.worksheets[0].append(row)
+    book.create_sheet("notes").append(["not", "this", "one"])
+    book.active = 1
+    book.save(folder / "wells.xlsx")
+    return folder / "wells.xlsx"
+
+
+def test_the_first_sheet_of_an_excel_file_is_read(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [
+        ["Well", "depth", "n", None],
+        ["A1", 12.5, 3.0, None],
+        [None] * 4,
+        ["B7", "30,25", 1e300, None],
+    ]
+    table = read_table(in_excel(tmp_path, [*rows, ["C", None, date(2016, 8, 9), None]]))
+    assert list(table.columns) == ["Well", "depth", "n"]
+    assert table.lines == [2, 4, 5]
+    assert table.texts("well") == ["A1", "B7", "C"]
+    assert [table.columns["n"][0], float(table.columns["n"][1])] == ["3", 1e300]
+    assert "2016-08-09" in table.columns["n"][2]
+    said = complaint_about_numbers(table, "depth")
+    assert "column 'depth' of row 2 (wells.xlsx, line 4) has a decimal comma, unlike others" in said
+
+
+def test_an_excel_file_that_cannot_be_read_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "not a readable Excel sheet" in complaint(written(tmp_path, WELLS, "wells.xlsx"))
+    path = in_excel(tmp_path, [["x"], [1]])
+    path.write_bytes(path.read_bytes()[:-40])
+    assert "not a readable Excel sheet" in complaint(path)
+    assert "the file is empty" in complaint(in_excel(tmp_path, []))
+    assert "columns but no rows" in complaint(in_excel(tmp_path, [["x"]]))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "needs openpyxl, which is not installed" in complaint(path)
+    assert "Run pip install 'zonal[excel]', or save the table as CSV." in complaint(path)
+
+
+@settings(deadline=None)
+@given(
+    values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1),
+    mark=st.sampled_from(";\t"),
+)
+def test_numbers_with_decimal_commas_come_back_as_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float], mark: str
+) -> None:
+    text = f"n{mark}x\n" + "".join(f"{n}{mark}{value!r}\n".replace(".", ",") for n, value in enumerate(values))
+    assert read_table(written(tmp_path_factory.mktemp("tables"), text)).numbers("x").tolist() == values

@@ -1,0 +1,372 @@
+"""Tables in files: columns of numbers and of texts, from CSV, TSV, Excel or Parquet, as people write them.
+
+This room reads cells, and says where one is wrong. It must not know what the columns mean.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import importlib
+import math
+import os
+import re
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput
+from zonal.tables.cells import unescaped
+from zonal.tables.files import file_path
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Floats = NDArray[np.float64]
+Column = Sequence[str] | NDArray[Any]
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # where the header leaves a choice
+EXCEL, PARQUET = ".xlsx", ".parquet"
+ENDINGS = (*USUAL, EXCEL, PARQUET)
+NAMED_COLUMNS = 20
+
+MARKED = re.compile(r"\s*[+-]?\d*[.,]\d+([eE][+-]?\d+)?\s*")  # a number with one point or comma
+THOUSAND = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*")  # one that may have it between thousands
+GROUPED = re.compile(r"\s*[+-]?\d[\d.,]*[.,][\d.,]*[.,]\d+\s*")  # a number with several of them
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of a file, as they stand there. Made by `read_table`.
+
+    Rows count from 1, the first below the header. A column is also found by a name that differs from its own in
+    capitals, in spaces around it, or in spaces for underscores.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : mapping of str to texts or array
+        The cells of each column: texts, or an array where the file itself holds numbers (Parquet).
+    rows : int
+        Number of rows.
+    lines : sequence of int, optional
+        The line of the file at which each row begins; empty where a file has no lines (Parquet).
+    delimiter : str
+        What stands between the cells; empty where nothing does.
+    """
+
+    path: Path
+    columns: Mapping[str, Column] = field(repr=False)
+    rows: int
+    lines: Sequence[int] = field(default=(), repr=False)
+    delimiter: str = ""
+
+    def numbers(self, column: str) -> Floats:
+        """Return a column as finite numbers, or complain about the first cell that is none."""
+        cells = self.cells(column)
+        if isinstance(cells, np.ndarray):
+            values = cells.astype(float)
+        else:
+            together = "".join(cells)
+            if "," in together or ("." in together and self.decimal_commas):
+                pointed = self.pointed(column)
+                cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
+            try:
+                if "_" in together:  # float() would read 1_000 as 1000
+                    raise ValueError
+                values = np.fromiter(map(float, cells), float, self.rows)
+            except ValueError:
+                values = np.array([_number(cell) for cell in cells])
+        finite = np.isfinite(values)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise self._not_a_number(column, row, cells[row])
+        return values
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column as texts, none of them empty; a whole number reads "101", not "101.0"."""
+        cells = self.cells(column)
+        if isinstance(cells, np.ndarray):
+            return self._written(column, cells)
+        if not all(map(str.strip, cells)):
+            row = next(row for row, cell in enumerate(cells) if not cell.strip())
+            raise self._empty(column, row, cells[row])
+        return list(cells)
+
+    def _written(self, column: str, cells: NDArray[Any]) -> list[str]:
+        missing = np.isnan(cells)
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise self._empty(column, row, float(cells[row]))
+        return [text.removesuffix(".0") for text in cells.astype(str).tolist()]
+
+    def pointed(self, column: str) -> Callable[[str, str], str]:
+        """Return a function of a cell of this column, and of what to call it: the cell with a decimal point.
+
+        The function complains of a cell that has a comma where others have points, or the other way round, and of
+        one that may be a number of thousands.
+        """
+        marked = [cell for cell in map(str, self.cells(column)) if MARKED.fullmatch(cell)]
+        marks = {mark for mark in ".," if any(mark in cell for cell in marked)}
+        odd = "" if len(marks) < 2 else "." if self.delimiter in (";", "\t") else ","
+        unclear = marks == {"." if self.decimal_commas else ","} and all(map(THOUSAND.fullmatch, marked))
+
+        def read(cell: str, what: str) -> str:
+            if not MARKED.fullmatch(cell):
+                if GROUPED.fullmatch(cell):
+                    fix = "Write one decimal mark, and nothing between thousands."
+                    raise InvalidInput(f"{what} has several points or commas", cell, fix)
+                return cell
+            mark, other, name = (",", ".", "comma") if "," in cell else (".", ",", "point")
+            if mark == odd:
+                fix = f"Write {cell.strip().replace(mark, other)}."
+                raise InvalidInput(f"{what} has a decimal {name}, unlike others in its column", cell, fix)
+            if unclear:
+                fix = f"Write {cell.strip().replace(mark, '')} or {cell.strip()}0."
+                raise InvalidInput(
+                    f"the {name} of {what} may be a decimal mark, or stand between thousands", cell, fix
+                )
+            return cell.replace(",", ".")
+
+        return read
+
+    @cached_property
+    def decimal_commas(self) -> bool:
+        """Whether some number has a comma that can only be a decimal mark, as between semicolons or tabs."""
+        split = self.delimiter in (";", "\t")
+        return any(
+            "," in cell and MARKED.fullmatch(cell) is not None and (split or not THOUSAND.fullmatch(cell))
+            for column in self.columns.values()
+            if not isinstance(column, np.ndarray)
+            for cell in column
+        )
+
+    def find(self, column: str) -> str | None:
+        """Return the name of a column as the file has it, None if there is none."""
+        if column in self.columns:
+            return column
+        names = [name for name in self.columns if _key(unescaped(name)) == _key(str(column))]
+        if len(names) > 1:
+            raise InvalidInput(f"several columns of {self.path.name} may be {column!r}", names, "Rename one.")
+        return names[0] if names else None
+
+    def cells(self, column: str) -> Column:
+        """Return the cells of a column as they stand in the file, or complain that there is no such column."""
+        found = self.find(column)
+        if found is not None:
+            return self.columns[found]
+        names = list(self.columns)
+        close = difflib.get_close_matches(str(column), names, n=1)
+        guess = f"Did you mean {close[0]!r}? " if close else ""
+        listed = ", ".join(map(repr, names[:NAMED_COLUMNS]))
+        more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
+        raise InvalidInput(f"{self.path.name} has no such column", column, f"{guess}It has {listed}{more}.")
+
+    def _not_a_number(self, column: str, row: int, cell: str | float) -> InvalidInput:
+        if isinstance(cell, str):
+            if not cell.strip():
+                return self._empty(column, row, cell)
+            if math.isnan(_number(cell)) and cell.strip().lower().lstrip("+-") != "nan":
+                fix = "Write a number with a decimal point, such as 0.5."
+                return InvalidInput(f"{self._place(column, row)} is not a number", cell, fix)
+        value = cell if isinstance(cell, str) else float(cell)
+        return InvalidInput(f"{self._place(column, row)} is not finite", value, "Correct it or remove the row.")
+
+    def _empty(self, column: str, row: int, cell: object) -> InvalidInput:
+        return InvalidInput(f"{self._place(column, row)} is empty", cell, "Fill it in or remove the row.")
+
+    def _place(self, column: str, row: int) -> str:
+        line = f", line {self.lines[row]}" if self.lines else ""
+        return f"column {column!r} of row {row + 1} ({self.path.name}{line})"
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_]+", " ", name).strip().casefold()
+
+
+def _number(cell: str) -> float:
+    try:
+        return math.nan if "_" in cell else float(cell)
+    except ValueError:
+        return math.nan
+
+
+def read_table(path: str | Path) -> Table:
+    r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx or .parquet.
+
+    The first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or
+    without a byte order mark. Of an Excel file the first sheet is read. Blank rows are skipped. Cells and names
+    are kept as they stand, spaces included.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Parquet needs pyarrow, ``pip install 'zonal[parquet]'``, and Excel openpyxl, ``'zonal[excel]'``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "wells.csv"
+    ...     _ = file.write_text("Well;Depth\nA1;12,5\nB7;30\n")
+    ...     table = read_table(file)
+    >>> table.texts("well")
+    ['A1', 'B7']
+    >>> table.numbers("depth").tolist()
+    [12.5, 30.0]
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInput("a table is read from a file", path, "Pass the path of one.")
+    file = file_path(path)
+    ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), None)
+    if ending is None:
+        raise InvalidInput("the file's ending is not known", file.name, f"Pass one of {', '.join(ENDINGS)}.")
+    try:
+        if file.stat().st_size == 0:
+            raise _no_content(file)
+        if ending in USUAL:
+            table = _read_text(file, USUAL[ending])
+        else:
+            table = _read_excel(file) if ending == EXCEL else _read_parquet(file)
+    except FileNotFoundError:
+        raise InvalidInput("there is no such file", str(path), "Check the path.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"the file cannot be read ({reason})", str(path), "Pass a whole file.") from None
+    if table.rows == 0:
+        raise InvalidInput("the table has columns but no rows", str(path), "Add rows below the header.")
+    return table
+
+
+def _no_content(file: Path) -> InvalidInput:
+    return InvalidInput("the file is empty", str(file), "Pass a file with a header and rows.")
+
+
+def _read_text(file: Path, usual: str) -> Table:
+    """Return the table of a text, its cells apart as most of its header says, if every row agrees with that."""
+    content = file.read_bytes()
+    if file.name.lower().endswith(".gz"):
+        content = gzip.decompress(content)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput("the file is not UTF-8 text", str(file), "Save it anew, encoded in UTF-8.") from None
+    header = text.lstrip("\r\n").partition("\n")[0]
+    likely = sorted(DELIMITERS, key=lambda mark: (-header.count(mark), mark != usual))
+    complaints = []
+    for mark in likely:
+        if mark == likely[0] or mark in header:
+            try:
+                return _of_rows(file, _split(file, text, mark), mark)
+            except InvalidInput as complaint:
+                complaints.append(complaint)
+    raise complaints[0]
+
+
+def _split(file: Path, text: str, delimiter: str) -> Iterable[tuple[int, list[str]]]:
+    """Yield the rows of a text, each with the line at which it begins."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begin = 1
+    try:
+        for row in reader:
+            yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        fix = f"Check the quotation marks from line {begin} on."
+        raise InvalidInput(f"the file is not a well-formed table ({error})", str(file), fix) from None
+
+
+def _of_rows(file: Path, numbered: Iterable[tuple[int, list[str]]], delimiter: str) -> Table:
+    """Return a table of rows, the header first; blank rows, and blank columns without a name, are left out."""
+    kept = [(line, row) for line, row in numbered if any(map(str.strip, row))]
+    if not kept:
+        raise _no_content(file)
+    (_, names), *below = kept
+    for line, row in below:
+        if len(row) != len(names):
+            problem = f"line {line} of {file.name} must have {len(names)} cells, one for each column"
+            other = ", or the sheet semicolons between its cells" if delimiter == "," else ""
+            fix = f"Add or remove cells; one that contains a {DELIMITERS[delimiter]} needs quotation marks{other}."
+            raise InvalidInput(problem, len(row), fix)
+    cells = list(zip(*(row for _, row in below), strict=True)) or [()] * len(names)
+    columns = [own for own in zip(names, cells, strict=True) if own[0].strip() or any(map(str.strip, own[1]))]
+    _check_names(file, [name for name, _ in columns])
+    return Table(file, dict(columns), len(below), [line for line, _ in below], delimiter)
+
+
+def _read_excel(file: Path) -> Table:
+    openpyxl = _library("openpyxl", "Excel", file)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of what else is in the file
+            rows = list(openpyxl.load_workbook(file, data_only=True).worksheets[0].values)
+    except OSError:
+        raise
+    except Exception as error:  # whatever a damaged archive of XML can do to its reader
+        raise InvalidInput(
+            f"the file is not a readable Excel sheet ({error})", str(file), "Save it anew."
+        ) from None
+    return _of_rows(file, ((line, [_excel_text(cell) for cell in row]) for line, row in enumerate(rows, 1)), "")
+
+
+def _excel_text(cell: Any) -> str:
+    """Return a cell of Excel as text: a whole number without a point, nothing as nothing."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return "" if cell is None else str(cell)
+
+
+def _read_parquet(file: Path) -> Table:
+    pyarrow = _library("pyarrow", "Parquet", file)
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(file) as source:
+            content = source.read()
+    except pyarrow.ArrowException as error:
+        raise InvalidInput(f"the file is not readable Parquet ({error})", str(file), "Save it anew.") from None
+    _check_names(file, content.column_names)
+    columns = dict(zip(content.column_names, map(_parquet_cells, content.columns), strict=True))
+    return Table(file, columns, content.num_rows)
+
+
+def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
+    import pyarrow
+
+    kind = column.type
+    if column.null_count == 0 and (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
+        return np.asarray(column.to_numpy())
+    try:
+        cells = column.cast(pyarrow.string()).to_pylist()
+    except pyarrow.ArrowException:
+        cells = column.to_pylist()
+    return tuple("" if cell is None else str(cell) for cell in cells)
+
+
+def _library(name: str, kind: str, file: Path) -> Any:
+    """Return the library that reads a kind of file, or say how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        fix = f"Run pip install 'zonal[{kind.lower()}]', or save the table as CSV."
+        raise InvalidInput(f"reading {kind} needs {name}, which is not installed", str(file), fix) from None
+
+
+def _check_names(file: Path, names: Sequence[str]) -> None:
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            fix = f"Give each column its own name in the header of {file.name}."
+            raise InvalidInput("the names of columns must differ", name, fix)
+        known.add(name)
