@@ -156,8 +156,8 @@ def test_what_is_given_again_on_opening_passes_the_checks_of_the_beginning(tmp_p
     class OwnFeedback(zn.Mean):
         pass
 
-    own = {"kernel": OwnKernel(1.0, 0.2), "feedback": OwnFeedback()}
-    zn.Study.create(tmp_path / "own.db", BOX, budget=3, noise=0.1, **own)  # type: ignore[arg-type]
+    own: dict[str, Any] = {"kernel": OwnKernel(1.0, 0.2), "feedback": OwnFeedback()}
+    zn.Study.create(tmp_path / "own.db", BOX, budget=3, noise=0.1, **own)
     assert zn.Study.open(tmp_path / "own.db", **own).ask().number == 0
     for name in own:
         for wrong in (object(), 3, "text", []):

@@ -10,7 +10,7 @@ import copy
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -204,6 +204,7 @@ class Study(Reading):
         policy: Any = None,
         delta: Any = None,
         forbidden: Any = None,
+        classes: Sequence[type] = (),
     ) -> Self:
         """Return the study that lives in a file.
 
@@ -215,12 +216,15 @@ class Study(Reading):
         path : str or path
             The file.
         space, kernel, noise, feedback, policy, delta, forbidden
-            Those that were functions or classes of your own when the study was made.
+            Those that were functions of your own when the study was made, or of classes of your own.
+        classes : sequence of class
+            Your own frozen dataclasses, of which anything in the study is made: a kernel, a feedback, a policy, an
+            axis. What they hold is in the file; giving the class is enough.
         """
         named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
         named |= {"delta": delta, "forbidden": forbidden}
         given = {name: value for name, value in named.items() if value is not None}
-        journal, events = Journal.open(path, given)
+        journal, events = Journal.open(path, given, {kind.__name__: kind for kind in classes})
         study = cls._of(journal.opened.settings, events)
         study._journal = journal
         study._take_in([])

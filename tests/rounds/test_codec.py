@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 
 import zonal as zn
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
+from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import Kernel, ProductKernel
-from zonal.averages.measures import Nodes
-from zonal.averages.profiles import RBFProfile
+from zonal.averages.kernels import Kernel
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
-from zonal.rounds import codec
-from zonal.rounds.codec import Decoder, Events, Opened, encode, settings_from_json, settings_to_json
+from zonal.rounds import codec, values
+from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import (
     Allowed,
     Asked,
@@ -39,6 +38,7 @@ from zonal.rounds.events import (
     Taken,
 )
 from zonal.rounds.settings import Settings
+from zonal.rounds.values import Decoder, encode
 
 numbers = st.floats(allow_nan=False, width=64)
 texts = st.text(max_size=8)
@@ -275,25 +275,8 @@ def test_a_space_that_nobody_could_have_made_is_refused(name: str) -> None:
     space, parts = FORGED[name]
     stored = encode(space)
     assert Decoder()(stored) == space
-    with pytest.raises(codec.SENSELESS):
+    with pytest.raises(values.SENSELESS):
         Decoder()(stored | parts)
-
-
-@dataclass(frozen=True)
-class Rough(ProductKernel):
-    """A kernel of the user's own."""
-
-    @property
-    def profile(self) -> Any:
-        return RBFProfile()
-
-
-def own_delta(depth: int) -> float:
-    return float(0.5**depth)
-
-
-def own_noise(region: zn.Region) -> float:
-    return 0.1
 
 
 OWN: dict[str, dict[str, Any]] = {
@@ -351,18 +334,6 @@ def test_what_a_later_release_has_added_is_named() -> None:
         Decoder()({"$": "Whatever", "size": 3})
 
 
-@dataclass(frozen=True)
-class Tapered(zn.Feedback):
-    """A feedback of the user's own."""
-
-    def along(self, axis: Any) -> Any:
-        return Nodes([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
-
-
-class Fine(zn.Box):
-    """A space of the user's own."""
-
-
 @pytest.mark.parametrize("name", ["space", "feedback"])
 def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
     own: Any = Fine([(0, 1)]) if name == "space" else Tapered()
@@ -379,3 +350,89 @@ def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
 @pytest.mark.parametrize("beam", [zn.Beam(0.1), zn.Beam({"x": 0.2}), zn.Beam(share=0.8)], ids=repr)
 def test_a_beam_comes_back(beam: zn.Beam) -> None:
     assert again(beam) == beam
+
+
+BY_CLASS: dict[str, Any] = {
+    "space": Fine([(0, 1)], smallest=1 / 8),
+    "kernel": Rough(1.0, 0.1),
+    "feedback": Tapered(),
+    "policy": MostUncertain(level=2),
+}
+
+
+def lived(**given: Any) -> zn.Study:
+    """Return a study in which something has happened."""
+    usual: dict[str, Any] = {"space": zn.Box([(0, 1)]), "budget": 9, "kernel": zn.RBF(1, 0.1), "noise": 0.1}
+    study = zn.Study(**usual | given)
+    for number in range(4):
+        study.tell(study.ask(), 0.1 * number)
+    return study
+
+
+@pytest.mark.parametrize("name", [*BY_CLASS, "all", "delta"])
+@pytest.mark.parametrize("way", ["class", "classes", "value"])
+def test_what_is_of_a_class_of_the_users_own_needs_the_class_alone(name: str, way: str, tmp_path: Any) -> None:
+    own = BY_CLASS if name == "all" else {name: BY_CLASS[name]} if name in BY_CLASS else {"delta": Halving(0.7)}
+    study = lived(**own) if name != "delta" else lived(policy=zn.GPOO(own["delta"], h_max=4))
+    study.save(tmp_path / "own.db")
+    kinds = {name: type(value) for name, value in own.items()}
+    ways: dict[str, Any] = {"class": kinds, "classes": {"classes": list(kinds.values())}, "value": own}
+    found = zn.Study.open(tmp_path / "own.db", **ways[way])
+    assert found.read_only == ""
+    assert found.settings == study.settings
+    assert found.events == study.events
+    assert found.ask().node == zn.Study.replay(study.settings, study.events).ask().node
+
+
+@dataclass(frozen=True)
+class Halving:
+    """A delta."""
+
+    first: float
+
+    def __call__(self, depth: int) -> float:
+        return float(self.first * 0.5**depth)
+
+
+def test_other_feedbacks_of_the_users_own_are_observed_by_and_kept(tmp_path: Any) -> None:
+    study = lived()
+    study.save(tmp_path / "own.db")
+    study.observe([(0.1, 0.4)], 0.3, feedback=Tapered())
+    with pytest.raises(StudyFileError, match=r"holds a Tapered, .*classes=\[Tapered\]"):
+        zn.Study.open(tmp_path / "own.db")
+    assert zn.Study.open(tmp_path / "own.db", classes=[Tapered]).events == study.events
+
+
+def test_another_value_than_was_given_is_refused(tmp_path: Any) -> None:
+    lived(kernel=Rough(1.0, 0.1)).save(tmp_path / "own.db")
+    with pytest.raises(InvalidInput, match="made with another kernel"):
+        zn.Study.open(tmp_path / "own.db", kernel=Rough(1.0, 0.2))
+
+
+def test_a_class_that_is_called_like_one_of_zonals_is_not_taken_for_it(tmp_path: Any) -> None:
+    impostor: Any = dataclass(frozen=True)(type("RBF", (Rough,), {}))
+    lived(kernel=impostor(1.0, 0.1)).save(tmp_path / "own.db")
+    assert zn.Study.open(tmp_path / "own.db").read_only
+    again = zn.Study.open(tmp_path / "own.db", kernel=impostor(1.0, 0.1))
+    assert type(again.settings.kernel) is impostor
+
+
+class Steep(Rough):
+    """A kernel that is made otherwise than of its fields."""
+
+    def __init__(self, steepness: float) -> None:
+        super().__init__(1.0, 1 / steepness)
+
+
+def test_what_cannot_be_made_of_its_fields_is_given_again_itself(tmp_path: Any) -> None:
+    lived(kernel=Steep(5.0)).save(tmp_path / "own.db")
+    for classes in ([Steep], []):
+        assert "kernel" in zn.Study.open(tmp_path / "own.db", classes=classes).read_only
+    assert zn.Study.open(tmp_path / "own.db", kernel=Steep(5.0)).read_only == ""
+
+
+def test_nothing_is_looked_up_beyond_what_is_public_or_given() -> None:
+    for name in ("Popen", "Study", "Path", "os.system", "Journal", "Absent", "Custom", "__class__", "Decoder"):
+        with pytest.raises(StudyFileError, match="does not know"):
+            Decoder()({"$": name})
+    assert {zn.RBF, zn.Box, zn.Points, Fit, Asked, zn.GPOO} <= set(values.public().values())

@@ -18,10 +18,11 @@ import pytest
 import zonal as zn
 from fingerprint import fingerprint
 from lives import close
+from own import AGAIN
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.rounds import journal
-from zonal.rounds.codec import Events, Opened, encode
+from zonal.rounds.codec import Events, Opened
 from zonal.rounds.events import (
     Asked,
     Began,
@@ -37,6 +38,7 @@ from zonal.rounds.events import (
     Taken,
 )
 from zonal.rounds.recheck import first_difference
+from zonal.rounds.values import encode
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
 GOLDEN = sorted(FOLDER.glob("*.db"))
@@ -47,7 +49,7 @@ each_old = pytest.mark.parametrize("old", FORMAT_1, ids=lambda old: old.stem)
 def opened(name: str, folder: Path) -> zn.Study:
     """Return the study of a copy of an old file."""
     shutil.copy(FOLDER / f"{name}.db", folder / f"{name}.db")
-    return zn.Study.open(folder / f"{name}.db")
+    return zn.Study.open(folder / f"{name}.db", **AGAIN.get(name, {}))
 
 
 def facts_of(study: zn.Study, kind: type[Fact]) -> list[Any]:

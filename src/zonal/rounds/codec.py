@@ -1,124 +1,44 @@
-"""Settings and events as JSON, and back to the last bit.
+"""Settings and events as JSON, and back.
 
-Values of Zonal's own classes are objects with their class's name under "$". What is the user's own (a function, a
-class) cannot be stored: a mark says that it was given, and whoever reads the settings back has to give it again.
-Numbers keep all their digits; large arrays are compressed.
+Values are stored by their class (`values.py`). What has no fields to be stored by, a function of the user's, is
+marked: whoever reads the settings back has to give it again. So are values of the user's own classes, with what
+they are: giving the class is enough.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-import math
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from zonal.averages.custom import Custom
-from zonal.averages.feedback import Average, Beam, Center, Mean
-from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, Sum
-from zonal.averages.motifs import Motif
-from zonal.beliefs.lattice import Fit, Weighted
-from zonal.beliefs.model import Model
-from zonal.errors import InvalidInput, StudyFileError
+from zonal.averages.kernels import Kernel
+from zonal.errors import InvalidInput, StudyFileError, ZonalError
 from zonal.policies import Setting, Shape
-from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
-from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
-from zonal.policies.optimistic import GPOO, StoOO
-from zonal.problems import PerWeight
-from zonal.rounds.events import (
-    Allowed,
-    Asked,
-    Began,
-    Doubted,
-    Edited,
-    Ended,
-    Event,
-    Expanded,
-    Extended,
-    Fitted,
-    Measured,
-    Observed,
-    Split,
-    Taken,
-)
+from zonal.rounds.events import Event, Fact
 from zonal.rounds.older import facts_of
 from zonal.rounds.settings import Problem, Settings, checked_again
-from zonal.spaces import (
-    Box,
-    Category,
-    Hierarchy,
-    Interval,
-    MemberRegion,
-    MemberSpace,
-    Points,
-    Product,
-    ProductRegion,
-    Sequences,
+from zonal.rounds.values import (
+    MOST_BYTES,
+    SENSELESS,
+    TOO_LARGE,
+    Decoder,
+    NotStorable,
+    UnknownClass,
+    array_sizes,
+    encode,
+    own_classes,
+    public,
+    stored,
 )
-from zonal.spaces.forbidden import Overlapping
-from zonal.spaces.members import Level
-from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
-KERNELS = (RBF, Matern, Categorical, Motif, Mixed, Sum)
-REGIONS = (ProductRegion, MemberRegion)
-MADE = (Box, Product, Sequences)
-FACTS = (
-    Began,
-    Split,
-    Expanded,
-    Asked,
-    Taken,
-    Measured,
-    Ended,
-    Allowed,
-    Observed,
-    Fitted,
-    Doubted,
-    Extended,
-    Edited,
-)
-VALUES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(*MADE, Interval, Category, Level),
-        *(Center, Average, Mean, Beam, PerWeight, Overlapping),
-        *(GPOO, StoOO, GPTree, KnowledgeGradient, UCB, Random, Thompson, UniformGrid),
-        *(GeometricDelta, LipschitzDelta, SpreadDelta),
-        *(Fit, Weighted, Model),
-        *(*KERNELS, *REGIONS, *FACTS),
-    )
-}
-# Spaces of members as they are kept, order and levels included: opening sorts nothing, in any release.
-MEMBERS: dict[str, tuple[type[MemberSpace], tuple[str, ...]]] = {
-    "Points": (
-        Points,
-        ("names", "labels", "symbolic", "arity", "smallest", "features", "weights", "rows", "_levels"),
-    ),
-    "Hierarchy": (
-        Hierarchy,
-        ("names", "labels", "levels", "symbolic", "paths", "smallest", "features", "weights", "rows", "_levels"),
-    ),
-}
 OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden")  # what may be the user's own
 NEEDED = ("space", "feedback")  # to make anything at all of the events
+FACTS = get_args(Fact)
 from_json = json.JSONDecoder().decode  # `json.loads` without its questions: files have many events
-NESTED = frozenset((dict, list))  # what JSON has beside plain values
-LONG = 64  # numbers in a tuple of whole numbers, from which on it is stored as an array
-MOST_BYTES = 1 << 29  # of all arrays that are read together: a few bytes of a file may say that they are more
-TOO_LARGE = f"arrays of more than {MOST_BYTES} bytes are not kept in a file"
-# What reading values that make no sense may raise, beside what Zonal says itself.
-SENSELESS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
-
-
-class NotStorable(Exception):
-    """Something of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +82,13 @@ class Opened:
         With stand-ins for what is missing.
     missing : dict of str to str
         What was the user's own and was not given again, and how it was called.
+    classes : dict of str to class
+        The user's own that were given, by name.
     """
 
     settings: Settings
     missing: dict[str, str]
+    classes: dict[str, type] = field(default_factory=dict)
 
     @property
     def knows(self) -> bool:
@@ -175,54 +98,71 @@ class Opened:
 
 def settings_to_json(settings: Settings) -> str:
     """Return settings as text."""
-    stored: dict[str, Any] = {}
-    for field in fields(settings):
+    document: dict[str, Any] = {}
+    for own in fields(settings):
         try:
-            stored[field.name] = _own(field.name, getattr(settings, field.name))
+            document[own.name] = _own(own.name, getattr(settings, own.name))
         except NotStorable as error:
             raise InvalidInput(
-                f"{field.name} cannot be kept in a file", error.args[0], "Use what comes with Zonal, or functions."
+                f"{own.name} cannot be kept in a file", error.args[0], "Use what comes with Zonal, or functions."
             ) from None
-    size = sum(_sizes(stored))
+    size = sum(array_sizes(document))
     if size > MOST_BYTES:
         raise InvalidInput(TOO_LARGE, size, "Keep the study in memory, or use fewer members.")
-    return _dump(stored)
+    return _dump(document)
 
 
 def _own(name: str, value: Any) -> Any:
-    """Return a setting to be stored; a mark where it is the user's own."""
-    try:
-        return encode(value)
-    except NotStorable:
-        if name == "policy" and type(value) in VALUES.values():
-            parts = {field.name: _own(field.name, getattr(value, field.name)) for field in fields(value)}
-            return {"$": type(value).__name__, **parts}
-        if name not in OWN:
-            raise
-    mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", type(value).__qualname__)}
+    """Return a setting to be stored; where it is the user's own, a mark, with what it is if that can be stored."""
+    kind, strange = type(value), own_classes(value)
+    if not strange:
+        try:
+            return encode(value)
+        except NotStorable:
+            if name not in OWN:
+                raise
+    if name == "policy" and public().get(kind.__name__) is kind:
+        parts = {own.name: _own(own.name, getattr(value, own.name)) for own in fields(value)}
+        return {"$": kind.__name__, **parts}
+    mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", kind.__qualname__)}
     if name == "policy":
         mark |= {trait: bool(getattr(value, trait)) for trait in ("empirical", "whole", "inner")}
+    with suppress(NotStorable, ZonalError, *SENSELESS):  # a class of the user's may want more than its fields
+        document = encode(value)
+        if Decoder(strange)(document) == value:
+            mark["is"] = document
     return mark
 
 
-def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
+def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None) -> Opened:
     """Return settings from text.
 
     Parameters
     ----------
     text : str
         As `settings_to_json` made it.
-    given : mapping of name to function or object
+    given : mapping of name to function, object or class
         What is the user's own, again.
+    classes : mapping of name to class, optional
+        Classes of the user's own, of whatever is in the settings or in the events.
     """
     missing: dict[str, str] = {}
+    claimed: dict[str, Any] = {}
     used: set[str] = set()
+    known = {**(classes or {}), **own_classes(list(given.values()))}
 
     def own(mark: dict[str, Any]) -> Any:
-        name = mark["name"]
+        name, value = mark["name"], given.get(mark["name"])
         used.add(name)
-        if given.get(name) is not None:
-            return given[name]
+        if "is" in mark and (value is None or isinstance(value, type)):
+            try:
+                return decode(mark["is"])
+            except UnknownClass:
+                pass
+        elif value is not None:
+            if "is" in mark:
+                claimed[name] = mark["is"]
+            return value
         if name in NEEDED:
             raise StudyFileError(
                 f"this study was made with the user's own {name} ({mark['shown']}), and without it there is "
@@ -234,7 +174,7 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
         return Absent(name)
 
     document = from_json(text)
-    decode = Decoder(own=own)
+    decode = Decoder(known, own)
     decode.space = decode(document.pop("space"))  # first: regions are parts of it
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name in given:
@@ -248,7 +188,19 @@ def settings_from_json(text: str, given: Mapping[str, Any]) -> Opened:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
         settings = replace(settings, kernel=None, policy=blind)
-    return Opened(checked_again(settings) if given else settings, missing)
+    settings = checked_again(settings)
+    for name, document in claimed.items():
+        if not _is(given[name], document):
+            raise InvalidInput(f"this study was made with another {name}", given[name], "Pass the one it had.")
+    return Opened(settings, missing, known)
+
+
+def _is(value: Any, document: Any) -> bool:
+    """Tell whether a value is stored as what a file has."""
+    try:
+        return bool(from_json(_dump(encode(value))) == document)
+    except NotStorable:
+        return False
 
 
 class Events:
@@ -262,20 +214,42 @@ class Events:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
+        self._settings = opened.settings
 
     @cached_property
     def _decode(self) -> Decoder:
-        settings = self._opened.settings
-        return Decoder(space=settings.space, given=settings)
+        settings = self._settings
+        return Decoder(self._opened.classes | own_classes(settings), self._given, settings.space)
 
     def write(self, event: Event) -> str:
         """Return an event as text."""
         try:
-            return _dump(encode(event, self._opened.settings))
+            return _dump(encode(event, self._mark))
         except NotStorable as error:
             raise InvalidInput(
                 "this cannot be kept in a file", error.args[0], "Use what comes with Zonal, or a study in memory."
             ) from None
+
+    def _mark(self, value: Any) -> Any:
+        """Return a mark for the kernel that was given, as a kernel or as a function, and for a feedback."""
+        kernel = self._settings.kernel
+        if isinstance(value, Kernel) and kernel in (value, getattr(value, "function", value)):
+            return {"$": "given", "name": "kernel"}
+        kind: type = type(value)
+        if stored(kind) is None and value == self._settings.feedback:
+            return {"$": "given", "name": "feedback"}
+        return None
+
+    def _given(self, mark: dict[str, Any]) -> Any:
+        """Return what a mark stands for; kernels of the user's own were marked by earlier releases."""
+        if mark["$"] == "learned":
+            return self._settings.kernel(**{name: self._decode(own) for name, own in mark.items() if name != "$"})
+        return self._kernel if mark["name"] == "kernel" else self._settings.feedback
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        """The kernel that was given, as models hold it."""
+        return Problem(self._settings).unknowns.given
 
     def renew(self) -> None:
         """Read on: what is bounded is the size of arrays that are read together."""
@@ -288,7 +262,7 @@ class Events:
             if not self._opened.knows:
                 document["fit"] = None
             parts = {name: self._decode(own) for name, own in document.items() if name != "$"}
-            return facts_of(document["$"], parts, self._opened.settings)
+            return facts_of(document["$"], parts, self._settings)
         if not self._opened.knows:
             document = [fact for fact in document if fact["$"] != "Fitted"]
         event: Event = self._decode(document)
@@ -296,178 +270,6 @@ class Events:
             if not isinstance(fact, FACTS):
                 raise ValueError(f"{type(fact).__name__} is no fact")
         return event
-
-
-def encode(value: Any, given: Settings | None = None) -> Any:
-    """Return a value as JSON has it.
-
-    Parameters
-    ----------
-    value : object
-    given : Settings, optional
-        Of the study whose event this is: it may hold the study's own feedback or kernel, or one of its class.
-    """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"$": "float", "is": str(float(value))}
-    if isinstance(value, np.generic):
-        return encode(value.item())
-    if isinstance(value, np.ndarray):
-        return _array(value)
-    if isinstance(value, tuple | list) and type(value) not in FACTS:
-        if len(value) >= LONG and all(type(item) is int for item in value):
-            return {**_array(np.array(value)), "$": "numbers"}
-        return [encode(item, given) for item in value]
-    if isinstance(value, dict):
-        return {"$": "dict", "items": {key: encode(item, given) for key, item in value.items()}}
-    if isinstance(value, type):
-        if value not in KERNELS:
-            raise NotStorable(value)
-        return {"$": "class", "name": value.__name__}
-    if given is not None and isinstance(value, Kernel) and _is_given(value, given.kernel):
-        return {"$": "given", "name": "kernel"}
-    name, kind = type(value).__name__, type(value)
-    if name in MEMBERS and kind is MEMBERS[name][0]:
-        return {"$": name, **{part: encode(getattr(value, part)) for part in MEMBERS[name][1]}}
-    if VALUES.get(name) is kind:
-        stored = value._fields if kind in FACTS else [field.name for field in fields(value)]
-        skipped = "space" if kind in REGIONS else ""  # it is the study's
-        return {"$": name, **{part: encode(getattr(value, part), given) for part in stored if part != skipped}}
-    if given is not None and value == given.feedback:
-        return {"$": "given", "name": "feedback"}
-    if given is not None and kind is given.kernel and is_dataclass(value):
-        return {"$": "learned", **{field.name: encode(getattr(value, field.name)) for field in fields(value)}}
-    raise NotStorable(value)
-
-
-def _is_given(kernel: Kernel, given: Any) -> bool:
-    """Tell whether a model's kernel is the one that the user gave, as a kernel or as a function."""
-    return bool(kernel == given) or (isinstance(kernel, Custom) and kernel.function is given)
-
-
-def _sizes(stored: Any) -> Iterator[int]:
-    """Yield the size of each array among what is stored, in bytes."""
-    if isinstance(stored, dict) and "zlib" in stored:
-        yield _size_of(stored)
-    elif isinstance(stored, dict | list):
-        for part in stored.values() if isinstance(stored, dict) else stored:
-            yield from _sizes(part)
-
-
-def _size_of(stored: dict[str, Any]) -> int:
-    """Return the size of a stored array in bytes, whatever its compressed bytes come to."""
-    kind, shape = np.dtype(stored["kind"]), stored["shape"]
-    if kind.kind not in "iufb" or not all(isinstance(number, int) and number >= 0 for number in shape):
-        raise ValueError(f"there are no arrays of {kind}, {shape}")
-    return int(kind.itemsize * math.prod(shape))
-
-
-def _array(value: NDArray[Any]) -> dict[str, Any]:
-    """Return an array, compressed, its numbers as little-endian bytes."""
-    if value.dtype.kind not in "iufb":
-        raise NotStorable(value)
-    kind = value.dtype.newbyteorder("<")
-    packed = zlib.compress(np.ascontiguousarray(value, dtype=kind).tobytes(), 6)
-    return {"$": "array", "kind": kind.str, "shape": list(value.shape), "zlib": base64.b64encode(packed).decode()}
-
-
-@dataclass
-class Decoder:
-    """Makes values of JSON.
-
-    Attributes
-    ----------
-    own : callable, optional
-        Turns the mark of something of the user's own into a value.
-    space : optional
-        Of the study whose events are read.
-    given : Settings, optional
-        Of that study.
-    left : int
-        Bytes that arrays may still have.
-    """
-
-    own: Callable[[dict[str, Any]], Any] | None = None
-    space: Any = None
-    given: Settings | None = None
-    left: int = MOST_BYTES
-
-    def __call__(self, value: Any) -> Any:
-        """Return the value of which `encode` made this."""
-        if isinstance(value, list):
-            return tuple([self(item) if type(item) in NESTED else item for item in value])
-        if not isinstance(value, dict):
-            return value
-        name = value["$"]
-        kind = VALUES.get(name)
-        if kind is None:
-            return self._other(name, value)
-        parts = self._parts(value)
-        if kind in REGIONS:
-            parts["space"] = self.space
-        elif kind in MADE:  # of what users pass, but kept as what it came to
-            return _whole(kind.__new__(kind), parts, [field.name for field in fields(kind)])
-        return kind(**parts)
-
-    def _parts(self, value: dict[str, Any]) -> dict[str, Any]:
-        # Most are plain, and a call takes long.
-        return {part: self(item) if type(item) in NESTED else item for part, item in value.items() if part != "$"}
-
-    def _other(self, name: str, value: dict[str, Any]) -> Any:
-        """Return what is none of the usual classes."""
-        if name == "float":
-            return float(value["is"])
-        if name in ("array", "numbers"):
-            return self._array(value) if name == "array" else tuple(self._array(value).tolist())
-        if name == "dict":
-            return {key: self(item) for key, item in value["items"].items()}
-        if name == "class":
-            return {kind.__name__: kind for kind in KERNELS}[value["name"]]
-        if name == "own" and self.own is not None:
-            return self.own(value)
-        if name == "given" and self.given is not None:
-            return self._kernel if value["name"] == "kernel" else self.given.feedback
-        if name == "learned" and self.given is not None:
-            return self.given.kernel(**self._parts(value))
-        if name in MEMBERS:
-            members, known = MEMBERS[name]
-            parts = self._parts(value)
-            return _whole(object.__new__(members), {**parts, "_levels": list(parts["_levels"])}, known)
-        raise StudyFileError(
-            f"the study holds a {name}, which this version of Zonal does not know. Upgrade Zonal."
-        )
-
-    def _array(self, value: dict[str, Any]) -> NDArray[Any]:
-        """Return an array; it is not made before its size is known and allowed."""
-        size = _size_of(value)
-        self.left -= size
-        if self.left < 0:
-            raise StudyFileError(f"{TOO_LARGE}, and here is one of {size}.")
-        unpack = zlib.decompressobj()
-        content = unpack.decompress(base64.b64decode(value["zlib"]), size + 1)
-        if len(content) != size or not unpack.eof:
-            raise ValueError("an array is not as large as it says")
-        kind = np.dtype(value["kind"])
-        array = np.frombuffer(content, kind).reshape(value["shape"]).astype(kind.newbyteorder("="))
-        array.flags.writeable = False
-        return array
-
-    @cached_property
-    def _kernel(self) -> Any:
-        """The kernel that was given, as models hold it."""
-        assert self.given is not None
-        return Problem(self.given).unknowns.given
-
-
-def _whole(space: Any, parts: dict[str, Any], known: Iterable[str]) -> Any:
-    """Return a space with all of its parts, checked: nothing was computed, and nothing is taken on trust."""
-    if not parts.keys() <= set(known):
-        raise ValueError(f"{type(space).__name__} has no {', '.join(parts.keys() - set(known))}")
-    for part, item in parts.items():
-        object.__setattr__(space, part, item)
-    space.check()
-    return space
 
 
 def _dump(document: Any) -> str:

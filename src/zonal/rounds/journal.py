@@ -25,9 +25,10 @@ from weakref import WeakSet
 import numpy as np
 
 from zonal.errors import StudyFileError, ZonalError
-from zonal.rounds.codec import SENSELESS, Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
+from zonal.rounds.values import SENSELESS
 from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
@@ -116,8 +117,10 @@ class Journal:
         return journal
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], given: Mapping[str, Any]) -> tuple[Journal, list[Event]]:
-        """Read a file; `given` is what of the settings is the user's own."""
+    def open(
+        cls, path: str | os.PathLike[str], given: Mapping[str, Any], classes: Mapping[str, type] | None = None
+    ) -> tuple[Journal, list[Event]]:
+        """Read a file; `given` is what of the settings is the user's own, `classes` are the user's, by name."""
         target = file_path(path).absolute()
         _check_kind(target)
         with _trouble(target), closing(_connect(target)) as connection:
@@ -131,7 +134,7 @@ class Journal:
             if row is None or _digest(b"", *row[:3]) != row[3]:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
             try:
-                opened = settings_from_json(row[2], given)
+                opened = settings_from_json(row[2], given, classes)
             except ZonalError:
                 raise
             except SENSELESS as error:

@@ -7,6 +7,7 @@ this release, would have walked the same way.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -31,6 +32,7 @@ from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
 CLOSE = 1e-6  # relative: another BLAS rounds in another way
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def first_difference(settings: Settings, events: Iterable[Event]) -> str:
@@ -70,13 +72,15 @@ def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
 def _compared(event: Event) -> dict[str, Any]:
     """Return the facts of an event that decisions are compared by.
 
-    Doubts decide nothing, and a study built at once may have others; an id is drawn, and histories of old have
-    other checksums.
+    Doubts decide nothing, and a study built at once may have others; an id is drawn, histories of old have other
+    checksums, and functions of the user's are elsewhere in memory.
     """
     named: dict[str, Any] = {}
     for fact in event:
         if not isinstance(fact, Doubted):
             parts = {part: own for part, own in fact._asdict().items() if part not in ("id", "checksum")}
+            if isinstance(fact, Began):
+                parts["policy"] = ADDRESS.sub("", fact.policy)
             name = type(fact).__name__
             named[name if name not in named else f"{name} {len(named)}"] = parts
     return named
@@ -114,6 +118,8 @@ def _decide(settings: Settings, state: State | None, what: Any) -> State:
 
 def difference(one: Any, other: Any, at: str = "") -> str:
     """Return where two values differ, and how; "" if they do not, but for rounding."""
+    if one is other:  # the space of all regions
+        return ""
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))
     elif is_dataclass(one) and type(one) is type(other) and not isinstance(one, type):

@@ -10,8 +10,9 @@ representative points.
 from typing import Any
 
 from zonal.spaces.axes import Category, Interval
+from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.hierarchy import Hierarchy
-from zonal.spaces.members import MemberRegion, MemberSpace
+from zonal.spaces.members import Level, MemberRegion, MemberSpace
 from zonal.spaces.points import Points
 from zonal.spaces.product import AxisSpace, Box, Product
 from zonal.spaces.product_region import ProductRegion
@@ -31,9 +32,11 @@ __all__ = [
     "Category",
     "Hierarchy",
     "Interval",
+    "Level",
     "MemberRegion",
     "MemberSpace",
     "Node",
+    "Overlapping",
     "Points",
     "Product",
     "ProductRegion",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from zonal.spaces.nesting import (
     texts_of,
 )
 from zonal.spaces.region import ROUNDING, Region, Viewer
-from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, in_order
+from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Hierarchy(MemberSpace):
     """Nested regions as the user has them; any number of children a node, features and weights at the leaves.
 
@@ -57,6 +59,7 @@ class Hierarchy(MemberSpace):
     """
 
     levels: tuple[str, ...] = ()  # as a table names them
+    paths: tuple[tuple[str, ...], ...] = ()
     _or_else = ", or the region's name, or a tuple of names"
 
     def __init__(
@@ -67,8 +70,8 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        self.levels, self.labels = (), None
-        self._build(paths_of(tree), None, features, weights, smallest, feature_names)
+        paths = paths_of(tree)
+        self._build(paths, range(len(paths)), (), None, features, weights, smallest, feature_names)
 
     @classmethod
     def from_table(
@@ -101,14 +104,10 @@ class Hierarchy(MemberSpace):
         if len(set(sizes.values())) != 1 or 0 in sizes.values():
             raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value a leaf.")
         check_nested(columns)
-        self = cls.__new__(cls)
         paths = list(zip(*columns.values(), strict=True))
-        order = in_order_of_appearance(paths)
-        self.levels, self.labels = tuple(columns), None
-        if frame is not None and frame.labels not in (None, tuple(range(len(paths)))):
-            self.labels = frame.labels
-        self._build([paths[row] for row in order], order, features, weights, smallest, feature_names)
-        return self
+        numbered = frame is None or frame.labels in (None, tuple(range(len(paths))))
+        labels = None if frame is None or numbered else frame.labels
+        return cls._ordered(paths, tuple(columns), labels, features, weights, smallest, feature_names)
 
     @classmethod
     def from_parents(
@@ -128,49 +127,47 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        paths = follow(parents)
-        order = np.array(in_order_of_appearance(paths), dtype=np.intp)
-        self = cls.__new__(cls)
-        self.levels, self.labels = (), None
-        self._build([paths[row] for row in order], order, features, weights, smallest, feature_names)
+        return cls._ordered(follow(parents), (), None, features, weights, smallest, feature_names)
+
+    @classmethod
+    def _ordered(cls, paths: list[tuple[str, ...]], *given: Any) -> Hierarchy:
+        """Return the hierarchy of ways to the leaves, siblings together."""
+        order, self = in_order_of_appearance(paths), cls.__new__(cls)
+        self._build([paths[row] for row in order], order, *given)
         return self
 
     def _build(
         self,
         paths: list[tuple[str, ...]],
-        rows: Any,
+        order: Sequence[int],
+        levels: tuple[str, ...],
+        labels: Labels | None,
         features: Any,
         weights: Any,
         smallest: Any,
         feature_names: Any,
     ) -> None:
-        size = len(paths)
-        self.paths = tuple(paths)
-        self.rows = np.arange(size) if rows is None else np.array(rows, dtype=np.intp)
+        size, rows = len(paths), np.array(order, dtype=np.intp)
+        vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows)
         leaves = [path[-1] for path in self._paths_by_row]
         by_leaf = by_name(weights, leaves, "weights")
-        self.weights = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[self.rows]
-        self.symbolic = features is None
+        checked = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[rows]
         if features is None:
             table = _codes(paths)
             names = [f"level {j + 1}" for j in range(table.shape[1])]
         elif isinstance(features, Mapping):
-            table = checked_features(by_name(features, leaves, "features"), size, "features")[self.rows]
+            table = checked_features(by_name(features, leaves, "features"), size, "features")[rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
         else:
             taken = features_in_order(features, self.ways, size)
-            table, names = taken.table[self.rows], list(taken.names)
-        self.features = table
+            table, names = taken.table[rows], list(taken.names)
         if feature_names is not None:
             names = [str(name) for name in feature_names] if np.iterable(feature_names) else []
-            if len(names) != self.d:
-                raise InvalidInput(f"feature_names must be {self.d} names", feature_names, "Pass as many.")
-        self.names = tuple(names)
-        self.smallest = smallest
-        least = checked_least(smallest, float(self.weights.sum())) * (1 - ROUNDING)
-        for column in (self.features, self.weights, self.rows):
-            column.flags.writeable = False
-        self._levels = _levels(paths, self.weights, least)
+            if len(names) != table.shape[1]:
+                raise InvalidInput(f"feature_names must be {table.shape[1]} names", feature_names, "Pass as many.")
+        least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
+        nested = _levels(paths, checked, least)
+        self._keep(table, checked, rows, names, features is None, labels, smallest, nested)
 
     def check(self) -> None:
         """Complain of a hierarchy from a file if nobody could have made it."""

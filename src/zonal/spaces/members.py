@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -183,6 +183,7 @@ def _part(above: Level, below: Level) -> bool:
     )
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class MemberSpace(Immutable, ABC):
     """What spaces of weighted members share.
 
@@ -209,10 +210,9 @@ class MemberSpace(Immutable, ABC):
     rows: Ints
     names: tuple[str, ...]
     symbolic: bool
-    labels: Labels | None = None
     smallest: float | None
-    axes: None = None  # it has none
-    _levels: list[Level]
+    _levels: tuple[Level, ...]
+    labels: Labels | None = None  # as in files of releases that knew none
     _or_else = ""  # what else describes a region, for messages
 
     @abstractmethod
@@ -226,6 +226,24 @@ class MemberSpace(Immutable, ABC):
     @abstractmethod
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return a region as cells of a table."""
+
+    def _keep(
+        self,
+        features: Floats,
+        weights: Floats,
+        rows: Ints,
+        names: Sequence[str],
+        symbolic: bool,
+        labels: Labels | None,
+        smallest: float | None,
+        levels: Iterable[Level],
+        **more: Any,
+    ) -> None:
+        """Set all parts, once."""
+        for column in (features, weights, rows):
+            column.flags.writeable = False
+        vars(self).update(features=features, weights=weights, rows=rows, names=tuple(names), symbolic=symbolic)
+        vars(self).update(labels=labels, smallest=smallest, _levels=tuple(levels), **more)
 
     @property
     def ways(self) -> list[Sequence[Hashable]]:
@@ -243,6 +261,10 @@ class MemberSpace(Immutable, ABC):
 
     def __hash__(self) -> int:
         return hash(self._identity())
+
+    @property
+    def axes(self) -> None:
+        """None: it has members instead."""
 
     @property
     def d(self) -> int:

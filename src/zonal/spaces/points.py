@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from zonal.tables.dataframes import DataFrame, DataSeries, in_order
 from zonal.tables.listings import Cell, Span
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Points(MemberSpace):
     """Finitely many points with features and weights; regions are subsets.
 
@@ -44,6 +46,8 @@ class Points(MemberSpace):
     ('2 points: dose 4..8, hours 2', 'c: dose 4, hours 2')
     """
 
+    arity: int = 2
+
     def __init__(
         self,
         X: ArrayLike | Mapping[str, ArrayLike] | DataFrame,
@@ -52,23 +56,18 @@ class Points(MemberSpace):
         smallest: float | None = None,
         labels: Sequence[Hashable] | None = None,
     ) -> None:
-        features, self.names, self.labels = taken_features(X, "X")
+        features, names, own = taken_features(X, "X")
         if labels is not None:
-            self.labels = told_labels(labels, len(features))
-        self.symbolic = False
-        self.arity = whole_number(arity, "arity", 2)
-        self.smallest = smallest
-        if self.arity > max(len(features), FEW_PARTS):
+            own = told_labels(labels, len(features))
+        if whole_number(arity, "arity", 2) > max(len(features), FEW_PARTS):
             raise InvalidInput(
                 "arity is larger than the number of points", arity, f"Pass at most {len(features)}."
             )
-        names = range(len(features)) if self.labels is None else self.labels
-        weights_ = checked_weights(in_order(weights, [names], "weights"), len(features))
-        least = checked_least(smallest, float(weights_.sum())) * (1 - ROUNDING)
-        self.rows, self._levels = _kd_tree(features, weights_, self.arity, least)
-        self.features, self.weights = features[self.rows], weights_[self.rows]
-        for column in (self.features, self.weights, self.rows):
-            column.flags.writeable = False
+        ways = [range(len(features)) if own is None else own]
+        checked = checked_weights(in_order(weights, ways, "weights"), len(features))
+        least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
+        rows, levels = _kd_tree(features, checked, int(arity), least)
+        self._keep(features[rows], checked[rows], rows, names, False, own, smallest, levels, arity=int(arity))
 
     def check(self) -> None:
         """Complain of points from a file if nobody could have made them."""

@@ -1,0 +1,235 @@
+"""Frozen values as JSON, and back to the last bit: each is stored by its class, field by field.
+
+An object has its class's name under "$". Names are looked up among Zonal's own public ones and among classes that
+the caller gives; nothing is ever imported because a file says so. Numbers keep all their digits; large arrays are
+compressed. What a value is read from is not trusted: its class checks it as if a user had given it.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal import spaces
+from zonal.averages import kernels
+from zonal.beliefs import lattice
+from zonal.errors import StudyFileError
+from zonal.rounds import events
+from zonal.spaces import Region
+
+NESTED = frozenset((dict, list))  # what JSON has beside plain values
+MARKS = ("own", "given", "learned")  # of what is not stored
+PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
+LONG = 64  # numbers in a tuple of whole numbers, from which on it is stored as an array
+MOST_BYTES = 1 << 29  # of all arrays that are read together: a few bytes of a file may say that they are more
+TOO_LARGE = f"arrays of more than {MOST_BYTES} bytes are not kept in a file"
+# What reading values that make no sense may raise, beside what Zonal says itself.
+SENSELESS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
+
+
+class NotStorable(Exception):
+    """Something that has no fields to be stored by."""
+
+
+class UnknownClass(StudyFileError):
+    """A file names a class that is neither Zonal's nor among those given."""
+
+
+@cache
+def public() -> dict[str, type]:
+    """Return the classes of Zonal's own values by name: public ones, and those that values are made of."""
+    found: dict[str, type] = {}
+    for shelf in (lattice, events, kernels, spaces, sys.modules["zonal"]):
+        listed = getattr(shelf, "__all__", None)
+        for name, kind in vars(shelf).items():
+            offered = name in listed if listed else getattr(kind, "__module__", "") == shelf.__name__
+            if offered and isinstance(kind, type) and stored(kind) is not None:
+                found[name] = kind
+    return found
+
+
+@cache
+def stored(kind: type) -> tuple[str, ...] | None:
+    """Return the names of the fields by which values of a class are stored; None if they cannot be."""
+    if issubclass(kind, tuple):
+        return getattr(kind, "_fields", None)
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return None
+    skipped = "space" if issubclass(kind, Region) else ""  # it is the study's
+    return tuple(own.name for own in fields(kind) if own.name != skipped)
+
+
+def own_classes(value: Any) -> dict[str, type]:
+    """Return the classes in a value that are not Zonal's, by name."""
+    if type(value) in PLAIN:
+        return {}
+    kind = value if isinstance(value, type) else type(value)
+    names = stored(kind)
+    found = {} if names is None or public().get(kind.__name__) is kind else {kind.__name__: kind}
+    if names is not None:
+        parts: Iterable[Any] = () if value is kind else [getattr(value, name) for name in names]
+    else:
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    for part in parts:
+        found |= own_classes(part)
+    return found
+
+
+def encode(value: Any, given: Callable[[Any], Any] | None = None) -> Any:
+    """Return a value as JSON has it.
+
+    Parameters
+    ----------
+    value : object
+    given : callable, optional
+        Returns a mark for what is known without being stored, None for all else.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$": "float", "is": str(float(value))}
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        if len(value) >= LONG and all(type(item) is int for item in value):
+            return {**_packed(np.array(value)), "$": "numbers"}
+        return [encode(item, given) for item in value]
+    if isinstance(value, dict):
+        return {"$": "dict", "items": {key: encode(item, given) for key, item in value.items()}}
+    mark = None if given is None else given(value)
+    if mark is not None:
+        return mark
+    kind = value if isinstance(value, type) else type(value)
+    name, parts = kind.__name__, stored(kind)
+    if parts is None or public().get(name, kind) is not kind:
+        raise NotStorable(value)
+    if value is kind:
+        return {"$": "class", "name": name}
+    return {"$": name, **{part: encode(getattr(value, part), given) for part in parts}}
+
+
+def _packed(value: NDArray[Any]) -> dict[str, Any]:
+    """Return an array, compressed, its numbers as little-endian bytes."""
+    if value.dtype.kind not in "iufb":
+        raise NotStorable(value)
+    kind = value.dtype.newbyteorder("<")
+    packed = zlib.compress(np.ascontiguousarray(value, dtype=kind).tobytes(), 6)
+    return {"$": "array", "kind": kind.str, "shape": list(value.shape), "zlib": base64.b64encode(packed).decode()}
+
+
+def array_sizes(document: Any) -> Iterator[int]:
+    """Yield the size of each array among what is stored, in bytes."""
+    if isinstance(document, dict) and "zlib" in document:
+        yield _size_of(document)
+    elif isinstance(document, dict | list):
+        for part in document.values() if isinstance(document, dict) else document:
+            yield from array_sizes(part)
+
+
+def _size_of(packed: dict[str, Any]) -> int:
+    """Return the size of a stored array in bytes, whatever its compressed bytes come to."""
+    kind, shape = np.dtype(packed["kind"]), packed["shape"]
+    if kind.kind not in "iufb" or not all(isinstance(number, int) and number >= 0 for number in shape):
+        raise ValueError(f"there are no arrays of {kind}, {shape}")
+    return int(kind.itemsize * math.prod(shape))
+
+
+@dataclass
+class Decoder:
+    """Makes values of JSON.
+
+    Attributes
+    ----------
+    classes : mapping of name to class
+        Those that may be named beside Zonal's.
+    own : callable, optional
+        Turns marks for what is not stored into values.
+    space : optional
+        Of the study whose regions are read.
+    left : int
+        Bytes that arrays may still have.
+    """
+
+    classes: Mapping[str, type] = field(default_factory=dict)
+    own: Callable[[dict[str, Any]], Any] | None = None
+    space: Any = None
+    left: int = MOST_BYTES
+    _makers: dict[str, Callable[..., Any]] = field(default_factory=dict, init=False)
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value of which `encode` made this."""
+        if isinstance(value, list):
+            return tuple([self(item) if type(item) in NESTED else item for item in value])
+        if not isinstance(value, dict):
+            return value
+        name = value["$"]
+        if name in self._makers:
+            # Most parts are plain, and a call takes long.
+            return self._makers[name](
+                **{part: self(own) if type(own) in NESTED else own for part, own in value.items() if part != "$"}
+            )
+        if name == "float":
+            return float(value["is"])
+        if name in ("array", "numbers"):
+            return self._array(value) if name == "array" else tuple(self._array(value).tolist())
+        if name == "dict":
+            return {key: self(item) for key, item in value["items"].items()}
+        if name == "class":
+            return self._kind(value["name"])
+        if name in MARKS and self.own is not None:
+            return self.own(value)
+        kind = self._kind(name)
+        if issubclass(kind, Region):
+            self._makers[name] = partial(kind, self.space)
+        elif is_dataclass(kind) and not kind.__dataclass_params__.init:  # type: ignore[attr-defined]
+            self._makers[name] = partial(_whole, kind)
+        else:
+            self._makers[name] = kind
+        return self(value)
+
+    def _kind(self, name: Any) -> type:
+        """Return a class that a file names."""
+        kind = public().get(name) or self.classes.get(name)
+        if kind is None:
+            raise UnknownClass(
+                f"the study holds a {name}, which this version of Zonal does not know. Upgrade Zonal; or, if it "
+                f"is a class of your own, open the study with classes=[{name}]."
+            )
+        return kind
+
+    def _array(self, packed: dict[str, Any]) -> NDArray[Any]:
+        """Return an array; it is not made before its size is known and allowed."""
+        size = _size_of(packed)
+        self.left -= size
+        if self.left < 0:
+            raise StudyFileError(f"{TOO_LARGE}, and here is one of {size}.")
+        unpack = zlib.decompressobj()
+        content = unpack.decompress(base64.b64decode(packed["zlib"]), size + 1)
+        if len(content) != size or not unpack.eof:
+            raise ValueError("an array is not as large as it says")
+        kind = np.dtype(packed["kind"])
+        array = np.frombuffer(content, kind).reshape(packed["shape"]).astype(kind.newbyteorder("="))
+        array.flags.writeable = False
+        return array
+
+
+def _whole(kind: type, **parts: Any) -> Any:
+    """Return a value that is made of what users pass, but kept as what it came to; nothing is taken on trust."""
+    if not parts.keys() <= set(stored(kind) or ()):
+        raise ValueError(f"{kind.__name__} has no {', '.join(parts.keys() - set(stored(kind) or ()))}")
+    value: Any = object.__new__(kind)
+    for part, item in parts.items():
+        object.__setattr__(value, part, item)
+    value.check()
+    return value

@@ -1,0 +1,70 @@
+"""A kernel, a feedback, a policy, a space and functions of the user's own, as people write them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import zonal as zn
+from zonal.averages.kernels import ProductKernel
+from zonal.averages.measures import Measure, Nodes
+from zonal.averages.profiles import Profile, RBFProfile
+from zonal.policies import Draw, Rows, Setting, Views, best
+from zonal.policies.baselines import Leaves
+from zonal.tree import Tree
+
+
+@dataclass(frozen=True)
+class Rough(ProductKernel):
+    """A kernel."""
+
+    @property
+    def profile(self) -> Profile:
+        return RBFProfile()
+
+
+@dataclass(frozen=True)
+class Tapered(zn.Feedback):
+    """A feedback."""
+
+    def along(self, axis: Any) -> Measure:
+        return Nodes([-0.5, 0.0, 0.5], weights=[0.25, 0.5, 0.25])
+
+
+@dataclass(frozen=True)
+class MostUncertain(Leaves):
+    """A policy."""
+
+    def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
+        return best(tree, rows, tree.std[rows], setting.tie)
+
+
+class Fine(zn.Box):
+    """A space."""
+
+
+def own_delta(depth: int) -> float:
+    return float(0.5**depth)
+
+
+def own_noise(region: zn.Region) -> float:
+    return 0.1
+
+
+def own_limit(region: zn.Region) -> bool:
+    return bool(region.bounds[0, 0] > 0.9)
+
+
+# What files of earlier commits have to be given again.
+AGAIN: dict[str, dict[str, Any]] = {
+    "study-format2-own": {
+        "space": Fine([(0, 1)], smallest=1 / 16),
+        "kernel": Rough,
+        "feedback": Tapered(),
+        "policy": MostUncertain(),
+    },
+    "study-format2-functions": {
+        "kernel": Rough(1.0, 0.2),
+        "noise": own_noise,
+        "delta": own_delta,
+        "forbidden": own_limit,
+    },
+}
