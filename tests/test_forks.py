@@ -14,7 +14,8 @@ import pytest
 import zonal as zn
 from benchmarks.torture import forked
 from waves import make_study
-from zonal.rounds import answers, journal
+from zonal.beliefs.mixture import Mixture
+from zonal.rounds import journal
 
 
 def ended(pid: int, seconds: float = 20.0) -> int | None:
@@ -35,7 +36,7 @@ def use(study: zn.Study) -> None:
 
 
 def test_a_forked_process_uses_a_study_that_another_thread_was_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading, forked_now, predict = threading.Event(), threading.Event(), answers.predict
+    reading, forked_now, predict = threading.Event(), threading.Event(), Mixture.predict
 
     def slowly(*arguments: Any) -> Any:
         reading.set()
@@ -46,7 +47,7 @@ def test_a_forked_process_uses_a_study_that_another_thread_was_reading(monkeypat
     studies = [study, copy.deepcopy(study), zn.Study.replay(study.settings, study.events)]
     for own in studies:
         with monkeypatch.context() as patch:
-            patch.setattr(answers, "predict", slowly)
+            patch.setattr(Mixture, "predict", slowly)
             reader = threading.Thread(target=own.predict, args=([(0, 1)],))
             reader.start()
             assert reading.wait(30)

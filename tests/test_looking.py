@@ -1,5 +1,6 @@
 """What studies, results and trials show: every number is one the study says itself."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
+from zonal.looking import LUCK
 from zonal.tables.listings import Span
 
 BOX = zn.Box({"l": (0, 4), "b": (10, 12)}, units={"l": "deg"}, smallest=[0.5, 0.25])
@@ -106,7 +108,42 @@ def test_a_result_shows_the_answer_and_holds_its_study() -> None:
     assert result.study.told == 6
     assert result.region.name in result._repr_html_()
     assert "6 of 6 measurements made" in result._repr_html_()
+    assert "± " in result._repr_html_()
     np.testing.assert_array_equal(result.x, result.region.center)
+
+
+def test_a_study_in_words_names_its_best_region_with_unit_and_sensible_digits(study: zn.Study) -> None:
+    best, (first, second, *rest) = study.recommend(), str(study).splitlines()
+    assert first == "flux: 10 of 12 measured, 1 under way"
+    assert second.startswith(f"best so far {best.region.name}: ")
+    assert re.search(r": 5\.\d+ ± 0\.\d\d+ Jy; the best of all with (> )?\d+ %, under the model$", second)
+    assert rest == ([] if study.stands_out() else [LUCK])
+    card = study._repr_html_()
+    assert f"{second.split('; ')[0].removeprefix('best so far ').split(': ')[1]}" in card
+    assert "best region so far" in card
+
+
+def test_a_study_without_measurements_claims_nothing() -> None:
+    study = zn.Study(BOX, budget=12, noise=0.1)
+    assert str(study) == "value: 0 of 12 measured\nnothing measured yet"
+    assert "nothing measured yet" in study._repr_html_()
+
+
+def test_what_does_not_stand_out_is_said_to_be_luck() -> None:
+    study = zn.Study(BOX, budget=12, kernel=zn.RBF(1e-4, 1.0), noise=1.0, value_unit="Jy")
+    for value in (1.0, -1.0, 0.5):
+        study.tell(study.ask(), value)
+    assert str(study).endswith(LUCK)
+    assert LUCK in study._repr_html_()
+
+
+def test_a_certain_answer_does_not_read_as_certain() -> None:
+    study = zn.Study(zn.Box([(0, 1)], smallest=0.5), budget=9, kernel=zn.RBF(1.0, 0.3), noise=1e-3)
+    study.optimize(lambda region: float(region.center[0]))
+    assert study.recommend().probability_best == 1.0
+    for shown in (str(study), repr(study.recommend()), str(study.top())):
+        assert "> 99 %" in shown
+    assert "&gt; 99 %" in study._repr_html_()
 
 
 def test_names_of_other_libraries_are_answered_with_ours(study: zn.Study) -> None:

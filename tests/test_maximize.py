@@ -10,7 +10,7 @@ import pytest
 
 import zonal as zn
 from zonal.maximize import Options
-from zonal.rounds.settings import Given
+from zonal.rounds.settings import Given, checked
 
 
 def valley(x: np.ndarray) -> np.ndarray:
@@ -28,17 +28,22 @@ def test_minimizing_is_maximizing_the_opposite() -> None:
 
 
 def test_everything_a_study_takes_can_be_said_at_once() -> None:
-    parameters = inspect.signature(zn.Study).parameters
-    assert set(Given.__annotations__) == set(parameters) - {"space", "budget", "direction"}
-    hints, own = get_type_hints(Given), get_type_hints(zn.Study.__init__)
-    assert {name: own[name] for name in hints} == hints
+    hints, taken = get_type_hints(Given), set(inspect.signature(checked).parameters)
+    assert set(hints) == taken - {"space", "budget", "direction"}
+    assert zn.Study.__doc__ is not None
+    assert all(f"{name} : " in zn.Study.__doc__ or f"{name}, " in zn.Study.__doc__ for name in hints)
     running = set(inspect.signature(zn.Study.optimize).parameters) - {"self", "measure", "n", "take_over"}
     assert set(get_type_hints(Options)) == set(hints) | running
 
 
-def test_a_misspelt_setting_is_named() -> None:
-    with pytest.raises(TypeError, match="kernle"):
-        zn.maximize(lambda region: 0.0, [(0, 1)], 3, kernle=3)  # type: ignore[call-arg]
+def test_a_misspelt_setting_is_named_with_the_one_it_is_like() -> None:
+    for call in (zn.maximize, zn.minimize):
+        with pytest.raises(TypeError, match=r"imize takes no kernle=\. Did you mean kernel=\?"):
+            call(lambda region: 0.0, [(0, 1)], 3, kernle=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Study takes no buget=\. Did you mean budget=\?"):
+        zn.Study([(0, 1)], buget=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Study takes no colour=\.$"):
+        zn.Study([(0, 1)], budget=3, colour=3)  # type: ignore[call-arg]
 
 
 CORNER = zn.Box([(0, 1), (0, 1)], smallest=0.125)

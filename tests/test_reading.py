@@ -11,7 +11,7 @@ import oracle
 import zonal as zn
 from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, VARIANCE, S, dense, make_study, play, table_of, wave
-from zonal.rounds import answers
+from zonal.rounds import certainty
 
 
 def test_the_root_is_recommended_until_something_is_expanded() -> None:
@@ -180,14 +180,14 @@ def test_a_study_knows_what_it_was_given() -> None:
 def test_what_is_read_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     study = make_study()
     play(study, 12)
-    before, ranked = study.recommend(), answers.standings
+    before, ranked = study.recommend(), certainty.standings
 
     def slowly(*given: Any) -> Any:
         found = ranked(*given)
         study.tell(study.ask(), 50.0)  # as another thread would, between the choice and the numbers
         return found
 
-    monkeypatch.setattr(answers, "standings", slowly)
+    monkeypatch.setattr(certainty, "standings", slowly)
     assert study.recommend() == before
 
 
@@ -221,3 +221,61 @@ def test_bands_are_asked_for_while_nothing_can_change() -> None:
     waiting.clear()
     study.bands()
     assert waiting == [True]
+
+
+def test_a_study_as_it_was_says_what_it_said_then() -> None:
+    study, said = make_study(policy=zn.KnowledgeGradient(), noise=None, kernel=None), []
+    for _ in range(14):
+        said.append((study.recommend(), study.predict([(0.1, 0.4)]), str(study), study.tree))
+        play(study, 1)
+    numbers = [0, 7, 13, 3, 7]
+    before = fingerprint(study)
+    for number, moment in zip(numbers, study.past(*numbers), strict=True):
+        best, expected, words, tree = said[number]
+        assert (moment.told, moment.recommend(), str(moment)) == (number, best, words)
+        assert moment.predict([(0.1, 0.4)]) == expected
+        assert moment.tree == tree
+        assert moment.path is None
+        assert not hasattr(moment, "ask")
+    assert fingerprint(study) == before
+    assert study.past() == []
+    with pytest.raises(zn.InvalidInput, match="a number of measurements"):
+        study.past(15)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"kernel": None, "noise": None, "policy": None}], ids=["given", "learned"]
+)
+def test_doubt_is_what_is_left_of_the_prior_standard_deviation(settings: Any) -> None:
+    study = make_study([(0, 1), (0, 1)], **settings)
+    np.testing.assert_allclose(study.doubt(), 1.0)
+    play(study, 12)
+    doubt, tree = study.doubt(), study.tree
+    assert ((doubt >= 0) & (doubt <= 1)).all()
+    assert doubt[tree.count > 0].max() < 1
+    regions = [study.space.cell(node) for node in table_of(study)]
+    np.testing.assert_allclose(study.doubt(regions), doubt, atol=1e-9)
+    if not settings:
+        prior = make_study([(0, 1), (0, 1)]).predict(regions).std
+        np.testing.assert_allclose(doubt, tree.std / prior, atol=1e-9)
+    far = study.doubt([[(0.99, 1.0), (0.99, 1.0)], trial_region(study)])
+    assert far[0] > far[1]
+
+
+def trial_region(study: zn.Study) -> zn.Region:
+    return max(study.trials, key=lambda trial: trial.node).region
+
+
+def test_counting_beliefs_doubt_what_was_seldom_measured() -> None:
+    study = make_study(policy=zn.StoOO(zn.GeometricDelta(2.0)), kernel=None)
+    play(study, 20)
+    np.testing.assert_allclose(study.doubt(), 1 / np.sqrt(1 + study.tree.count))
+
+
+def test_regions_that_could_not_be_measured_are_listed_until_allowed() -> None:
+    study = make_study()
+    trial = study.ask()
+    study.give_up(trial, retry=False)
+    assert list(study.barred) == [trial.region]
+    study.allow(trial.region)
+    assert list(study.barred) == []

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import oracle
 import zonal as zn
+import zonal.looking
 import zonal.study
 from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make_study, play, table_of, wave
@@ -571,6 +572,24 @@ def test_three_give_ups_in_a_row_mean_that_a_region_cannot_be_measured(caplog: p
     assert "x 0..1 was given up 3 times in a row" in caplog.text
     assert study.ask().node == (1, 0)
     assert not study.tree.askable[0]
+
+
+def test_who_listens_hears_one_line_a_measurement(caplog: pytest.LogCaptureFixture) -> None:
+    study = make_study(value_unit="K")
+    with caplog.at_level(logging.WARNING, logger="zonal"):
+        play(study, 2)
+    assert caplog.records == []
+    with caplog.at_level(logging.INFO, logger="zonal"):
+        trial = study.ask()
+        study.tell(trial, 0.123456789)
+        study.tell(trial, 0.123456789)  # which changes nothing
+        study.observe([(0, 0.25)], 2.0)
+    first, second = [record.getMessage() for record in caplog.records]
+    assert first.startswith(f"trial 2, {trial.region.name}: 0.123457 K; best so far x ")
+    assert second.startswith("observed, x 0..0.25: 2 K; best so far x ")
+    assert second.endswith(f"{zonal.looking.best_so_far(study)}")
+    assert " ± " in second
+    assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 def test_a_measurement_in_between_forgives_give_ups() -> None:

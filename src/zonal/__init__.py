@@ -28,6 +28,7 @@ from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation, Result, Trial, TrialRecord
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
 from zonal.study import Study
+from zonal.tables.habits import missing
 from zonal.tables.listings import Listing
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.tree import TreeTable
@@ -95,3 +96,8 @@ __all__ = [
     "simulate",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Complain of a name that is not there, with the one it has here."""
+    raise missing("zonal", name)

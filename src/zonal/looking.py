@@ -1,4 +1,4 @@
-"""Looking at a study: its trials and its best regions as tables, and the study itself as a card.
+"""Looking at a study: in a sentence, as a card, its trials and its best regions as tables.
 
 It reads what a study says of itself, in the user's units, and changes nothing.
 """
@@ -8,29 +8,73 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zonal.errors import whole_number
-from zonal.tables.listings import Cell, Listing, card, labelled, short
+from zonal.rounds.trials import answer
+from zonal.tables.listings import Cell, Chance, Listing, card, labelled
+from zonal.tables.numbers import give_or_take, percent
 
 if TYPE_CHECKING:
+    from zonal.reading import Reading
     from zonal.rounds.trials import Observation, TrialRecord
     from zonal.spaces import Region
-    from zonal.study import Study
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
+NOTHING = "nothing measured yet"
+LUCK = "no region stands out: the best so far may be luck"
 
 
-def trial_table(study: Study) -> Listing:
-    """Return all trials and observations of a study, one row each, in order.
+def headline(study: Reading) -> str:
+    """Return a study's name, or what it measures, and how far it is."""
+    name = study.value_name if study.path is None else study.path.stem
+    under_way = f", {len(study.pending)} under way" if study.pending else ""
+    return f"{name}: {study.told} of {study.budget} measured{under_way}"
 
-    The columns are number, region, one an axis, feature or level with its unit, value, standard error, replicate,
-    posterior mean and standard deviation of the region's average, state and note. Observations have no number.
-    """
+
+def best_so_far(study: Reading) -> str:
+    """Return the region to settle for now and its average, without how sure that is."""
+    region, mean, std = study._settle()
+    return f"{region.name}: {give_or_take(mean, std, study.value_unit)}"
+
+
+def is_empty(study: Reading) -> bool:
+    """Tell whether nothing was measured."""
+    return not study.told and not study.observations
+
+
+def verdict(study: Reading) -> str:
+    """Return the answer so far, and how sure it is."""
+    if is_empty(study):
+        return NOTHING
+    best = study.recommend()
+    sure = f"the best of all with {percent(best.probability_best)}, under the model"
+    answer = f"best so far {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
+    known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
+    return known if study.stands_out() else f"{known}\n{LUCK}"
+
+
+def study_card(study: Reading) -> str:
+    """Return what a person wants to know first of a study, as HTML."""
+    facts: dict[str, object] = {
+        "space": study.space,
+        "measurements": f"{study.told} of {study.budget} told, {len(study.pending)} under way",
+    }
+    if study.edited:
+        facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
+    if is_empty(study):
+        return card(headline(study), facts | {"best region so far": NOTHING})
+    best = study.recommend()
+    facts |= {"best region so far" if name == "region" else name: fact for name, fact in answer(best).items()}
+    return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
+
+
+def trial_table(study: Reading) -> Listing:
+    """Return all trials and observations of a study, one row each, in order."""
     unit, trials, seen = study.value_unit, study.trials, study.observations
     rows: list[TrialRecord | Observation] = [*trials, *seen]
     regions = [row.region for row in rows]
     expected = study.predict(regions) if regions else None
     columns: dict[str, list[Cell]] = {"number": [trial.number for trial in trials] + [None] * len(seen)}
-    columns |= _where(study, regions)
+    columns |= _where(regions)
     columns[labelled(study.value_name, unit)] = [row.value for row in rows]
     columns[labelled("sem", unit)] = [row.sem for row in rows]
     columns["replicate"] = [trial.replicate for trial in trials] + [None] * len(seen)
@@ -45,46 +89,26 @@ def trial_table(study: Study) -> Listing:
     )
 
 
-def top_table(study: Study, k: int = TOP) -> Listing:
-    """Return the `k` best regions of a study, disjoint and of the smallest size, the best first.
-
-    The columns are rank, region, one an axis, feature or level, posterior mean and standard deviation of its
-    average, how often it was measured, and the probability, under the model, that no region is better.
-    """
+def top_table(study: Reading, k: int) -> Listing:
+    """Return the `k` best regions of a study, the best first."""
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
     columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1))}
-    columns |= _where(study, [own.region for own in best])
+    columns |= _where([own.region for own in best])
     columns[labelled("mean", unit)] = [own.mean for own in best]
     columns[labelled("std", unit)] = [own.std for own in best]
     columns["looks"] = [looks[own.node] for own in best]
-    columns["probability best"] = [own.probability_best for own in best]
+    columns["probability best"] = [Chance(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
     return Listing(f"Regions of the {kind} {study.value_name}, after {study.told} measurements", columns)
-
-
-def study_card(study: Study) -> str:
-    """Return what a person wants to know first of a study, as HTML."""
-    facts: dict[str, object] = {
-        "space": study.space,
-        "measurements": f"{study.told} of {study.budget} told, {len(study.pending)} under way",
-    }
-    if study.edited:
-        facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
-    if study.told:
-        best = study.recommend()
-        facts["best region so far"] = best.region.name
-        facts["its average"] = f"{short(best.mean)} ± {short(best.std)} {study.value_unit}".rstrip()
-        facts["no region better by more than"] = f"{short(best.gap)} (9 in 10, under the model)"
-    return card("Study", facts)
 
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-def _where(study: Study, regions: list[Region]) -> dict[str, list[Cell]]:
+def _where(regions: list[Region]) -> dict[str, list[Cell]]:
     """Return the names of regions, and what they are of each axis, feature or level."""
     columns: dict[str, list[Cell]] = {"region": [region.name for region in regions]}
     parts = [region.cells() for region in regions]

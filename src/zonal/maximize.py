@@ -9,6 +9,7 @@ from zonal.driving.run import Callback, OnError
 from zonal.rounds.settings import Given, SpaceLike
 from zonal.rounds.trials import Result
 from zonal.study import Study
+from zonal.tables.habits import answering
 
 
 class Running(TypedDict, total=False):
@@ -28,6 +29,7 @@ class Options(Given, Running, total=False):
     """What `maximize` and `minimize` take."""
 
 
+@answering(Options)
 def maximize(
     measure: Measure,
     space: SpaceLike,
@@ -79,6 +81,7 @@ def maximize(
         raise
 
 
+@answering(Options)
 def minimize(measure: Measure, space: SpaceLike, budget: int, **options: Unpack[Options]) -> Result:
     """Find the region of the lowest average; all else as for `maximize`.
 

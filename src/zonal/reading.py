@@ -1,38 +1,52 @@
-"""What can be read of a study: its history, its tree, its model, and what follows from them.
+"""A study as it stands at one moment: its history, its tree, its model, and what follows from them.
 
 Everything here reads one state and changes nothing; it turns rewards counted from the prior mean back into the
-user's values. `Study` adds what changes.
+user's values. `Study` adds what changes; `past` gives the moments before.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from zonal import looking
 from zonal.averages.feedback import Feedback
+from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, TrialError, finite_number, probability, whole_number
-from zonal.policies.knowledge import KnowledgeGradient
-from zonal.rounds import answers, decisions
-from zonal.rounds.certainty import Outlook
+from zonal.rounds import certainty, decisions
+from zonal.rounds.certainty import Outlook, Standing
 from zonal.rounds.events import Asked, Edited, Ended, Event, Measured
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
-from zonal.spaces import Box, Interval, Region, with_feedback
+from zonal.rounds.views import views
+from zonal.spaces import Box, Region, with_feedback
+from zonal.tables.habits import missing
+from zonal.tables.listings import Listing
 from zonal.tree import TreeTable
 
-JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.plots import Kind
+
+Floats = NDArray[np.float64]
+
+CLEAR = 2.0  # standard deviations by which a region stands out at least
 
 
 class Reading:
-    """A study as far as it can be read."""
+    """A study at one moment, to be read."""
 
     _state: State
     _lock: threading.RLock
@@ -41,6 +55,11 @@ class Reading:
     def id(self) -> str:
         """What tells this study's trials from those of others; copies keep it."""
         return self._state.began.id
+
+    @property
+    def path(self) -> Path | None:
+        """The file in which the study lives; None in memory."""
+        return None
 
     @property
     def settings(self) -> Settings:
@@ -123,6 +142,12 @@ class Reading:
         return tuple(self._state.observations)
 
     @property
+    def barred(self) -> tuple[Region, ...]:
+        """Regions that could not be measured and are not asked for any more; `allow` takes that back."""
+        state = self._state
+        return tuple(state.region(row) for row in state.barred)
+
+    @property
     def prior_mean(self) -> float:
         """The prior mean of f, as given or learned."""
         return self._sign * self._state.prior_mean
@@ -189,9 +214,19 @@ class Reading:
     @property
     def found(self) -> Region:
         """The region to settle for now; `recommend` also says how sure that is, which takes some milliseconds."""
+        return self._settle()[0]
+
+    def _settle(self) -> tuple[Region, float, float]:
+        """Return the region to settle for, and mean and standard deviation of its average."""
         with self._lock:
             state = self._state
-            return state.region(answers.recommend(state))
+            row = decisions.recommend(state)
+        tree = state.tree
+        return state.region(row), self._value(state, tree.mean.item(row)), tree.std.item(row)
+
+    def _value(self, state: State, centred: Any) -> Any:
+        """Return means in the user's units."""
+        return self._sign * (state.prior_mean + centred)
 
     @overload
     def recommend(self, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
@@ -211,15 +246,17 @@ class Reading:
         probability(theta, "theta")
         with self._lock:
             state = self._state
-            rows = answers.ranking(state, number)
-            standings = answers.standings(state, rows, theta)
-        tree = _table(state)
-        found = []
-        for row, (gap, best) in zip(rows, standings, strict=True):
+            rows = certainty.ranking(state.tree, decisions.recommend(state), number)
+            if isinstance(state.belief, EmpiricalBelief):
+                sure = [Standing(math.nan, math.nan) for _ in rows]
+            else:
+                sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
+        tree, found = _table(state), []
+        for row, standing in zip(rows, sure, strict=True):
             region = state.region(row)
             assert region.node is not None
             mean, std = float(tree.mean[row]), float(tree.std[row])
-            found.append(Recommendation(region, region.node, mean, std, gap, best))
+            found.append(Recommendation(region, region.node, mean, std, *standing, unit=self.value_unit))
         return found[0] if k is None else found
 
     def outlook(self, n: int) -> Outlook:
@@ -236,7 +273,11 @@ class Reading:
         """
         number = whole_number(n, "the number of measurements", 1)
         with self._lock:
-            return answers.outlook(self._state, number)
+            first = future = self._state
+            for _ in range(number):
+                future = decisions.ask(future, "")
+            plan = [future.asked[asked].row for asked in range(first.asked.size, future.asked.size)]
+            return certainty.outlook(future.tree, views(future, pending=False), decisions.recommend(future), plan)
 
     def above(self, threshold: float, probability: float = 0.9) -> list[Likely]:
         """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
@@ -259,7 +300,8 @@ class Reading:
         limit = self._sign * finite_number(threshold, "threshold")
         with self._lock:
             state = self._state
-            rows, chance = answers.exceeding(state, limit - state.prior_mean)
+            rows = certainty.candidates(state.tree)
+            chance = certainty.exceeding(views(state, pending=False), rows, limit - state.prior_mean)
         chance = chance if side == self._sign else 1 - chance
         tree = _table(state)
         return [
@@ -281,7 +323,16 @@ class Reading:
         is not well known.
         """
         with self._lock:
-            return answers.stands_out(self._state)
+            state = self._state
+            best, whole = decisions.recommend(state), 0
+            if best == whole or not decisions.has_scale(state):
+                return False
+            joint = state.belief.covariance(state.tree.slot[[best, whole]])
+        unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
+        luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.count)), 1)))
+        spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
+        advantage = float(state.tree.mean[best] - state.tree.mean[whole])
+        return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
 
     def predict(self, regions: RegionLike | Sequence[RegionLike]) -> Prediction:
         """Return posterior mean and standard deviation of any regions' averages.
@@ -305,9 +356,27 @@ class Reading:
             return Prediction(np.zeros(0), np.zeros(0))
         with self._lock:
             state = self._state
-            centred, std = answers.predict(state, listed)
-        mean = self._sign * (state.prior_mean + centred)
+            centred, variance = expected(state, listed)
+        mean, std = self._value(state, centred), np.sqrt(variance)
         return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
+
+    def doubt(self, regions: Sequence[RegionLike] | None = None) -> Floats:
+        """Return how much of what was not known before the first measurement is not known now: 1 all, 0 nothing.
+
+        It is the standard deviation of a region's average over the prior one, both under the models in use; on an
+        empirical belief 1 / sqrt(1 + T) after T measurements of the region.
+
+        Parameters
+        ----------
+        regions : several regions, as for `predict`, optional
+            By default the nodes of ``tree``, in its order.
+        """
+        with self._lock:
+            state = self._state
+            if regions is None:
+                return state.belief.doubt()[state.tree.slot]
+            listed = [self._region(region) for region in regions]
+            return state.belief.doubt(state.problem.feedback.footprints(listed))
 
     def bands(self) -> Bands:
         """Return how far each node's average, and f within the node, may lie from the posterior mean.
@@ -318,30 +387,69 @@ class Reading:
         with self._lock:
             return Bands(*decisions.bands(self._state))
 
-    def _smallest_note(self) -> str:
-        """Return what the policy took for the smallest size, where the space names none."""
-        if not isinstance(self._state.problem.policy, KnowledgeGradient) or self.space.deepest() is not None:
-            return ""
-        depth = self._state.h_max + 1
-        lines = [j for j, axis in enumerate(self.space.axes) if isinstance(axis, Interval)]
-        parts = {self.space.arity ** self.space.splits(j, depth) for j in lines}
-        shown = " or ".join(str(number) for number in sorted(parts))
-        return f"; the space names no smallest region, so {shown} parts of an axis were taken"
+    def past(self, *told: int) -> list[Reading]:
+        """Return the study as it was after each of some numbers of measurements: to be read, not to go on with.
 
-    def _good_enough(self, tolerance: float) -> bool:
-        """Tell whether the recommended region is known to be good enough; a learned model has to see some more."""
-        state = self._state
-        judged = self.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
-        if not judged or decisions.next_of_opening(state) is not None:
-            return False
-        return self.recommend().gap <= tolerance
+        Parameters
+        ----------
+        *told : int
+            0 for the beginning, and no more than were told since.
+        """
+        now, moments = self._state, dict[int, Reading]()
+        wanted = [whole_number(number, "a number of measurements", 0, now.told) for number in told]
+        history = iter(now.events)
+        state = State.begin(now.problem, next(history))
+        while True:
+            if state.told in wanted and state.told not in moments:
+                moments[state.told] = moment = Reading()
+                moment._state, moment._lock = state, self._lock
+            if len(moments) == len(set(wanted)):
+                return [moments[number] for number in wanted]
+            state = state.apply(next(history))
+
+    def table(self) -> Listing:
+        """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``).
+
+        The columns are number, region, one an axis, feature or level with its unit, value, standard error,
+        replicate, posterior mean and standard deviation of the region's average, state and note. Observations
+        have no number.
+        """
+        return looking.trial_table(self)
+
+    def top(self, k: int = looking.TOP) -> Listing:
+        """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
+
+        The columns are rank, region, one an axis, feature or level, posterior mean and standard deviation of its
+        average, how often it was measured, and the probability, under the model, that no region is better.
+        """
+        return looking.top_table(self, k)
+
+    def plot(self, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
+        """Draw the study, or its "history", "tree", "model" or "regions": see `zonal.plots.plot`."""
+        from zonal.plots import plot
+
+        return plot(self, kind, ax, **more)
 
     def __repr__(self) -> str:
-        """Return what a person wants to know first."""
+        """Return how far it is."""
         return (
             f"<Study: {self.told} of {self.budget} told, {len(self.pending)} under way, "
             f"{self._state.table.size} nodes>"
         )
+
+    def __str__(self) -> str:
+        """Return what a person wants to know first."""
+        return f"{looking.headline(self)}\n{looking.verdict(self)}"
+
+    def _repr_html_(self) -> str:
+        """Return what a person wants to know first, for a notebook."""
+        return looking.study_card(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Complain of a name that is not there, with the one it has here."""
+            raise missing("a study", name)
 
     def _region(self, region: Any) -> Region:
         if isinstance(region, Region) and region.space == self.space:
@@ -357,6 +465,16 @@ class Reading:
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
     return Trial(asked.number, asked.node, state.region(asked.row), asked.replicate, state.began.id)
+
+
+def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
+    """Return mean, counted from the prior mean, and variance of any regions' averages."""
+    if isinstance(state.belief, EmpiricalBelief):  # which knows nodes of the tree only
+        rows = [state.find(region) for region in regions]
+        if None not in rows:
+            at = np.array(rows, dtype=np.intp)
+            return state.tree.mean[at], state.tree.std[at] ** 2
+    return state.belief.predict(state.problem.feedback.footprints(regions))
 
 
 def _table(state: State) -> TreeTable:

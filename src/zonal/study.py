@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from typing import Any, Self, Unpack, overload
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal import looking
 from zonal.averages.feedback import Average, Feedback
-from zonal.beliefs.model import Spec
 from zonal.driving.engines import Anywhere, Measure
 from zonal.driving.leftovers import Hand
 from zonal.driving.portion import Portion, checked_executor
@@ -38,17 +38,15 @@ from zonal.errors import (
     warn_user,
     whole_number,
 )
-from zonal.looking import TOP, study_card, top_table, trial_table
-from zonal.policies import Policy
-from zonal.reading import Reading, trial_of
-from zonal.rounds import answers, checks, decisions
+from zonal.policies.knowledge import KnowledgeGradient
+from zonal.reading import Reading, expected, trial_of
+from zonal.rounds import checks, decisions
+from zonal.rounds.codec import same_settings, users_own
 from zonal.rounds.events import Allowed, Asked, Doubted, Event, Measured
 from zonal.rounds.journal import Journal, Writer
 from zonal.rounds.settings import (
     Direction,
-    ForbiddenLike,
     Given,
-    Noise,
     Problem,
     RegionLike,
     Settings,
@@ -58,19 +56,14 @@ from zonal.rounds.settings import (
     checked_feedback,
 )
 from zonal.rounds.state import State
-from zonal.rounds.trials import (
-    Result,
-    Trial,
-)
+from zonal.rounds.trials import Result, Trial
 from zonal.rounds.whose import me, run_of_mine
-from zonal.spaces import Box, Region, with_feedback
-from zonal.tables.habits import missing
-from zonal.tables.listings import Listing
+from zonal.spaces import Box, Interval, Region, with_feedback
+from zonal.tables.files import file_path
+from zonal.tables.habits import answering
+from zonal.tables.numbers import give_or_take, number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from zonal.plots import Kind
+JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
 
 log = logging.getLogger("zonal")
 _studies: WeakSet[Study] = WeakSet()
@@ -122,40 +115,12 @@ class Study(Reading):
     0.00390625
     """
 
+    @answering(Given)
     def __init__(
-        self,
-        space: SpaceLike,
-        *,
-        budget: int,
-        kernel: Spec | Callable[..., Any] = None,
-        noise: Noise | None = None,
-        mean: float | None = None,
-        feedback: Feedback | None = None,
-        policy: Policy | None = None,
-        rng: int | np.random.Generator | None = None,
-        direction: Literal["maximize", "minimize"] = "maximize",
-        max_looks: int | None = None,
-        forbidden: ForbiddenLike = None,
-        value_name: str = "value",
-        value_unit: str = "",
+        self, space: SpaceLike, *, budget: int, direction: Direction = "maximize", **settings: Unpack[Given]
     ) -> None:
-        settings = checked(
-            space,
-            budget=budget,
-            kernel=kernel,
-            noise=noise,
-            mean=mean,
-            feedback=feedback,
-            policy=policy,
-            rng=rng,
-            direction=direction,
-            max_looks=max_looks,
-            forbidden=forbidden,
-            value_name=value_name,
-            value_unit=value_unit,
-        )
         self._renew_lock()
-        self._state = decisions.begin(settings)
+        self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
 
     _journal: Journal | None = None
     _writer: Writer | None = None  # while the file's lock is held
@@ -173,6 +138,7 @@ class Study(Reading):
         *,
         budget: int,
         direction: Direction = "maximize",
+        exist_ok: bool = False,
         **settings: Unpack[Given],
     ) -> Self:
         """Begin a study that lives in a file: whatever it returned or took in is on the disk.
@@ -187,9 +153,20 @@ class Study(Reading):
         space, budget, direction, **settings
             As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, a policy) are
             not stored; `open` takes them again.
+        exist_ok : bool
+            Open the file if it is there, as when two workers begin at once: the first makes it, the other joins.
+            It must be a study with these settings; its budget may have been extended since, and without `rng` its
+            seed is whatever the first one drew.
         """
         study = cls(space, budget=budget, direction=direction, **settings)
-        study.save(path)
+        try:
+            study.save(path)
+        except StudyFileError:
+            if not exist_ok or not file_path(path).exists():
+                raise
+            there, seeded = cls.open(path, **users_own(study.settings)), settings.get("rng") is not None
+            same_settings(there.settings, study.settings, file_path(path).name, seeded)
+            return there
         return study
 
     @classmethod
@@ -410,6 +387,7 @@ class Study(Reading):
             else:
                 after = decisions.observe(state, state.region(asked.row), value, sem, self.feedback)
             self._commit(after)
+            self._say(f"trial {asked.number}", state.region(asked.row), value)
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -536,6 +514,13 @@ class Study(Reading):
             seen = with_feedback(self._region(region), by)
             value, sem = checks.measured(self._state, value, sem)
             self._commit(decisions.observe(self._state, seen, value, sem, by))
+            self._say("observed", seen, value)
+
+    def _say(self, what: str, region: Region, value: float) -> None:
+        """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
+        if log.isEnabledFor(logging.INFO):
+            measured = f"{value:.6g} {self.value_unit}".rstrip()
+            log.info("%s, %s: %s; best so far %s", what, region.name, measured, looking.best_so_far(self))
 
     def _under_way(self, trial: Trial | int) -> int:
         """Return the number of a trial under way, or complain."""
@@ -561,6 +546,7 @@ class Study(Reading):
         with self._writing():
             self._commit(decisions.extend(self._state, number))
 
+    @answering()
     def optimize(
         self,
         measure: Measure,
@@ -627,7 +613,7 @@ class Study(Reading):
                 executor=checked_executor(executor),
                 workers=workers,
                 callback=told,
-                progress=progress,
+                progress=self._standing if progress else None,
                 enough=enough,
                 on_error=on_error,
                 max_failures=max_failures,
@@ -644,7 +630,7 @@ class Study(Reading):
             message = f"{why}; {message}" if why else f"{part.spent()}: {message}"
         if not self.stands_out():
             message += "; no region stands out"
-        message += self._smallest_note()
+        message += _smallest_note(self._state)
         return Result(
             region=found.region,
             x=found.region.x,
@@ -657,6 +643,12 @@ class Study(Reading):
             message=message,
             study=self,
         )
+
+    def _standing(self) -> str:
+        """Return how good the answer is and how sure, for a progress bar."""
+        best = self.recommend()
+        gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
+        return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
 
     def refine(
         self,
@@ -712,39 +704,16 @@ class Study(Reading):
         with self._lock:
             zero = self._state.prior_mean
             # Only so many points can be measured: the covariance is that of the most promising ones.
-            order = np.argsort(-answers.predict(self._state, spots)[0], kind="stable")
+            order = np.argsort(-expected(self._state, spots)[0], kind="stable")
             kept = np.sort(order[: whole_number(budget, "budget", 1)])
-            centred, covariance = answers.joint(self._state, [spots[at] for at in kept])
+            seen = self.feedback.footprints([spots[at] for at in kept])
+            centred, covariance = self._state.belief.joint(seen)
 
         def reward(x: NDArray[np.float64]) -> float:
             return self._sign * checks.measured(self._state, measure_point(x), None)[0] - zero
 
         found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
         return replace(found, mean=self._sign * (zero + found.mean))
-
-    def table(self) -> Listing:
-        """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``)."""
-        return trial_table(self)
-
-    def top(self, k: int = TOP) -> Listing:
-        """Return the `k` best regions as a table: disjoint, of the smallest size, the best first."""
-        return top_table(self, k)
-
-    def plot(self, kind: Kind | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the study, or its "history", "tree", "model" or "regions": see `zonal.plots.plot`."""
-        from zonal.plots import plot
-
-        return plot(self, kind, ax)
-
-    def _repr_html_(self) -> str:
-        """Return what a person wants to know first, for a notebook."""
-        return study_card(self)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Complain of a name that is not there, with the one it has here."""
-            raise missing("study", name)
 
     def _commit(self, state: State) -> None:
         """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
@@ -776,7 +745,7 @@ if hasattr(os, "register_at_fork"):  # where there are forks
 
 
 class _Enough:
-    """Tells whether a study's answer has been good enough twice in a row, once there is enough to judge by."""
+    """Tells whether a study's answer has been good enough twice in a row; a learned model has to see some more."""
 
     def __init__(self, study: Study, tolerance: float) -> None:
         self._study = study
@@ -784,8 +753,26 @@ class _Enough:
         self._before = False
 
     def __call__(self) -> bool:
-        before, self._before = self._before, self._study._good_enough(self._tolerance)
+        before, self._before = self._before, self._now()
         return before and self._before
+
+    def _now(self) -> bool:
+        state = self._study._state
+        judged = state.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
+        if not judged or decisions.next_of_opening(state) is not None:
+            return False
+        return self._study.recommend().gap <= self._tolerance
+
+
+def _smallest_note(state: State) -> str:
+    """Return what the policy took for the smallest size, where the space names none."""
+    problem, space = state.problem, state.problem.space
+    if not isinstance(problem.policy, KnowledgeGradient) or space.deepest() is not None:
+        return ""
+    lines = [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
+    parts = {space.arity ** space.splits(j, state.h_max + 1) for j in lines}
+    shown = " or ".join(str(number) for number in sorted(parts))
+    return f"; the space names no smallest region, so {shown} parts of an axis were taken"
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

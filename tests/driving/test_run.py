@@ -9,6 +9,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -189,6 +190,7 @@ def test_progress_is_shown_on_stderr(capsys: pytest.CaptureFixture[str], monkeyp
     shown = capsys.readouterr()
     assert "measuring" in shown.err
     assert "12/12" in shown.err
+    assert re.search(r"best \d\.\d+ ± \d\.\d+, gap \d\.\d+\]", shown.err.splitlines()[-1].split("\r")[-1])
     assert shown.out == ""
     make_study().optimize(wave)
     assert capsys.readouterr() == ("", "")

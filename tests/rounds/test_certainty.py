@@ -19,7 +19,6 @@ from fingerprint import fingerprint
 from zonal.averages.kernels import Kernel
 from zonal.policies import View
 from zonal.problems.draws import model_of
-from zonal.rounds.answers import joint
 from zonal.rounds.certainty import outlook, standings
 from zonal.tree import Tree
 
@@ -30,6 +29,10 @@ FEEDBACK = zn.Average(3)
 CELLS = [SPACE.cell((4, index), FEEDBACK) for index in range(16)]
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.2), "noise": 0.3}
 given_or_learned = pytest.mark.parametrize("model", [GIVEN, {}], ids=["given", "learned"])
+
+
+def prior_covariance(study: zn.Study, cells: list[Any]) -> Floats:
+    return study._state.belief.joint(study.feedback.footprints(cells))[1]
 
 
 def wave(region: zn.Region) -> float:
@@ -116,7 +119,7 @@ def test_gaps_hold_as_often_as_they_say_where_the_model_is_right() -> None:
     kernel, noise, runs = zn.RBF(1.0, 0.15), 0.3, 150
     rng = np.random.default_rng(0)
     cells = [SPACE.cell((4, index)) for index in range(16)]
-    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
+    prior = prior_covariance(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise), cells)
     factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
     held, best, claimed = 0, 0, []
     for _ in range(runs):
@@ -271,7 +274,7 @@ def test_the_rise_to_expect_is_the_rise_that_comes_where_the_model_is_right() ->
     kernel, noise, runs = zn.RBF(1.0, 0.15), 0.5, 60
     rng = np.random.default_rng(1)
     cells = [SPACE.cell((4, index)) for index in range(16)]
-    prior = joint(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise)._state, cells)[1]
+    prior = prior_covariance(zn.Study(SPACE, budget=1, kernel=kernel, noise=noise), cells)
     factor = np.linalg.cholesky(prior + 1e-12 * np.eye(16))
     came, expected = [], []
     for _ in range(runs):

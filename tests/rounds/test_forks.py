@@ -14,10 +14,12 @@ from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
 from lives import POLICIES, lived, value
 from zonal.averages.feedback import Feedback
-from zonal.rounds import answers, decisions
+from zonal.reading import expected
+from zonal.rounds import certainty, decisions
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
+from zonal.rounds.views import views
 
 # Every kind of space with some of the policies, every policy with some kinds of spaces, and all that is learned.
 PAIRS = [
@@ -213,14 +215,15 @@ def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, poli
 def answered(state: State) -> tuple[Any, ...]:
     """Return what a state says of its best regions, and of some that are not in its tree."""
     space, feedback = state.problem.space, state.problem.feedback
-    best = answers.ranking(state, 3)
-    said: list[Any] = [best, answers.stands_out(state), answers.standings(state, best, 0.05)]
+    best = certainty.ranking(state.tree, decisions.recommend(state), 3)
+    said: list[Any] = [best, state.belief.doubt().tobytes()]
     if not state.problem.policy.empirical:
         cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]
         regions = cells + off_tree(Kind(space, *_members(space)), 3, 8)
-        for numbers in (*answers.predict(state, regions), *answers.joint(state, regions)):
-            said.append(numbers.tobytes())
-    return repr(said[:3]), *said[3:]
+        said += [certainty.standings(state.tree, views(state, pending=False), np.array(best), 0.05)]
+        joint = state.belief.joint(feedback.footprints(regions))
+        said += [numbers.tobytes() for numbers in (*expected(state, regions), *joint)]
+    return tuple(map(repr, said))
 
 
 @pytest.mark.parametrize("policy", ["default", "GPOO", "StoOO", "learned"])

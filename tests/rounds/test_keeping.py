@@ -1,5 +1,7 @@
 """Labels, levels, logarithmic axes and lists of forbidden regions are kept in files with all else."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +31,69 @@ def test_a_study_read_back_is_the_one_that_was_kept(name: str, tmp_path: Path) -
     assert again.table().to_dict() == study.table().to_dict()
     np.testing.assert_array_equal(again.tree.forbidden, study.tree.forbidden)
     assert again.space.cell((1, 0)).as_dict() == study.space.cell((1, 0)).as_dict()
+
+
+SETTINGS: Any = {"budget": 6, "noise": 0.1, "value_name": "age"}
+WORKER = """
+import sys, time
+import zonal as zn
+while not __import__("os").path.exists("start"):
+    time.sleep(0.001)
+study = zn.Study.create("race.db", [(0, 1)], budget=40, noise=lambda region: 0.1, exist_ok=True)
+for _ in range(5):
+    study.tell(study.ask(), 0.5)
+print(study.id, study.told)
+"""
+
+
+def test_workers_that_begin_at_once_share_one_study(tmp_path: Path) -> None:
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    (tmp_path / "start").touch()
+    said = [worker.communicate(timeout=120)[0].split() for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    assert len({name for name, _ in said}) == 1
+    study = zn.Study.open(tmp_path / "race.db", noise=lambda region: 0.1)
+    assert study.told == 15
+    assert {trial.number for trial in study.trials} == set(range(15))
+    assert [file.name for file in tmp_path.iterdir() if file.name != "start"] == ["race.db"]  # no draft is left
+
+
+def test_who_joins_a_study_goes_on_with_it(tmp_path: Path) -> None:
+    first = zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
+    first.tell(first.ask(), 1.0)
+    first.extend(2)
+    second = zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
+    assert (second.id, second.told, second.budget) == (first.id, 1, 8)
+    assert second.settings.seed == first.settings.seed
+    with pytest.raises(zn.StudyFileError, match="already"):
+        zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("budget", 7), ("noise", 0.2), ("value_name", "height"), ("policy", zn.UCB(3)), ("seed", 5), ("space", None)],
+)
+def test_another_study_is_not_joined(name: str, other: Any, tmp_path: Path) -> None:
+    zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS)
+    given = SETTINGS if name == "space" else SETTINGS | {"rng" if name == "seed" else name: other}
+    with pytest.raises(zn.StudyFileError, match=f"a.db has a study with another {name}: .* Open it"):
+        zn.Study.create(tmp_path / "a.db", [(0, 2 if name == "space" else 1)], **given, exist_ok=True)
+
+
+def test_functions_of_the_users_own_are_passed_on_to_the_study_that_is_there(tmp_path: Path) -> None:
+    policy = zn.GPOO(delta=lambda depth: 0.5**depth)
+    own: Any = {"budget": 6, "noise": lambda region: 0.1, "forbidden": lambda region: False, "policy": policy}
+    for told in range(2):
+        study = zn.Study.create(tmp_path / "a.db", [(0, 1)], kernel=zn.RBF(1.0, 0.2), exist_ok=True, **own)
+        assert (study.told, study.read_only) == (told, "")
+        study.tell(study.ask(), 1.0)
+
+
+def test_a_file_that_is_no_study_is_not_joined(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_text("mine")
+    with pytest.raises(zn.StudyFileError, match="no study of Zonal"):
+        zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
+    assert (tmp_path / "a.db").read_text() == "mine"

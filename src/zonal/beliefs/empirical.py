@@ -69,6 +69,16 @@ class EmpiricalBelief:
             "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO.",
         )
 
+    def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
+        """Refuse: footprints know nothing of each other."""
+        raise InvalidInput(
+            "the empirical belief knows no covariances", "StoOO", "Use a policy with a Gaussian belief."
+        )
+
+    def doubt(self, footprints: AnyFootprints | None = None) -> Floats:
+        """Return 1 / sqrt(1 + T): as if one more reward had been known before."""
+        return 1 / np.sqrt(1 + self._count) if footprints is None else self.predict(footprints)[1]
+
     def overlay(self) -> EmpiricalBelief:
         """Return the belief as it would be with measurements under way."""
         return self

@@ -185,11 +185,13 @@ class GaussianBelief:
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
+        mean, v = self._seen_from_rows(self.tracked.layout.keys(footprints, enter=False))
+        return mean, np.maximum(self.prior_of(footprints) - np.add.reduce(v * v, 0), 0.0)
+
+    def prior_of(self, footprints: AnyFootprints) -> Floats:
+        """Return the prior variance of footprints that need not be tracked."""
         layout = self.tracked.layout
-        keys = layout.keys(footprints, enter=False)
-        prior = self._covariance.of(layout.own(keys))
-        mean, v = self._seen_from_rows(keys)
-        return mean, np.maximum(prior - np.add.reduce(v * v, 0), 0.0)
+        return self._covariance.of(layout.own(layout.keys(footprints, enter=False)))
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""

@@ -168,6 +168,17 @@ class Mixture:
         mean = weights @ means
         return mean, weights @ (np.stack([variance for _, variance in parts]) + (means - mean) ** 2)
 
+    def doubt(self, footprints: AnyFootprints | None = None) -> Floats:
+        """Return which share of the prior standard deviation is left, of all tracked footprints or of any."""
+        beliefs, means = [own.belief for own in self.members], np.array([own.model.mean for own in self.members])
+        if footprints is None:
+            variance, priors = self.columns[1], [belief.prior for belief in beliefs]
+        else:
+            variance, priors = self.predict(footprints)[1], [belief.prior_of(footprints) for belief in beliefs]
+        prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
+        left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
+        return np.asarray(np.sqrt(np.minimum(left, 1.0)))
+
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
         parts = [member.belief.joint(footprints) for member in self.members]

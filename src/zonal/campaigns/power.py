@@ -22,9 +22,10 @@ from zonal.plots import ESTIMATE, INK
 from zonal.problems.draws import Model, model_of
 from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape
-from zonal.rounds.settings import SpaceLike
+from zonal.rounds.settings import Given, SpaceLike
 from zonal.spaces import as_space
 from zonal.study import Study
+from zonal.tables.habits import answering
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,6 +169,7 @@ def _interval(regrets: Floats) -> Floats:
     return np.stack([np.maximum(mean - reach, 0.0), mean + reach])
 
 
+@answering(Given)
 def power(
     space: SpaceLike,
     budgets: int | Iterable[int],

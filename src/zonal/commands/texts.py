@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shutil
 import sys
 from collections.abc import Sequence
+
+from zonal.tables.numbers import number as number
 
 CUT = "…"
 NARROWEST = 8
@@ -59,16 +60,6 @@ def _is_number(cell: str) -> bool:
 def _fit(cell: str, size: int, right: bool) -> str:
     cut = cell if len(cell) <= size else cell[: size - 1] + CUT
     return cut.rjust(size) if right else cut.ljust(size)
-
-
-def number(value: float, doubt: float = 0.0) -> str:
-    """Return a number with two digits of its doubt, or six digits where there is none."""
-    if not math.isfinite(value):
-        return "" if math.isnan(value) else str(value)
-    if not 0 < doubt < math.inf:
-        return f"{value:.6g}"
-    digits = 1 - math.floor(math.log10(doubt))
-    return f"{value:.{digits}f}" if 0 <= digits <= 12 else f"{value:.3g}"
 
 
 def with_unit(name: str, unit: str) -> str:

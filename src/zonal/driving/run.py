@@ -30,6 +30,7 @@ log = logging.getLogger("zonal")
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
+READABLE = 0.5  # seconds for which the words beside a progress bar stay
 
 
 class Driven(Protocol):
@@ -70,7 +71,7 @@ def drive(
     executor: Anywhere = None,
     workers: int | None = None,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: Callable[[], str] | None = None,
     enough: Callable[[], bool] | None = None,
     on_error: OnError = "raise",
     max_failures: int | None = None,
@@ -94,8 +95,8 @@ def drive(
         many threads.
     callback : callable, optional
         Called with the study and the trial after each measurement; raise StopIteration to stop.
-    progress : bool
-        Show a progress bar, on a terminal or in a notebook.
+    progress : callable, optional
+        Says how the search stands, beside a progress bar on a terminal or in a notebook; None for no bar.
     enough : callable, optional
         Called after each measurement: whether to stop, because the answer is good enough.
     on_error : {"raise", "give_up"}
@@ -113,7 +114,7 @@ def drive(
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
     engine = engine_for(measure, executor, workers, timeout)
-    with _Bar(study if progress else None) as bar, _CtrlC() as ctrl_c:
+    with _Bar(study, progress) as bar, _CtrlC() as ctrl_c:
         rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, seconds)
         return _Run(study, engine, rules, bar, ctrl_c)()
 
@@ -290,29 +291,39 @@ class _Stop:
 
 
 class _Bar:
-    """A progress bar on a terminal or in a notebook, or none."""
+    """A progress bar on a terminal or in a notebook, with how the search stands beside it; or none."""
 
-    def __init__(self, study: Driven | None) -> None:
+    def __init__(self, study: Driven, standing: Callable[[], str] | None) -> None:
         self._study = study
+        self._standing = standing
         self._bar: Any = None
+        self._due = 0.0
 
     def __enter__(self) -> _Bar:
-        if self._study is not None:
+        if self._standing is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             from tqdm.auto import tqdm
 
-            seen = sys.stderr.isatty() or "ipykernel" in sys.modules
             done = self._study.budget - self._study.remaining  # a study that goes on does not start at 0
-            self._bar = tqdm(total=self._study.budget, initial=done, desc="measuring", unit="", disable=not seen)
+            self._bar = tqdm(total=self._study.budget, initial=done, desc="measuring", unit="")
         return self
 
     def step(self) -> None:
         if self._bar is not None:
             self._bar.update()
+            self._say()
+
+    def _say(self, now: bool = False) -> None:
+        """Say how the search stands, which takes some milliseconds: not more often than people can read."""
+        if self._standing is not None and (now or monotonic() >= self._due):
+            self._bar.set_postfix_str(self._standing())
+            self._due = monotonic() + READABLE
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
+            if error is None:
+                self._say(now=True)
             self._bar.close()
 
 

@@ -19,7 +19,7 @@ from zonal.spaces import Box, Interval, MemberSpace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 Kind = Literal["history", "tree", "model", "regions"]
 
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-def plot(study: Study, kind: Kind | None = None, ax: Axes | None = None) -> Axes:
+def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None) -> Axes:
     """Draw a study.
 
     Parameters

@@ -27,7 +27,7 @@ from zonal.spaces import Category, MemberSpace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ MOST_TICKS = 24
 MARKS = (("given up", "x", "given up"), ("withdrawn", "+", "withdrawn"), ("asked", "|", "under way"))
 
 
-def plot_history(study: Study, ax: Axes | None = None) -> Axes:
+def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     """Draw the measurements of a study in order, and where the recommended average stands now.
 
     Parameters
@@ -84,7 +84,7 @@ def plot_history(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_model(study: Study, ax: Axes | None = None) -> Axes:
+def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     """Draw how alike f is at two places, as learned or given: against their distance, an axis at a time.
 
     Parameters

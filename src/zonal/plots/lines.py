@@ -27,7 +27,7 @@ from zonal.spaces import Box, Interval, MemberRegion, MemberSpace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
@@ -53,7 +53,7 @@ def along(space: Any) -> int | None:
     return lines[0] if len(lines) == 1 else None
 
 
-def plot_function(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Draw f along its only continuous axis or feature, as the measurements so far have it.
 
     Parameters
@@ -95,7 +95,7 @@ def plot_function(study: Study, ax: Axes | None = None, f: Function | None = Non
     return ax
 
 
-def _curves(study: Study, j: int) -> list[Curve]:
+def _curves(study: Reading, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, the best ones if there are too many."""
     space = study.space
     if isinstance(space, MemberSpace):
@@ -119,7 +119,7 @@ def _curves(study: Study, j: int) -> list[Curve]:
     return curves
 
 
-def _bars(study: Study, ax: Axes, j: int) -> None:
+def _bars(study: Reading, ax: Axes, j: int) -> None:
     """Draw measured averages, each as wide as its region."""
     told = [trial for trial in study.trials if trial.state == "told"][-MOST_BARS:]
     if not told:
@@ -138,7 +138,7 @@ def _bars(study: Study, ax: Axes, j: int) -> None:
     )
 
 
-def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) -> Axes:
+def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Draw what is known of each leaf of a one-dimensional study, in the spirit of the paper's first figure.
 
     Parameters
@@ -188,7 +188,7 @@ def plot_cells(study: Study, ax: Axes | None = None, f: Function | None = None) 
     return ax
 
 
-def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
+def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     """Draw the tree of a one-dimensional study: nodes above their cells, coloured by number of measurements.
 
     Parameters
@@ -233,7 +233,7 @@ def plot_tree(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _one_axis(study: Study) -> None:
+def _one_axis(study: Reading) -> None:
     if not isinstance(study.space, Box) or study.space.d != 1:
         raise InvalidInput(
             "this picture is for boxes of one axis", study.space.names, "Use plot_regions, or read study.tree."

@@ -27,7 +27,7 @@ from zonal.tables.dataframes import DataSeries, in_order
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 Floats = NDArray[np.float64]
 Panel = tuple[int, int, dict[str, str]]  # two axes, and the symbols of others
@@ -37,7 +37,7 @@ MOST_PANELS = 12
 ACROSS = 3
 
 
-def plot_map(study: Study, ax: Axes | None = None, truth: Floats | DataSeries | None = None) -> Axes:
+def plot_map(study: Reading, ax: Axes | None = None, truth: Floats | DataSeries | None = None) -> Axes:
     """Draw a study over the first two coordinates of its space: what was measured, and the region found.
 
     Parameters
@@ -71,7 +71,7 @@ def plot_map(study: Study, ax: Axes | None = None, truth: Floats | DataSeries | 
     return ax
 
 
-def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
+def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     """Draw a study over pairs of its axes or features, or one map a symbol, panel by panel.
 
     Parameters
@@ -115,7 +115,7 @@ def plot_pairs(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _panels(study: Study) -> list[Panel]:
+def _panels(study: Reading) -> list[Panel]:
     """Return the pairs of axes to draw, for each combination of symbols; the first if there are too many."""
     space = study.space
     if isinstance(space, MemberSpace):
@@ -137,7 +137,7 @@ def _panels(study: Study) -> list[Panel]:
     return every[:MOST_PANELS]
 
 
-def _map(study: Study, j: int, k: int, symbols: dict[str, str]) -> tuple[Floats, Floats, Floats]:
+def _map(study: Reading, j: int, k: int, symbols: dict[str, str]) -> tuple[Floats, Floats, Floats]:
     """Return places and posterior means for one panel: of cells, edges and one mean a cell; of members, all."""
     space = study.space
     if isinstance(space, MemberSpace):
@@ -156,7 +156,7 @@ def _map(study: Study, j: int, k: int, symbols: dict[str, str]) -> tuple[Floats,
     return np.array(edges[j]), np.array(edges[k]), np.reshape(mean, (CELLS, CELLS))
 
 
-def _others(study: Study, j: int, k: int) -> dict[str, Any]:
+def _others(study: Reading, j: int, k: int) -> dict[str, Any]:
     """Return what the region found is of the continuous axes that a panel does not show."""
     best = study.found
     return {
@@ -166,7 +166,7 @@ def _others(study: Study, j: int, k: int) -> dict[str, Any]:
     }
 
 
-def _hatch(study: Study, ax: Axes, j: int, k: int, within: Callable[[Any], bool] = lambda _: True) -> None:
+def _hatch(study: Reading, ax: Axes, j: int, k: int, within: Callable[[Any], bool] = lambda _: True) -> None:
     """Hatch the leaves that are forbidden; a larger one may be so because of a part of it."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
@@ -182,7 +182,7 @@ def _hatch(study: Study, ax: Axes, j: int, k: int, within: Callable[[Any], bool]
 
 
 def _draw_panel(
-    study: Study, ax: Axes, j: int, k: int, x: Floats, y: Floats, mean: Floats, limits: tuple[float, float]
+    study: Reading, ax: Axes, j: int, k: int, x: Floats, y: Floats, mean: Floats, limits: tuple[float, float]
 ) -> Any:
     colours: dict[str, Any] = {"cmap": colour_map(study), "vmin": limits[0], "vmax": limits[1]}
     if isinstance(study.space, MemberSpace):
@@ -190,7 +190,7 @@ def _draw_panel(
     return ax.pcolormesh(x, y, mean, rasterized=True, **colours)
 
 
-def _mark(study: Study, ax: Axes, j: int, k: int, symbols: dict[str, str]) -> None:
+def _mark(study: Reading, ax: Axes, j: int, k: int, symbols: dict[str, str]) -> None:
     """Mark what was measured and the region found, where they lie within a panel's symbols."""
     space = study.space
     within = (lambda _: True) if not symbols else space.region(symbols).overlaps
@@ -206,7 +206,7 @@ def _mark(study: Study, ax: Axes, j: int, k: int, symbols: dict[str, str]) -> No
     _star(ax, best.center[[j]], best.center[[k]], 110)
 
 
-def _set_axes(study: Study, ax: Axes, j: int, k: int) -> None:
+def _set_axes(study: Reading, ax: Axes, j: int, k: int) -> None:
     """Name the axes, logarithmic where the space is."""
     if is_log(study.space, j):
         ax.set_xscale("log")
@@ -216,14 +216,14 @@ def _set_axes(study: Study, ax: Axes, j: int, k: int) -> None:
     ax.set_ylabel(axis_label(study.space, k))
 
 
-def _leaf_means(study: Study) -> list[tuple[Any, float]]:
+def _leaf_means(study: Reading) -> list[tuple[Any, float]]:
     tree = study.tree
     leaves = np.flatnonzero(tree.first_child < 0)
     nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
     return [(study.space.cell(node), float(mean)) for node, mean in zip(nodes, tree.mean[leaves], strict=True)]
 
 
-def _member_means(study: Study) -> Floats:
+def _member_means(study: Reading) -> Floats:
     """Return the posterior mean of the leaf of the tree in which each member is."""
     means = np.empty(study.space.size)
     for cell, mean in _leaf_means(study):
@@ -232,7 +232,7 @@ def _member_means(study: Study) -> Floats:
 
 
 def _visits(
-    study: Study, axes: tuple[int, int] = (0, 1), within: Callable[[Any], bool] = lambda _: True
+    study: Reading, axes: tuple[int, int] = (0, 1), within: Callable[[Any], bool] = lambda _: True
 ) -> tuple[Floats, Floats]:
     """Return centres of the regions measured, and the sizes of their circles."""
     told = {trial.node: trial.region for trial in study.trials if trial.state == "told" and within(trial.region)}
@@ -254,7 +254,7 @@ def _star(ax: Axes, x: Any, y: Any, size: float) -> None:
     )
 
 
-def _draw_box(study: Study, ax: Axes, truth: Floats | None) -> Any:
+def _draw_box(study: Reading, ax: Axes, truth: Floats | None) -> Any:
     from matplotlib.collections import PatchCollection
 
     (left, right), (bottom, top) = study.space.bounds
@@ -286,7 +286,7 @@ def _rectangle(bounds: Floats, **style: Any) -> Any:
     return Rectangle((left, bottom), right - left, top - bottom, **style)
 
 
-def _draw_members(study: Study, ax: Axes, truth: Any) -> Any:
+def _draw_members(study: Reading, ax: Axes, truth: Any) -> Any:
     space = study.space
     colour = (
         _member_means(study) if truth is None else np.asarray(in_order(truth, space.ways, "truth"))[space.rows]

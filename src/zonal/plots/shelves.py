@@ -14,7 +14,7 @@ from zonal.tree import TreeTable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ NARROWEST = 0.01  # of the picture: narrower rectangles have no room for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
 
 
-def plot_regions(study: Study, ax: Axes | None = None) -> Axes:
+def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     """Draw the tree of a study on any space as shelves: a region above its children.
 
     Parameters
@@ -78,7 +78,7 @@ def plot_regions(study: Study, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _name(study: Study, ax: Axes, left: Floats, width: Floats, nodes: list[tuple[int, int]]) -> None:
+def _name(study: Reading, ax: Axes, left: Floats, width: Floats, nodes: list[tuple[int, int]]) -> None:
     """Write the names of regions into their rectangles, where there is room for the whole name."""
     mean = study.tree.mean if study.direction == "maximize" else -study.tree.mean
     bright = mean.min() + 0.6 * (mean.max() - mean.min())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from zonal.study import Study
+    from zonal.reading import Reading
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
@@ -72,12 +72,12 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
         )
 
 
-def value_label(study: Study) -> str:
+def value_label(study: Reading) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
 
 
-def colour_map(study: Study) -> str:
+def colour_map(study: Reading) -> str:
     """Return a colour map in which good is bright."""
     return "cividis" if study.direction == "maximize" else "cividis_r"
 

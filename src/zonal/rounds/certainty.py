@@ -139,6 +139,28 @@ class _Update:
             return self._log_weight - 0.5 * (surprise**2).sum(axis=1), self._mean + surprise @ self._gain
 
 
+def ranking(tree: Tree, first: int, k: int) -> list[int]:
+    """Return a recommended row and the next best, `k` disjoint regions at the most."""
+    if k == 1:
+        return [first]
+    leaves, rows, lineage = (tree.leaf & ~tree.forbidden).nonzero()[0], [first], tree.lineage(first)
+    wanted = tree.smallest[leaves]
+    leaves = leaves[wanted] if wanted.any() else leaves
+    for row in leaves[np.argsort(-tree.mean[leaves], kind="stable")].tolist():
+        if len(rows) == k:
+            break
+        if row != first and row not in lineage and first not in tree.lineage(row):
+            rows.append(row)
+    return rows
+
+
+def candidates(tree: Tree) -> Rows:
+    """Return the regions of the smallest size, or where there are none yet the smallest there are."""
+    allowed = ~tree.forbidden
+    rows = (tree.smallest & allowed).nonzero()[0]
+    return rows if len(rows) else (tree.leaf & allowed).nonzero()[0]
+
+
 def exceeding(views: list[View], rows: Rows, threshold: float) -> Floats:
     """Return the probability that each region's average exceeds a threshold."""
     from scipy.special import ndtr

@@ -112,6 +112,24 @@ def settings_to_json(settings: Settings) -> str:
     return _dump(document)
 
 
+def users_own(settings: Settings) -> dict[str, Any]:
+    """Return what of the settings is the user's own: no file can hold it, and who opens one has to pass it."""
+    parts = {**vars(settings), "delta": getattr(settings.policy, "delta", None)}
+    marks = {name: _own(name, part) for name, part in parts.items() if name in OWN}
+    return {name: parts[name] for name, mark in marks.items() if isinstance(mark, dict) and mark.get("$") == "own"}
+
+
+def same_settings(there: Settings, here: Settings, file: str, seed: bool) -> None:
+    """Complain if a file has a study with other settings than these; its `seed` may be another if it was drawn."""
+    stored, wanted = (json.loads(settings_to_json(own)) for own in (there, here))
+    for name in wanted:
+        if stored[name] != wanted[name] and (name != "seed" or seed):
+            raise StudyFileError(
+                f"{file} has a study with another {name}: {getattr(there, name)!r}, and not "
+                f"{getattr(here, name)!r}. Open it with Study.open, or name another file."
+            )
+
+
 def _own(name: str, value: Any) -> Any:
     """Return a setting to be stored; where it is the user's own, a mark, with what it is if that can be stored."""
     kind, strange = type(value), own_classes(value)

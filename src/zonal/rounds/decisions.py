@@ -206,6 +206,11 @@ def rules(state: State) -> Rules:
     return problem.bound[1]
 
 
+def recommend(state: State) -> int:
+    """Return the row to recommend."""
+    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
+
+
 def bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as the next trial is chosen by."""
     return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)

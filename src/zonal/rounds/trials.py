@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.spaces import Node, Region
-from zonal.tables.listings import card, short
+from zonal.tables.habits import missing
+from zonal.tables.listings import card
+from zonal.tables.numbers import give_or_take, number, percent
 
 if TYPE_CHECKING:
     from zonal.study import Study
@@ -30,7 +32,7 @@ class Trial:
     region : Region
         What to measure.
     replicate : int
-        The how-manieth look at this region this is, counted from 1.
+        Which measurement of this region this is, counted from 1.
     study : str
         The study it belongs to.
     """
@@ -40,6 +42,12 @@ class Trial:
     region: Region
     replicate: int
     study: str = field(default="", compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Complain of a name that is not there, with the one it has here."""
+            raise missing("a trial", name)
 
     def _repr_html_(self) -> str:
         """Return what a person wants to know first, for a notebook."""
@@ -106,6 +114,8 @@ class Recommendation:
         better by more than this; NaN where the belief knows no covariances (StoOO).
     probability_best : float
         The probability, under the model, that no region of the smallest size is better.
+    unit : str
+        Of mean, std and gap.
     """
 
     region: Region
@@ -114,6 +124,7 @@ class Recommendation:
     std: float
     gap: float
     probability_best: float
+    unit: str = ""
 
     def __repr__(self) -> str:
         """Return the answer in a line."""
@@ -121,7 +132,7 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         """Return the answer for a notebook."""
-        return card("Recommendation", _answer(self))
+        return card("Recommendation", answer(self))
 
 
 @dataclass(frozen=True)
@@ -200,6 +211,11 @@ class Result:
     message: str
     study: Study
 
+    @property
+    def unit(self) -> str:
+        """Of mean, std and gap."""
+        return self.study.value_unit
+
     def __repr__(self) -> str:
         """Return the answer, without the whole study."""
         return (
@@ -209,20 +225,23 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the answer for a notebook."""
-        return card("Result", _answer(self) | {"measurements": self.nfev, "how it ended": self.message})
+        return card("Result", answer(self) | {"measurements": self.nfev, "how it ended": self.message})
 
 
 def _sure(found: Recommendation | Result) -> str:
     """Return how good an answer is and how sure, in a line."""
-    shown = {name: getattr(found, name) for name in ("mean", "std", "gap", "probability_best")}
-    return ", ".join(f"{name}={short(value)}" for name, value in shown.items())
+    shown = {name: number(getattr(found, name), found.std) or "nan" for name in ("mean", "std", "gap")}
+    return ", ".join(f"{name}={value}" for name, value in shown.items()) + (
+        f", probability_best={percent(found.probability_best) or 'nan'}"
+    )
 
 
-def _answer(found: Recommendation | Result) -> dict[str, object]:
+def answer(found: Recommendation | Result) -> dict[str, object]:
     """Return an answer as facts for people."""
+    gap = f"{number(found.gap, found.std)} {found.unit}".rstrip()
     return {
         "region": found.region.name,
-        "its average": f"{short(found.mean)} ± {short(found.std)}",
-        "no region better by more than": f"{short(found.gap)} (9 in 10, under the model)",
-        "probability of being the best": found.probability_best,
+        "its average": give_or_take(found.mean, found.std, found.unit),
+        "no region better by more than": f"{gap} (9 in 10, under the model)",
+        "probability of being the best": percent(found.probability_best),
     }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zonal.errors import InvalidInput
 from zonal.tables.cells import csv_text
 from zonal.tables.files import file_path, write
+from zonal.tables.numbers import percent
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +34,10 @@ class Span(NamedTuple):
 
     low: float
     high: float
+
+
+class Chance(float):
+    """A probability: printed in per cent, and never as 0 or 100; a plain number in a data frame."""
 
 
 Cell = float | int | str | Span | None
@@ -232,9 +237,9 @@ def _texts(cells: Sequence[Cell]) -> list[str]:
         if isinstance(cell, Span):
             low, high = f"{cell.low:.6g}", f"{cell.high:.6g}"
             return low if cell.low == cell.high else f"{low}..{high}"
-        if isinstance(cell, float):
-            return format(cell, form)
-        return str(cell)
+        if isinstance(cell, Chance):
+            return percent(cell)
+        return format(cell, form) if isinstance(cell, float) else str(cell)
 
     return [text(cell) for cell in cells]
 

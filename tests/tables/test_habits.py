@@ -1,0 +1,51 @@
+"""Names from elsewhere are answered with those they have here, wherever somebody writes them."""
+
+from typing import Any
+
+import pytest
+
+import zonal as zn
+
+STUDY: Any = zn.Study([(0, 1)], budget=3, noise=0.1)
+ZONAL: Any = zn
+
+
+def test_what_a_study_or_a_trial_has_not_is_answered_with_what_it_has() -> None:
+    trial: Any = STUDY.ask()
+    for owner, name, hint in (
+        (STUDY, "optimise", r"optimize\(measure\)"),
+        (STUDY, "best_params", r"recommend\(\).region"),
+        (trial, "params", r"region.as_dict\(\)"),
+        (trial, "suggest_float", "an axis of the space"),
+        (ZONAL, "create_study", r"zn.Study\(space, budget=...\)"),
+        (ZONAL, "maximise", "zn.maximize"),
+    ):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'. Did you mean {hint}"):
+            getattr(owner, name)
+        assert not hasattr(owner, name)
+    with pytest.raises(AttributeError, match=r"^zonal has no attribute 'colour'\.$"):
+        ZONAL.colour  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("n_trials", "budget= of the study"), ("n_jobs", "workers="), ("callbacks", "callback="), ("seed", "rng=")],
+)
+def test_an_argument_from_elsewhere_is_answered_with_ours(name: str, hint: str) -> None:
+    calls: list[tuple[str, Any]] = [
+        ("Study", lambda **named: zn.Study([(0, 1)], budget=3, **named)),
+        ("Study.create", lambda **named: zn.Study.create("never.db", [(0, 1)], budget=3, **named)),
+        ("Study.optimize", lambda **named: STUDY.optimize(abs, **named)),
+        ("maximize", lambda **named: zn.maximize(abs, [(0, 1)], 3, **named)),  # type: ignore[arg-type]
+        ("power", lambda **named: zn.power([(0, 1)], 3, noise=0.1, **named)),
+    ]
+    for called, call in calls:
+        with pytest.raises(TypeError, match=f"^{called.split('.')[0]}.* takes no {name}=. Did you mean {hint}"):
+            call(**{name: 3})
+
+
+def test_a_call_that_answers_is_still_the_call_that_it_was() -> None:
+    assert zn.maximize.__name__ == "maximize"
+    assert zn.Study.optimize.__doc__ is not None
+    assert zn.Study.optimize.__doc__.startswith("Ask, measure and tell")
+    assert STUDY.told == 0
