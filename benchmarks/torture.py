@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.rounds.events import Asked, Began, Ended, Measured
+from zonal.rounds.events import Asked, Began, Corrected, Ended, Measured, Retracted
 
 BUDGET = 40
 NEWS = 500  # kills after which to say how far it is
@@ -54,13 +54,22 @@ def value(trial: zn.Trial) -> float:
 
 def step(study: zn.Study, say: Callable[[str], object]) -> bool:
     """Do the next thing, say so once it is done, and tell whether there was one."""
+    for record in study.trials:
+        if record.state == "told" and record.number % 7 == 3 and record.value != value(record):
+            study.correct(record, value(record), note="a typo")
+            say(f"corrected {record.number}")
+            return True
+        if record.state == "told" and record.number % 11 == 5:
+            study.retract(record)
+            say(f"retracted {record.number}")
+            return True
     if study.pending:
         trial = study.pending[0]
         if trial.number % 9 == 8:
             study.give_up(trial)
             say(f"gave up {trial.number}")
         else:
-            study.tell(trial, value(trial))
+            study.tell(trial, value(trial) + 50 * (trial.number % 7 == 3))
             say(f"told {trial.number}")
         return True
     if not study.remaining:
@@ -140,14 +149,18 @@ def check(path: Path, tally: Tally) -> zn.Study:
     for word in tally.words:
         what, _, number = word.rpartition(" ")
         record = became[int(number)]
-        if what == "told":
+        if what == "told" and record.number % 11 != 5:
             assert record.state == "told", word
+            assert record.number % 7 == 3 or record.value == value(record), word
+        if what == "corrected" and record.number % 11 != 5:
             assert record.value == value(record), word
-        if what == "gave up":
-            assert record.state == "given up", word
+        if what in ("gave up", "retracted"):
+            assert record.state == what.replace("gave", "given"), word
     facts = [fact for event in study.events for fact in event]
     ended = [fact.number for fact in facts if isinstance(fact, Measured | Ended)]
     assert len(set(ended)) == len(ended), "told or given up twice"
+    mended = [(type(fact), fact.number) for fact in facts if isinstance(fact, Corrected | Retracted)]
+    assert len(set(mended)) == len(mended), "corrected or retracted twice"
     return study
 
 
@@ -155,7 +168,7 @@ def anonymous(study: zn.Study) -> list[Any]:
     """Return the facts of a study's history, but for who asked and what tells it from others."""
     return [
         fact._replace(by="")
-        if isinstance(fact, Asked)
+        if isinstance(fact, Asked | Corrected | Retracted)
         else fact._replace(id="")
         if isinstance(fact, Began)
         else fact

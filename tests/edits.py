@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import zonal as zn
-from lives import lived
+from lives import lived, mended
 from make_golden import STUDIES
 from zonal.commands.carry import exported
 
@@ -31,7 +31,7 @@ def exports() -> tuple[bytes, ...]:
         {"space": zn.Box([(0, 1)], smallest=0.1), "feedback": zn.Beam(share=0.5), "max_looks": 3},
     ]
     studies = [zn.Study(**{"budget": 16, **given}) for given in (*STUDIES.values(), *more)]
-    return tuple(exported(lived(study, 7)).encode() for study in studies)
+    return tuple(exported(mended(lived(study, 7))).encode() for study in studies)
 
 
 def edited(content: bytes, rng: random.Random) -> bytes:

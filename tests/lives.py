@@ -50,6 +50,19 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
     return study
 
 
+def mended(study: zn.Study) -> zn.Study:
+    """Return the study after some of what was told and observed has been corrected, and some retracted."""
+    first, second, third, *_ = (trial for trial in study.trials if trial.state == "told")
+    study.correct(second, 0.3, note="a typo")
+    for seen in study.observations[:1]:
+        study.correct(seen, 0.35)
+    study.correct(first, value(first.node) / 2, sem=0.3)
+    study.retract(third, "spilled")
+    for seen in study.observations[1:2]:
+        study.retract(seen)
+    return study
+
+
 def digest(study: zn.Study) -> dict[str, Any]:
     """Return all that can be told from outside."""
     table = study.tree

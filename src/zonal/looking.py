@@ -5,20 +5,22 @@ It reads what a study says of itself, in the user's units, and changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from zonal.errors import whole_number
-from zonal.rounds.trials import answer
+from zonal.rounds.outcomes import Outcome
+from zonal.rounds.trials import Observation, TrialRecord, answer
 from zonal.tables.listings import Cell, Chance, Listing, card, labelled
 from zonal.tables.numbers import give_or_take, percent
 
 if TYPE_CHECKING:
     from zonal.reading import Reading
-    from zonal.rounds.trials import Observation, TrialRecord
     from zonal.spaces import Region
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
+OURS |= {"observation", "who", "when"}
 NOTHING = "nothing measured yet"
 LUCK = "no region stands out: the best so far may be luck"
 
@@ -67,26 +69,40 @@ def study_card(study: Reading) -> str:
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 
 
-def trial_table(study: Reading) -> Listing:
-    """Return all trials and observations of a study, one row each, in order."""
-    unit, trials, seen = study.value_unit, study.trials, study.observations
-    rows: list[TrialRecord | Observation] = [*trials, *seen]
-    regions = [row.region for row in rows]
+def trial_table(study: Reading, history: bool, times: Sequence[str]) -> Listing:
+    """Return all trials and observations of a study, one row each, in order; `times` are those of its events."""
+    unit = study.value_unit
+    rows: list[tuple[TrialRecord | Observation, Outcome, str]] = []
+    for one, (*before, now) in study.history():
+        if history:
+            rows += [(one, own, f"was {own.state}") for own in before if own.state != "asked"]
+        if history or now.value is not None or isinstance(one, TrialRecord):
+            rows.append((one, now, now.state))
+    regions = [one.region for one, *_ in rows]
     expected = study.predict(regions) if regions else None
-    columns: dict[str, list[Cell]] = {"number": [trial.number for trial in trials] + [None] * len(seen)}
+    columns: dict[str, list[Cell]] = {"number": _numbers(rows, TrialRecord)}
     columns |= _where(regions)
-    columns[labelled(study.value_name, unit)] = [row.value for row in rows]
-    columns[labelled("sem", unit)] = [row.sem for row in rows]
-    columns["replicate"] = [trial.replicate for trial in trials] + [None] * len(seen)
+    columns[labelled(study.value_name, unit)] = [now.value for _, now, _ in rows]
+    columns[labelled("sem", unit)] = [now.sem for _, now, _ in rows]
+    columns["replicate"] = [getattr(one, "replicate", None) for one, *_ in rows]
     columns[labelled("mean", unit)] = [] if expected is None else expected.mean.tolist()
     columns[labelled("std", unit)] = [] if expected is None else expected.std.tolist()
-    columns["state"] = [*(trial.state for trial in trials), *["observed"] * len(seen)]
-    columns["note"] = [*(trial.note for trial in trials), *[""] * len(seen)]
-    empty = {name for name in (labelled("sem", unit), "note") if not any(columns[name])}
+    columns["state"] = [state for *_, state in rows]
+    columns["observation"] = _numbers(rows, Observation)
+    columns["note"] = [now.note for _, now, _ in rows]
+    columns["who"] = [now.by if history else None for _, now, _ in rows]
+    columns["when"] = [times[now.event] if times else None for _, now, _ in rows]
+    trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
+    left_out = {labelled("sem", unit), "observation", "note", "who", "when"}
     return Listing(
-        _counted(len(trials), "trial") + (f" and {_counted(len(seen), 'observation')}" if seen else ""),
-        {name: cells for name, cells in columns.items() if name not in empty},
+        _counted(trials, "trial") + (f" and {_counted(seen, 'observation')}" if seen else ""),
+        {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}},
     )
+
+
+def _numbers(rows: Iterable[tuple[object, ...]], kind: type[TrialRecord | Observation]) -> list[Cell]:
+    """Return the numbers of the trials, or of the observations, where that is what a row is about."""
+    return [one.number if isinstance(one, kind) else None for one, *_ in rows]
 
 
 def top_table(study: Reading, k: int) -> Listing:

@@ -25,7 +25,8 @@ from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, TrialError, finite_number, probability, whole_number
 from zonal.rounds import certainty, decisions
 from zonal.rounds.certainty import Outlook, Standing
-from zonal.rounds.events import Asked, Edited, Ended, Event, Measured
+from zonal.rounds.events import Asked, Edited, Event
+from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
@@ -125,21 +126,16 @@ class Reading:
     @property
     def trials(self) -> list[TrialRecord]:
         """All trials so far and what became of them."""
-        state = self._state
-        became: dict[int, dict[str, Any]] = {}
-        for fact in (fact for event in state.events for fact in event):
-            if isinstance(fact, Measured):
-                became[fact.number] = {"state": "told", "value": fact.value, "sem": fact.sem, "note": fact.note}
-            elif isinstance(fact, Ended):
-                became[fact.number] = {"state": fact.state}
-        return [
-            TrialRecord(**vars(trial_of(state, asked)), **became.get(asked.number, {})) for asked in state.asked
-        ]
+        return [one for one, _ in _trials(self._state)]
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """The measurements that were made outside of the study."""
-        return tuple(self._state.observations)
+        """The measurements that were made outside of the study, but for those retracted."""
+        return tuple(one for one, past in _observations(self._state) if past[-1].value is not None)
+
+    def history(self) -> list[tuple[TrialRecord | Observation, list[Outcome]]]:
+        """Return every trial and every observation, each with all that became of it, the last thing last."""
+        return [*_trials(self._state), *_observations(self._state)]
 
     @property
     def barred(self) -> tuple[Region, ...]:
@@ -407,14 +403,24 @@ class Reading:
                 return [moments[number] for number in wanted]
             state = state.apply(next(history))
 
-    def table(self) -> Listing:
+    def table(self, history: bool = False) -> Listing:
         """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``).
 
         The columns are number, region, one an axis, feature or level with its unit, value, standard error,
         replicate, posterior mean and standard deviation of the region's average, state and note. Observations
-        have no number.
+        have no number among the trials, but one of their own.
+
+        Parameters
+        ----------
+        history : bool
+            Above each row those that it replaced, as "was told" and the like, with columns of who corrected or
+            retracted it and, of a study in a file, when.
         """
-        return looking.trial_table(self)
+        return looking.trial_table(self, history, self._times() if history else ())
+
+    def _times(self) -> Sequence[str]:
+        """Return when each event was written, if that is known."""
+        return ()
 
     def top(self, k: int = looking.TOP) -> Listing:
         """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
@@ -475,6 +481,22 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
             at = np.array(rows, dtype=np.intp)
             return state.tree.mean[at], state.tree.std[at] ** 2
     return state.belief.predict(state.problem.feedback.footprints(regions))
+
+
+def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
+    became = outcomes(state.events)
+    for asked in state.asked:
+        past = became[False, asked.number]
+        _, how, value, sem, note, _ = past[-1]
+        yield TrialRecord(**vars(trial_of(state, asked)), state=how, value=value, sem=sem, note=note), past
+
+
+def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
+    became = outcomes(state.events)
+    for number, (_, fact) in enumerate(state.observed):
+        past = became[True, number]
+        value, sem = next((own.value, own.sem) for own in reversed(past) if own.value is not None)
+        yield Observation(number, fact.region, value, sem, past[-1].note, state.began.id), past
 
 
 def _table(state: State) -> TreeTable:

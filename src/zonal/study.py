@@ -42,8 +42,9 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.reading import Reading, expected, trial_of
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
-from zonal.rounds.events import Allowed, Asked, Doubted, Event, Measured
+from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Retracted
 from zonal.rounds.journal import Journal, Writer
+from zonal.rounds.outcomes import last_outcome
 from zonal.rounds.settings import (
     Direction,
     Given,
@@ -56,8 +57,8 @@ from zonal.rounds.settings import (
     checked_feedback,
 )
 from zonal.rounds.state import State
-from zonal.rounds.trials import Result, Trial
-from zonal.rounds.whose import me, run_of_mine
+from zonal.rounds.trials import Observation, Result, Trial
+from zonal.rounds.whose import me, person, run_of_mine
 from zonal.spaces import Box, Interval, Region, with_feedback
 from zonal.tables.files import file_path
 from zonal.tables.habits import answering
@@ -238,6 +239,10 @@ class Study(Reading):
         """Why the study can only be looked at; "" if it can go on."""
         return "" if self._journal is None else self._journal.read_only
 
+    def _times(self) -> Sequence[str]:
+        """Return when each event was written, if that is known."""
+        return () if self._journal is None else [row.time for row in self._journal.rows()]
+
     def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""
         return self._lock if self._journal is None else self._writing_to(self._journal)
@@ -355,8 +360,8 @@ class Study(Reading):
     def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
         """Take in the measurement of a trial.
 
-        The same value told again does nothing. A trial that had been given up counts as measured after all; with
-        the budget spent meanwhile, as an observation.
+        The same value told again does nothing. A trial that had been given up, or retracted, counts as measured
+        after all; with the budget spent meanwhile, as an observation.
 
         Parameters
         ----------
@@ -375,12 +380,12 @@ class Study(Reading):
             value, sem = checks.measured(state, value, sem, note)
             if asked.number in state.pending:
                 after = decisions.tell(state, asked.number, value, sem, note)
-            elif isinstance(earlier := checks.outcome(state, asked.number), Measured):
+            elif (earlier := last_outcome(state.history, asked.number)).value is not None:
                 if (earlier.value, earlier.sem) == (value, sem):
                     return
                 raise TrialError(
                     f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
-                    "Use observe() for a further measurement of its region."
+                    "Use correct() if that was a mistake, observe() for a further measurement of its region."
                 )
             elif self.remaining:
                 after = decisions.tell(state, asked.number, value, sem, note)
@@ -388,6 +393,81 @@ class Study(Reading):
                 after = decisions.observe(state, state.region(asked.row), value, sem, self.feedback)
             self._commit(after)
             self._say(f"trial {asked.number}", state.region(asked.row), value)
+
+    def correct(
+        self,
+        trial: Trial | Observation | int,
+        value: float,
+        sem: float | None = None,
+        note: str = "",
+        *,
+        by: str | None = None,
+    ) -> None:
+        """Put another value in the place of one that was told, or observed, by mistake.
+
+        The model is learned anew, and all that is believed is as if the right value had been told; splits made
+        stay made. The history keeps what was told before: see `table`. The same value again does nothing.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was told, or its number, or what `observe` returned.
+        value : float
+            The measured average.
+        sem : float, optional
+            Standard error of this one measurement; by default as it was told.
+        note : str
+            Kept with the trial, such as why; by default as it was told.
+        by : str, optional
+            Who corrects it; by default the user of this process.
+        """
+        with self._writing():
+            number, observed = self._measurement(trial)
+            was = checks.counted(self._state, number, observed)
+            value, sem = checks.measured(self._state, value, sem, note)
+            now = value, was.sem if sem is None else sem, note or was.note
+            if now != (was.value, was.sem, was.note):
+                self._mend(Corrected(number, observed, *now, _who(by)), value)
+
+    def retract(self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
+        """Take back a value that should never have been told, or observed; the budget gets its trial back.
+
+        The model is learned anew, and all that is believed is as if it never had been told. Splits that were made
+        stay made. The history keeps the value: see `table`. A trial may still be told.
+
+        Parameters
+        ----------
+        trial : Trial, Observation or int
+            A trial that was told, or its number, or what `observe` returned.
+        note : str
+            Why.
+        by : str, optional
+            Who retracts it; by default the user of this process.
+        """
+        with self._writing():
+            number, observed = self._measurement(trial)
+            was = checks.counted(self._state, number, observed)
+            self._mend(Retracted(number, observed, text(note, "a note"), _who(by)), was.value)
+
+    def _mend(self, fact: Corrected | Retracted, value: float | None) -> None:
+        """Take in that a measurement was another, or none."""
+        state, number = self._state, fact.number
+        region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
+        self._commit(decisions.correct(state, fact))
+        what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
+        self._say(what, region, value)
+
+    def _measurement(self, trial: Trial | Observation | int) -> tuple[int, bool]:
+        """Return the number of a trial or of an observation, and whether it is one; or complain of another's."""
+        if not isinstance(trial, Observation):
+            return self._asked(trial).number, False
+        number, seen = trial.number, self._state.observed
+        if trial.study != self.id or number >= seen.size or seen[number][1].region != trial.region:
+            raise TrialError(
+                f"{trial!r} is not an observation of this study, which has {seen.size}. Pass what observe() "
+                "returned, or one of study.observations."
+            )
+        return number, True
 
     def give_up(self, trial: Trial | int, retry: bool = True) -> None:
         """Take back a trial that could not be measured; the budget gets it back.
@@ -493,7 +573,7 @@ class Study(Reading):
         value: float,
         sem: float | None = None,
         feedback: Feedback | None = None,
-    ) -> None:
+    ) -> Observation:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
         Parameters
@@ -508,15 +588,22 @@ class Study(Reading):
             Standard error of this measurement; the study's noise by default.
         feedback : Center, Average, Mean or Beam, optional
             What this measurement saw of its region; by default what the study's own see.
+
+        Returns
+        -------
+        Observation
+            Its number among the observations, and what `correct` and `retract` take.
         """
         with self._writing():
             by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
             seen = with_feedback(self._region(region), by)
             value, sem = checks.measured(self._state, value, sem)
+            number = self._state.observed.size
             self._commit(decisions.observe(self._state, seen, value, sem, by))
             self._say("observed", seen, value)
+        return Observation(number, seen, value, sem, study=self.id)
 
-    def _say(self, what: str, region: Region, value: float) -> None:
+    def _say(self, what: str, region: Region, value: float | None) -> None:
         """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
         if log.isEnabledFor(logging.INFO):
             measured = f"{value:.6g} {self.value_unit}".rstrip()
@@ -529,13 +616,17 @@ class Study(Reading):
         return number
 
     def refit(self) -> bool:
-        """Learn the model anew from all measurements, if anything is learned and any came in since the last fit.
+        """Learn the model anew from all measurements, whatever was learned before, if anything is learned.
 
-        Studies do this by themselves, often, and always when the budget is spent. Returns whether anything was
-        learned.
+        Studies learn by themselves, often, and always when the budget is spent, but from where the last fit ended;
+        after this, what is known does not depend on the order in which measurements came. Returns whether anything
+        was learned.
         """
+        return self._refit(anew=True)
+
+    def _refit(self, anew: bool) -> bool:
         with self._writing():
-            after = decisions.refit(self._state)
+            after = decisions.refit(self._state, anew)
             if after is not None:
                 self._commit(after)
         return after is not None
@@ -621,7 +712,7 @@ class Study(Reading):
             )
         reached = enough is not None and why == ENOUGH
         if reached:
-            self.refit()
+            self._refit(anew=False)
         found = self.recommend()
         message = f"{self.told} of {self.budget} measurements made"
         if reached:
@@ -732,6 +823,10 @@ class Study(Reading):
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))
+
+
+def _who(by: str | None) -> str:
+    return person() if by is None else text(by, "by")
 
 
 def _renew_locks() -> None:

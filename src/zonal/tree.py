@@ -7,6 +7,7 @@ columns in place of those that changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -146,6 +147,17 @@ class Tree:
         mean[row] += share * (reward - mean[row])
         weighed[row] += 1
         return self.having(count=count, weighed=weighed, weighed_reward=mean, weighed_variance=left)
+
+    def retold(self, row: int, rewards: Iterable[tuple[float, float | None]]) -> Tree:
+        """Return the table with these rewards of a node, and their standard errors, in place of those so far."""
+        twin = self
+        for name in ("count", "reward", "weighed", "weighed_reward", "weighed_variance"):
+            column = getattr(self, name).copy()
+            column[row] = 0
+            twin = twin.having(**{name: column})
+        for reward, sem in rewards:
+            twin = twin.told(row, reward, sem)
+        return twin
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""

@@ -9,10 +9,11 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from lives import lived
+from lives import lived, mended
 from zonal.rounds.events import (
     Asked,
     Began,
+    Corrected,
     Doubted,
     Ended,
     Event,
@@ -20,12 +21,13 @@ from zonal.rounds.events import (
     Fitted,
     Measured,
     Observed,
+    Retracted,
     Split,
     Taken,
 )
 from zonal.rounds.settings import Settings
 
-STUDY = lived(zn.Study([(0, 1)], budget=20, rng=1))
+STUDY = mended(lived(zn.Study([(0, 1)], budget=20, rng=1)))
 EXACT = lived(zn.Study(KINDS["points"].space, budget=20, kernel=zn.RBF(1, 0.5), noise=0.1, rng=1))
 
 
@@ -78,6 +80,27 @@ WRONG: dict[str, tuple[Callable[[], list[Any]], type[zn.ZonalError], str]] = {
     "a split of nothing": (lambda: changed(STUDY, Split, rows=()), zn.InvalidInput, "nodes are split once"),
     "an event of nothing": (lambda: [*STUDY.events, ()], zn.InvalidInput, "at least one fact"),
     "no event": (lambda: [*STUDY.events, "Measured"], zn.InvalidInput, "must be a list"),
+    "a correction": (lambda: changed(STUDY, Corrected, value=np.nan), zn.InvalidInput, "value must be finite"),
+    "a correction of nothing": (lambda: changed(STUDY, Corrected, number=99), zn.TrialError, "never asked for"),
+    "of what failed": (lambda: changed(STUDY, Corrected, number=9), zn.TrialError, "trial 9 was given up, so"),
+    "a corrector": (lambda: changed(STUDY, Corrected, by=None), zn.InvalidInput, "in words must be text"),
+    "a kind": (lambda: changed(STUDY, Retracted, observed=0), zn.InvalidInput, "must be true or false"),
+    "no observation": (
+        lambda: changed(STUDY, Retracted, observed=True, number=2),
+        zn.TrialError,
+        "there is no observation 2: there are 2",
+    ),
+    "retracted twice": (
+        lambda: [*STUDY.events, (Retracted(1, True, "", ""),)],
+        zn.TrialError,
+        "observation 1 was retracted",
+    ),
+    "retracted twice in one event": (
+        lambda: [*STUDY.events, (Retracted(0, False, "", ""), Retracted(0, False, "", ""))],
+        zn.TrialError,
+        "trial 0 was retracted",
+    ),
+    "a way to learn": (lambda: changed(STUDY, Fitted, anew=None), zn.InvalidInput, "must be true or false"),
     "a trial taken twice over": (lambda: [*STUDY.events, (Taken(0, "me"),)], zn.TrialError, "told already"),
 }  # fmt: skip
 

@@ -16,7 +16,8 @@ from lives import POLICIES, lived, value
 from zonal.averages.feedback import Feedback
 from zonal.reading import expected
 from zonal.rounds import certainty, decisions
-from zonal.rounds.events import Event
+from zonal.rounds.events import Corrected, Event, Retracted
+from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
 from zonal.rounds.views import views
@@ -133,6 +134,21 @@ def _members(space: Any) -> tuple[Any, ...]:
     return () if space.axes is not None else (space.features, space.weights)
 
 
+def mend(how: type[Corrected | Retracted], last: bool = False) -> Callable[[State], State]:
+    """Return what corrects or retracts the first thing told, or the last."""
+
+    def mended(state: State) -> State:
+        past = outcomes(state.events)
+        counted = [source for source, own in past.items() if own[-1].value is not None]
+        if not counted:
+            return tell(0.2)(state)
+        observed, number = counted[-1 if last else 0]
+        right, gone = Corrected(number, observed, -0.6, 0.3, "", "me"), Retracted(number, observed, "", "me")
+        return decisions.correct(state, right if how is Corrected else gone)
+
+    return mended
+
+
 def refit(state: State) -> State:
     return decisions.refit(state) or state
 
@@ -151,6 +167,10 @@ STEPS: dict[str, Callable[[State], State]] = {
     "withdraw": end(given_up=False, retry=True),
     "extend": lambda state: decisions.extend(state, 3),
     "refit": refit,
+    "correct": mend(Corrected),
+    "correct the last": mend(Corrected, last=True),
+    "retract": mend(Retracted),
+    "retract the last": mend(Retracted, last=True),
 }
 
 

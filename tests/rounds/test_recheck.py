@@ -6,7 +6,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, kernels
-from lives import POLICIES, lived
+from lives import POLICIES, lived, mended
 from zonal.rounds.events import Measured
 from zonal.rounds.recheck import difference, first_difference
 
@@ -15,14 +15,15 @@ from zonal.rounds.recheck import difference, first_difference
 @pytest.mark.parametrize("kind", ["line", "points", "mixed"])
 def test_the_same_rules_decide_the_same(kind: str, policy: str) -> None:
     kernel = next(iter(kernels(KINDS[kind]).values())).ours
-    study = lived(
-        zn.Study(KINDS[kind].space, budget=20, kernel=kernel, noise=0.1, policy=POLICIES[policy](), rng=3)
-    )
+    given = {"kernel": kernel, "noise": 0.1, "policy": POLICIES[policy](), "rng": 3}
+    study = mended(lived(zn.Study(KINDS[kind].space, budget=20, **given)))
+    study.tell(study.ask(), 0.5)
     assert first_difference(study.settings, study.events) == ""
 
 
 def test_a_learned_study_is_learned_again() -> None:
-    study = lived(zn.Study(KINDS["dna"].space, budget=24, rng=3), 14)
+    study = mended(lived(zn.Study(KINDS["dna"].space, budget=24, rng=3), 14))
+    study.tell(study.ask(), 0.5)
     assert first_difference(study.settings, study.events) == ""
 
 

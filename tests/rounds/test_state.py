@@ -17,10 +17,22 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, close, digest, lived, value
+from lives import POLICIES, close, digest, lived, mended, value
 from zonal.policies import Policy
 from zonal.rounds import decisions
-from zonal.rounds.events import Allowed, Asked, Began, Ended, Extended, Fitted, Measured, Observed, Split
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Corrected,
+    Ended,
+    Extended,
+    Fitted,
+    Measured,
+    Observed,
+    Retracted,
+    Split,
+)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -37,7 +49,7 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
         policy=POLICIES[policy](),
         rng=3,
     )
-    lived(study)
+    mended(lived(study))
     settings, events = study.settings, study.events
 
     def never(*_: Any, **__: Any) -> Any:
@@ -61,7 +73,7 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
 def test_a_learned_study_is_replayed_without_learning_again(
     kind: str, direction: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = lived(zn.Study(KINDS[kind].space, budget=24, direction=direction, rng=1), 14)
+    study = mended(lived(zn.Study(KINDS[kind].space, budget=24, direction=direction, rng=1), 14))
     monkeypatch.setattr(decisions, "_fit", lambda *_: pytest.fail("learned again"))
     again = zn.Study.replay(study.settings, study.events)
     assert digest(again) == digest(study)
@@ -78,7 +90,7 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         commit(state, *rest)
 
     study._commit = watch  # type: ignore[method-assign]
-    lived(study, 12)
+    mended(lived(study, 12))
     kinds = set()
     for before, after in pairwise(states):
         (event,) = list(after.events)[len(before.events) :]
@@ -89,7 +101,8 @@ def test_every_event_alone_leads_from_the_state_before_to_the_state_after() -> N
         assert list(made.pending) == list(after.pending)
         assert (made.barred, made.failures) == (after.barred, after.failures)
         assert list(made.events) == list(after.events)
-    assert kinds >= {Allowed, Asked, Measured, Ended, Observed, Extended, Fitted, Split}
+    everything = {Allowed, Asked, Corrected, Ended, Extended, Fitted, Measured, Observed, Retracted, Split}
+    assert kinds >= everything
     assert isinstance(study.events[0][0], Began)
 
 
@@ -141,6 +154,8 @@ STEPS: dict[str, Callable[[zn.Study], object]] = {
     "withdraw": lambda study: study.withdraw(study.pending[0]),
     "allow": lambda study: study.allow(study.space.cell((0, 0))),
     "extend": lambda study: study.extend(3),
+    "correct": lambda study: study.correct(1, 7.3),
+    "retract": lambda study: study.retract(1, "spilled"),
 }
 TORN = {
     "GPOO on a line": lambda: zn.Study(

@@ -223,6 +223,21 @@ class Explorer:
         cells = [(family, tuple(a + b for a, b in zip(steps, move, strict=True))) for move in moves]
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
+    def summit(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return the best cells on the way up from the best of some, to start from; nothing else is kept."""
+        self.visit(cells)
+        top, best = None, self._ranked()
+        while best[0] != top:
+            top = best[0]
+            self.visit(self.neighbours(top))
+            best = self._ranked()
+        self.found, self.height = {}, {}
+        return best[:KEPT]
+
+    def _ranked(self) -> list[Cell]:
+        """Return the cells visited so far, the likeliest first; rounding must not decide between them."""
+        return sorted(self.height, key=lambda cell: (-round(self.height[cell], 6), cell))
+
     def explore(self, starts: Iterable[Cell]) -> None:
         """Visit the starts, and then the neighbours of whatever has weight."""
         self.visit(starts)
@@ -231,8 +246,8 @@ class Explorer:
             best = max(self.height.values())
             promising = [
                 cell
-                for cell, height in sorted(self.height.items(), key=lambda item: (-round(item[1], 6), item[0]))
-                if height > best + math.log(LIKELY) and cell not in expanded
+                for cell in self._ranked()
+                if self.height[cell] > best + math.log(LIKELY) and cell not in expanded
             ][:3]
             if not promising:
                 break
@@ -265,7 +280,7 @@ def weigh(
     covariance : array, shape (D, D), or None
         Of the lines, if the kernel is given.
     previous : Fit, optional
-        Of fewer measurements: where to start.
+        Of fewer measurements: where to start. Without one, what is found follows from the data alone.
     total : int
         Measurements behind the data.
     number : int
@@ -281,10 +296,13 @@ def weigh(
             return _representatives(found, evidence, lambda cell, variance: kernel, {}, total, number)
         families = frame.families(unknowns.wanted)
         explorer = Explorer(evidence, frame, families, correlate)
-        starts = list(previous.best) if previous is not None else []
-        if not starts or total & (total - 1) == 0:  # at doublings, far hills are looked for again
-            d = len(frame.symbols)
-            starts += [(family, (k,) * d) for family in range(len(families)) for k in range(-9, 7, 2)]
+        d = len(frame.symbols)
+        everywhere = [(family, (k,) * d) for family in range(len(families)) for k in range(-9, 7, 2)]
+        if previous is None:
+            starts = explorer.summit(everywhere)
+        else:
+            again = not previous.best or total & (total - 1) == 0  # at doublings, far hills are looked for again
+            starts = [*previous.best, *everywhere] if again else list(previous.best)
         explorer.explore(starts)
 
     def kernel_of(cell: tuple[int, Floats], variance: float) -> Kernel:

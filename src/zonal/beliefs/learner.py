@@ -44,12 +44,15 @@ class Knowledge(NamedTuple):
         Rewards at which to learn again.
     warned : bool
         Whether a doubt about the model was uttered; it is once.
+    anew : bool
+        Whether the fit follows from the rewards alone, and not from earlier fits too.
     """
 
     fit: Fit
     learned_from: int = 0
     due: int = 1
     warned: bool = False
+    anew: bool = True
 
     @property
     def model(self) -> Model:
@@ -90,20 +93,25 @@ class Learner:
         """Tell whether rewards came in since the last fit."""
         return self.learns and total > known.learned_from
 
-    def learn(self, known: Knowledge, ledger: Ledger, keys: Keys) -> Fit:
-        """Return the models that all rewards allow; `keys` are those of the ledger's lines."""
+    def learn(self, known: Knowledge | None, ledger: Ledger, keys: Keys) -> Fit:
+        """Return the models that all rewards allow, looked for from those `known`, or everywhere.
+
+        `keys` are those of the ledger's lines.
+        """
         data, total, frame, unknowns = ledger.data(), ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
             return _alone(first_guess(unknowns, frame, data.mean.tolist()))
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
-        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, known.fit, total, frame.models)
+        before = None if known is None else known.fit
+        return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
-    def adopt(self, known: Knowledge, fit: Fit, total: int) -> Knowledge:
+    def adopt(self, known: Knowledge, fit: Fit, total: int, anew: bool) -> Knowledge:
         """Return what is known after switching to a new fit, of so many rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
-        return known._replace(fit=fit, learned_from=total, due=total + max(1, int(growth * total)))
+        due = total + max(1, int(growth * total))
+        return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
 
     def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
         """Hold a model that was given whole against the measurements; return a complaint, or nothing.

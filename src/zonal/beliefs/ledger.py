@@ -7,6 +7,7 @@ This is the only memory of rewards: beliefs are built from it, or follow its las
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,6 +114,15 @@ class Ledger(NamedTuple):
             line = Line()
             distinct += (slot, variance is not None) not in lines
         return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance)})
+
+    def having(self, slot: int, rewards: Iterable[tuple[float, float | None]]) -> Ledger:
+        """Return the ledger with these rewards of a footprint, and their variances, in place of those so far."""
+        own = Ledger()
+        for reward, variance in rewards:
+            own = own.plus(slot, reward, variance)
+        both = {**self.lines, **own.lines}  # lines keep their places
+        lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
+        return Ledger(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
 
     def exact(self, slot: int) -> float | None:
         """Return the reward of a footprint that was measured without noise, None if it was not."""

@@ -32,6 +32,7 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Corrected,
     Doubted,
     Edited,
     Ended,
@@ -42,9 +43,11 @@ from zonal.rounds.events import (
     Fitted,
     Measured,
     Observed,
+    Retracted,
     Split,
     Taken,
 )
+from zonal.rounds.outcomes import Outcome, last_outcome, outcomes
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
 
@@ -65,11 +68,34 @@ def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float,
     return number, None if sem is None else standard_deviation(sem, "sem")
 
 
-def consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
-    """Complain of a value without noise that contradicts an earlier one of the same region, if that is known."""
+def consistent(
+    state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
+) -> None:
+    """Complain of a value without noise that contradicts another of the same region, if that is known.
+
+    The others are those of the state, or of one in which the value was retracted.
+    """
     belief = state.worked_out
     if isinstance(belief, Mixture) and state.problem.variance(noise, sem) == 0:
-        belief.check(slot, state.problem.sign * value, state.ledger)
+        belief.check(slot, state.problem.sign * value, (others or state).ledger)
+
+
+def corrected(state: State, fact: Corrected) -> None:
+    """Complain of a correction that contradicts another value of the same region, as `consistent` does."""
+    slot, noise = state.origin(fact.observed, fact.number)
+    if state.problem.variance(noise, fact.sem) == 0:
+        others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
+        consistent(state, slot, fact.value, fact.sem, noise, others)
+
+
+def counted(state: State, number: int, observed: bool) -> Outcome:
+    """Return what was told of a trial, or observed, or complain that nothing was that still counts."""
+    last = outcomes(state.history)[True, number][-1] if observed else last_outcome(state.history, number)
+    if last.value is None:
+        what = "observation" if observed else "trial"
+        how = "is under way" if last.state == "asked" else f"was {last.state}"
+        raise TrialError(f"{what} {number} {how}, so there is no value to correct or retract.")
+    return last
 
 
 def within_budget(state: State, number: int = 1) -> None:
@@ -82,18 +108,11 @@ def within_budget(state: State, number: int = 1) -> None:
         )
 
 
-def outcome(state: State, number: int) -> Measured | Ended:
-    """Return what became of a trial that is not under way any more."""
-    facts = (fact for event in reversed((*state.events, state.facts)) for fact in reversed(event))
-    ends = (fact for fact in facts if isinstance(fact, Measured | Ended))
-    return next(fact for fact in ends if fact.number == number)
-
-
 def under_way(state: State, number: int) -> None:
     """Complain of a trial of this study that is not under way."""
     if number not in state.pending:
-        became = outcome(state, number)
-        how = f"told already ({became.value!r})" if isinstance(became, Measured) else became.state
+        became = last_outcome(state.history, number)
+        how = became.state if became.value is None else f"told already ({became.value!r})"
         raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
 
 
@@ -152,6 +171,12 @@ def happens(state: State, fact: Fact) -> None:
                 _exists(state, number)
         case Observed():
             _observed(state, fact)
+        case Corrected():
+            _counted(state, fact)
+            measured(state, fact.value, fact.sem, fact.note)
+            corrected(state, fact)
+        case Retracted():
+            _counted(state, fact)
         case Split():
             _split(state, fact)
         case Expanded():
@@ -159,6 +184,7 @@ def happens(state: State, fact: Fact) -> None:
         case Fitted():
             if not state.ledger.total:
                 raise InvalidInput("there is nothing yet to learn from", "Fitted", ANEW)
+            _flags(fact.anew)
             _learned(state, fact.fit)
         case Doubted():
             _texts(fact.doubt)
@@ -186,13 +212,23 @@ def _placed(state: State, fact: Asked) -> None:
 def _told(state: State, fact: Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
-        became = outcome(state, fact.number)
-        if isinstance(became, Measured):
+        became = last_outcome(state.history, fact.number)
+        if became.value is not None:
             raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {ANEW}")
         within_budget(state)
     measured(state, fact.value, fact.sem, fact.note)
     row = state.asked[fact.number].row
     consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
+
+
+def _counted(state: State, fact: Corrected | Retracted) -> None:
+    _texts(fact.note, fact.by)
+    _flags(fact.observed)
+    if not fact.observed:
+        _exists(state, fact.number)
+    elif whole_number(fact.number, "an observation", 0) >= state.observed.size:
+        raise TrialError(f"there is no observation {fact.number}: there are {state.observed.size}. {ANEW}")
+    counted(state, fact.number, fact.observed)
 
 
 def _observed(state: State, fact: Observed) -> None:

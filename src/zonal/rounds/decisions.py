@@ -22,6 +22,7 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Corrected,
     Doubted,
     Edited,
     Ended,
@@ -30,6 +31,7 @@ from zonal.rounds.events import (
     Fitted,
     Measured,
     Observed,
+    Retracted,
     Split,
     Taken,
 )
@@ -125,6 +127,17 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
     return draft.close()
 
 
+def correct(state: State, fact: Corrected | Retracted) -> State:
+    """Take in that a measurement was another, or none, and learn the models anew; no splitting rule runs."""
+    draft = state.fork()
+    if isinstance(fact, Corrected):
+        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+        checks.corrected(state, fact)
+    draft.write(fact)
+    _learn_anew(draft)
+    return draft.close()
+
+
 def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     """Take back a trial; a region that fails again and again, or within one that did, is never asked for again."""
     draft, row = state.fork(), state.asked[number].row
@@ -160,22 +173,26 @@ def forgive(state: State, numbers: Iterable[int]) -> State | None:
     return state.apply((Allowed(wanted),)) if wanted else None
 
 
-def refit(state: State) -> State | None:
-    """Learn the models anew if anything is learned and rewards came in since; None if not."""
-    learner = state.problem.learner
-    if learner is None or state.known is None or not learner.stale(state.known, state.ledger.total):
+def refit(state: State, anew: bool = True) -> State | None:
+    """Learn the models, from the rewards alone if `anew`; None if nothing is learned, or nothing else."""
+    learner, known, draft = state.problem.learner, state.known, state.fork()
+    if learner is None or known is None or not learner.learns or not state.ledger.total:
         return None
-    draft = state.fork()
-    draft.write(Fitted(_fit(draft)))
+    stale = learner.stale(known, state.ledger.total)
+    if not stale and (known.anew or not anew):
+        return None
+    fit = _fit(draft, anew)
+    if not stale and fit == known.fit:
+        return None
+    draft.write(Fitted(fit, anew))
     return draft.close()
 
 
 def edit(state: State, why: str) -> State:
     """Note that the history was changed by hand, and learn the models from what it says now."""
-    draft, learner, problem = state.fork(), state.problem.learner, state.problem
+    draft, problem = state.fork(), state.problem
     draft.write(Edited(why))
-    if learner is not None and learner.learns and state.ledger.total:
-        draft.write(Fitted(_fit(draft)))
+    _learn_anew(draft)
     draft.close()
     # Complain now, and not at the next call, if what was given does not fit the space or the model.
     rules(draft)
@@ -407,11 +424,17 @@ def _learn(draft: State, last: bool = False) -> None:
         draft.write(Doubted(doubt))
 
 
-def _fit(draft: State) -> Fit:
-    learner, known = draft.problem.learner, draft.known
+def _learn_anew(draft: State) -> None:
+    """Learn the models, if anything is learned, wherever the last ones lay: they came from something else."""
+    learner = draft.problem.learner
+    if learner is not None and learner.learns and draft.ledger.total:
+        draft.write(Fitted(_fit(draft, anew=True), anew=True))
+
+
+def _fit(draft: State, anew: bool = False) -> Fit:
+    learner = draft.problem.learner
     assert learner is not None
-    assert known is not None
-    return learner.learn(known, draft.ledger, _keys_of_lines(draft))
+    return learner.learn(None if anew else draft.known, draft.ledger, _keys_of_lines(draft))
 
 
 def _keys_of_lines(draft: State) -> Any:

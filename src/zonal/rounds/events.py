@@ -188,10 +188,65 @@ class Observed(NamedTuple):
     feedback: Feedback
 
 
+class Corrected(NamedTuple):
+    """A measurement was told or observed wrongly; it is this from now on, and the rest stays as it was.
+
+    Attributes
+    ----------
+    number : int
+        Of the trial, or of the observation.
+    observed : bool
+        Whether it is an observation.
+    value : float
+    sem : float or None
+    note : str
+        All that is kept with it, whether it is new or as before.
+    by : str
+        Who corrected it.
+    """
+
+    number: int
+    observed: bool
+    value: float
+    sem: float | None
+    note: str
+    by: str
+
+
+class Retracted(NamedTuple):
+    """A measurement should never have been told, or observed: it counts no more.
+
+    Attributes
+    ----------
+    number : int
+        Of the trial, or of the observation.
+    observed : bool
+        Whether it is an observation.
+    note : str
+        Why.
+    by : str
+        Who retracted it.
+    """
+
+    number: int
+    observed: bool
+    note: str
+    by: str
+
+
 class Fitted(NamedTuple):
-    """The models were learned anew, from all rewards so far."""
+    """The models were learned anew, from all rewards so far.
+
+    Attributes
+    ----------
+    fit : Fit
+    anew : bool
+        Whether they were looked for everywhere, and not from where the last ones lay: then they follow from the
+        rewards alone, in whichever order these came.
+    """
 
     fit: Fit
+    anew: bool = False
 
 
 class Doubted(NamedTuple):
@@ -230,6 +285,8 @@ Fact = (
     | Ended
     | Allowed
     | Observed
+    | Corrected
+    | Retracted
     | Fitted
     | Doubted
     | Extended

@@ -18,6 +18,7 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Corrected,
     Doubted,
     Edited,
     Ended,
@@ -26,6 +27,7 @@ from zonal.rounds.events import (
     Fitted,
     Measured,
     Observed,
+    Retracted,
     Taken,
 )
 from zonal.rounds.settings import Settings
@@ -88,7 +90,7 @@ def _compared(event: Event) -> dict[str, Any]:
 
 def _call(event: Event) -> Any:
     """Return the fact that says what was called for."""
-    calls = Began, Asked, Measured, Ended, Allowed, Observed, Extended, Taken, Edited
+    calls = Began, Asked, Measured, Ended, Allowed, Observed, Corrected, Retracted, Extended, Taken, Edited
     return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
 
 
@@ -108,8 +110,10 @@ def _decide(settings: Settings, state: State | None, what: Any) -> State:
             return decisions.end(state, what.number, what.state == "given up", retry=not what.barred)
         case Observed():
             return decisions.observe(state, what.region, what.value, what.sem, what.feedback)
+        case Corrected() | Retracted():
+            return decisions.correct(state, what)
         case Fitted():
-            return decisions.refit(state) or state
+            return decisions.refit(state, what.anew) or state
         case Edited():
             return decisions.edit(state, what.why)
         case _:

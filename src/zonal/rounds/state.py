@@ -32,6 +32,7 @@ from zonal.rounds.events import (
     Allowed,
     Asked,
     Began,
+    Corrected,
     Doubted,
     Edited,
     Ended,
@@ -42,12 +43,13 @@ from zonal.rounds.events import (
     Fitted,
     Measured,
     Observed,
+    Retracted,
     Split,
     Taken,
 )
 from zonal.rounds.log import Log
+from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
-from zonal.rounds.trials import Observation
 from zonal.spaces import Region, with_feedback
 from zonal.tree import EXPANDED, Tree
 
@@ -84,7 +86,8 @@ class State:
     pending : dict of int to Asked
         Those under way, oldest first.
     told, budget : int
-    observations : Log of Observation
+    observed : Log of (int, Observed)
+        The measurements made outside of the study, by number, each with its slot.
     barred : dict of int to int
         Rows that cannot be measured, and the trial whose give-up said so.
     failures : dict of int to tuple of int
@@ -121,7 +124,7 @@ class State:
         self._overlaid = 0
         self.asked: Log[Asked] = Log()
         self.pending: dict[int, Asked] = {}
-        self.observations: Log[Observation] = Log()
+        self.observed: Log[tuple[int, Observed]] = Log()
         self.barred: dict[int, int] = {}
         self.failures: dict[int, tuple[int, ...]] = {}
         self.draws = 0  # in use or freed
@@ -187,6 +190,11 @@ class State:
         nothing = np.full(self.table.size, np.nan)
         after.table, after._shown = self.table.having(mean=nothing, std=nothing), True
         return after
+
+    @property
+    def history(self) -> tuple[Event, ...]:
+        """All events, and the facts so far of the one that is being written."""
+        return (*self.events, self.facts)
 
     @property
     def prior_mean(self) -> float:
@@ -325,7 +333,9 @@ class State:
             case Observed():
                 slot = self._slot_of(fact.region, fact.feedback)
                 self._reward(slot, fact.value, fact.sem, fact.noise)
-                self.observations = self.observations.plus(Observation(fact.region, fact.value, fact.sem))
+                self.observed = self.observed.plus((slot, fact))
+            case Corrected() | Retracted():
+                self._recount(fact)
             case Doubted():
                 self.known = self.known and self.known._replace(warned=True)
             case Extended():
@@ -369,6 +379,41 @@ class State:
         self.has_sems = self.has_sems or sem is not None
         self._wait((slot, reward, variance, self.ledger))
 
+    def _recount(self, fact: Corrected | Retracted) -> None:
+        """Count the rewards of a footprint anew, since one of them is another, or none; splits made are facts."""
+        slot, problem = self.origin(fact.observed, fact.number)[0], self.problem
+        rewards, own, self.has_sems = [], [], False
+        for (observed, number), (*_, last) in outcomes((*self.events, (*self.facts, fact))).items():
+            if last.value is None:
+                continue
+            self.has_sems = self.has_sems or last.sem is not None
+            place, noise = self.origin(observed, number)
+            if place == slot:
+                reward = problem.sign * last.value
+                rewards.append((reward, problem.variance(noise, last.sem)))
+                own += [] if observed else [(reward, last.sem)]
+        self.ledger = self.ledger.having(slot, rewards)
+        if not fact.observed:
+            row = self.asked[fact.number].row
+            self.table = self.table.retold(row, own)
+            if isinstance(fact, Retracted):
+                self.told -= 1
+                self._look(row, -1)
+        self._rebase()
+        if self.known is not None:
+            self.known = self.known._replace(warned=False)  # a doubt may have come from the mistake
+        learner = problem.learner
+        if learner is not None and learner.learns and not self.ledger.total:
+            self._fit(Fitted(learner.begin().fit, True))
+
+    def origin(self, observed: bool, number: int) -> tuple[int, float]:
+        """Return the slot of what a trial or an observation measures, and the noise of one without a sem."""
+        if observed:
+            slot, fact = self.observed[number]
+            return slot, fact.noise
+        row = self.asked[number].row
+        return int(self.table.slot[row]), float(self.table.noise[row])
+
     def _wait(self, step: Reward | Tracked) -> None:
         self._waiting = (*self._waiting, step)
         self._shown, self._overlay = False, None
@@ -378,7 +423,7 @@ class State:
         fit, learner = fact.fit, self.problem.learner
         assert learner is not None
         assert self.known is not None
-        self.known = learner.adopt(self.known, fit, self.ledger.total)
+        self.known = learner.adopt(self.known, fit, self.ledger.total, fact.anew)
         self._rebase()
         if fit.model.noise is not None:
             self.table = self.table.having(noise=np.full(self.table.size, fit.model.noise))

@@ -16,7 +16,7 @@ from zonal.tables.numbers import give_or_take, number, percent
 if TYPE_CHECKING:
     from zonal.study import Study
 
-State = Literal["asked", "told", "given up", "withdrawn"]
+State = Literal["asked", "told", "given up", "withdrawn", "observed", "retracted"]
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class TrialRecord(Trial):
 
     Attributes
     ----------
-    state : {"asked", "told", "given up", "withdrawn"}
+    state : {"asked", "told", "given up", "withdrawn", "retracted"}
     value : float or None
-        As told.
+        As told, or as corrected since.
     sem : float or None
         The standard error told with it, None where the study's noise applies.
     note : str
-        As told.
+        As told or corrected, or why the value was retracted.
     """
 
     state: State = "asked"
@@ -86,17 +86,26 @@ class Observation:
 
     Attributes
     ----------
+    number : int
+        Counts the observations of a study from 0.
     region : Region
         As the measurement saw it.
     value : float
-        As observed.
+        As observed, or as corrected since.
     sem : float or None
         Its standard error, None where the study's noise applies.
+    note : str
+        As corrected.
+    study : str
+        The study it belongs to.
     """
 
+    number: int
     region: Region
     value: float
     sem: float | None
+    note: str = ""
+    study: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)

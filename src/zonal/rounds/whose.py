@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import itertools
 import os
 import socket
@@ -22,6 +23,15 @@ def me() -> str:
 @lru_cache(maxsize=1)
 def _named(pid: int) -> str:  # kept by number: a forked process is another one
     return f"{socket.gethostname()}:{pid}:{_started(pid)}"
+
+
+def person() -> str:
+    """Return who is at the keyboard: a user and a host."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may run as a number without a name
+        user = str(os.getuid()) if hasattr(os, "getuid") else ""
+    return f"{user}@{socket.gethostname()}"
 
 
 @contextmanager

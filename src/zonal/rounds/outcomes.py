@@ -1,0 +1,81 @@
+"""What became of every trial and every observation, and what was said of them before that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from zonal.rounds.events import Asked, Corrected, Ended, Event, Fact, Measured, Observed, Retracted
+from zonal.rounds.trials import State
+
+Source = tuple[bool, int]  # whether it is an observation, and its number
+
+
+class Outcome(NamedTuple):
+    """What became of a trial or an observation.
+
+    Attributes
+    ----------
+    event : int
+        Of the history, counted from 0.
+    state : {"asked", "told", "given up", "withdrawn", "observed", "retracted"}
+    value, sem : float or None
+        None where there is none.
+    note : str
+        Kept with the value, or why it counts no more.
+    by : str
+        Who asked, corrected or retracted it.
+    """
+
+    event: int
+    state: State
+    value: float | None = None
+    sem: float | None = None
+    note: str = ""
+    by: str = ""
+
+
+def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
+    """Return all that became of each trial and observation, the last thing last.
+
+    They are in the order in which their values came in, however often these were corrected.
+    """
+    found: dict[Source, list[Outcome]] = {}
+    observations = 0
+    for at, event in enumerate(events):
+        for fact in event:
+            if isinstance(fact, Observed):
+                found[True, observations] = [Outcome(at, "observed", fact.value, fact.sem)]
+                observations += 1
+            elif (said := _said(fact, at)) is not None:
+                source, outcome = said
+                before = found.pop(source, []) if isinstance(fact, Measured) else found.setdefault(source, [])
+                found[source] = [*before, outcome]
+    return found
+
+
+def last_outcome(events: Sequence[Event], number: int) -> Outcome:
+    """Return what became of a trial, as it is now."""
+    for at in reversed(range(len(events))):
+        for fact in reversed(events[at]):
+            said = _said(fact, at)
+            if said is not None and said[0] == (False, number):
+                return said[1]
+    raise LookupError(number)
+
+
+def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
+    """Return of what a fact says what became, and what; None if it says nothing of the kind."""
+    match fact:
+        case Asked():
+            return (False, fact.number), Outcome(at, "asked", by=fact.by)
+        case Measured():
+            return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note)
+        case Ended():
+            return (False, fact.number), Outcome(at, fact.state)
+        case Corrected():
+            state: State = "observed" if fact.observed else "told"
+            return (fact.observed, fact.number), Outcome(at, state, *fact[2:])
+        case Retracted():
+            return (fact.observed, fact.number), Outcome(at, "retracted", note=fact.note, by=fact.by)
+    return None
