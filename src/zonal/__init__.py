@@ -18,6 +18,7 @@ from zonal.errors import (
     TrialError,
     ZonalError,
 )
+from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
@@ -54,6 +55,7 @@ __all__ = [
     "InvalidInput",
     "KnowledgeGradient",
     "Likely",
+    "LikelyRegions",
     "LipschitzDelta",
     "Listing",
     "Matern",

@@ -14,9 +14,7 @@ import click
 
 from zonal import __version__
 from zonal.commands import CAMPAIGN
-from zonal.commands.frame import CODES, FilePath, debug_option, plain_errors, plain_warnings
-from zonal.errors import CannotWrite
-from zonal.tables.files import check_writable
+from zonal.commands.frame import CODES, FilePath, debug_option, picture_option, plain_errors, plain_warnings
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -44,18 +42,11 @@ def main() -> None:
 @main.command()
 @click.option("--budget", default=80, show_default=True, type=click.IntRange(min=1), help="Measurements.")
 @click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the noise.")
-@click.option(
-    "--out",
-    default="zonal-demo.png",
-    show_default=True,
-    type=FilePath(dir_okay=False),
-    help="Where to write the picture (PNG, PDF or SVG, by its ending).",
-)
+@picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and draw what was found."""
     from zonal.paper.demo import demonstrate
 
-    _check_picture(out)
     click.echo(demonstrate(budget, rng, out))
     click.echo(f"picture               {out.resolve()}")
 
@@ -75,7 +66,6 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-_PICTURES = (".png", ".pdf", ".svg")
 _LIST = "NUMBER[,NUMBER...]"
 Command = Callable[..., None]
 
@@ -145,13 +135,7 @@ def _of_runs(picture: str) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for option in (
-            click.option(
-                "--out",
-                default=picture,
-                show_default=True,
-                type=FilePath(dir_okay=False),
-                help="Where to write the picture (PNG, PDF or SVG, by its ending).",
-            ),
+            picture_option(picture),
             click.option(
                 "--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]"
             ),
@@ -247,23 +231,11 @@ def power(out: Path, **options: Any) -> None:
 
 def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
     """Print a report line by line, as it comes."""
-    _check_picture(out)
     try:
         for line in report(*what, out=out, **options):
             click.echo(line)
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; nothing was written.") from None
-
-
-def _check_picture(out: Path) -> None:
-    if out.suffix.lower() not in _PICTURES:
-        raise click.BadParameter(f"{out} does not end in .png, .pdf or .svg.", param_hint="--out")
-    if not out.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {out.parent}; make it first.", param_hint="--out")
-    try:
-        check_writable(out)
-    except CannotWrite as error:
-        raise click.BadParameter(str(error), param_hint="--out") from error
 
 
 @main.group(cls=_Group)

@@ -5,13 +5,14 @@ It reads what a study says of itself, in the user's units, and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
 
 from zonal.errors import whole_number
 from zonal.rounds.outcomes import Outcome
-from zonal.rounds.trials import Observation, TrialRecord, answer
-from zonal.tables.listings import Cell, Chance, Listing, card, labelled
+from zonal.rounds.trials import Likely, Observation, TrialRecord, answer
+from zonal.tables.listings import Cell, Chance, Listing, card, counted, labelled
 from zonal.tables.numbers import give_or_take, percent
 
 if TYPE_CHECKING:
@@ -20,9 +21,43 @@ if TYPE_CHECKING:
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
-OURS |= {"observation", "who", "when"}
+OURS |= {"observation", "who", "when", "probability"}
 NOTHING = "nothing measured yet"
 LUCK = "no region stands out: the best so far may be luck"
+
+
+@dataclass(frozen=True, repr=False)
+class LikelyRegions(Listing):
+    """Regions whose average probably lies beyond a threshold, the likeliest first: a table with `Likely` for rows.
+
+    Attributes
+    ----------
+    found : tuple of Likely
+        The rows, which one also gets by going over the table or by number.
+    likeliest : Likely
+        The likeliest of all regions, also where it is not probable enough to be a row. The title names it then.
+    """
+
+    found: tuple[Likely, ...] = ()
+    likeliest: Likely | None = None
+
+    def text(self, width: int, rows: int | None = None) -> str:
+        """Return the table, aligned; of no rows the sentence alone."""
+        return super().text(width, rows) if self.found else self.title
+
+    def __iter__(self) -> Iterator[Likely]:  # type: ignore[override]
+        """Yield the rows, the likeliest first."""
+        return iter(self.found)
+
+    @overload
+    def __getitem__(self, at: str) -> Sequence[Cell]: ...
+    @overload
+    def __getitem__(self, at: int) -> Likely: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Likely, ...]: ...
+    def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | Likely | tuple[Likely, ...]:
+        """Return the cells of a column by its name, or rows by number."""
+        return super().__getitem__(at) if isinstance(at, str) else self.found[at]
 
 
 def headline(study: Reading) -> str:
@@ -95,7 +130,7 @@ def trial_table(study: Reading, history: bool, times: Sequence[str]) -> Listing:
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "observation", "note", "who", "when"}
     return Listing(
-        _counted(trials, "trial") + (f" and {_counted(seen, 'observation')}" if seen else ""),
+        counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else ""),
         {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}},
     )
 
@@ -120,8 +155,29 @@ def top_table(study: Reading, k: int) -> Listing:
     return Listing(f"Regions of the {kind} {study.value_name}, after {study.told} measurements", columns)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
+def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: int) -> LikelyRegions:
+    """Return the regions that are probably beyond a threshold, or a sentence about the likeliest if none is.
+
+    Parameters
+    ----------
+    study : Study
+    beyond : str
+        What is said of their averages, such as "is above 0.7 K with a probability of 0.9".
+    likely : sequence of Likely
+        Regions, the likeliest first.
+    number : int
+        How many of them are probable enough.
+    """
+    found, unit = tuple(likely[:number]), study.value_unit
+    columns = {name: cells[:number] for name, cells in _where([own.region for own in likely]).items()}
+    mean, std = labelled("mean", unit), labelled("std", unit)
+    columns |= {mean: [own.mean for own in found], std: [own.std for own in found]}
+    columns["probability"] = [Chance(own.probability) for own in found]
+    what = f"of which the average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
+    title = f"Regions {what}" if found else f"There is no region {what}."
+    if likely and not found:
+        title += f" The likeliest is {likely[0].region.name}: {percent(likely[0].probability)}."
+    return LikelyRegions(title, columns, {mean: std, std: std}, found, likely[0] if likely else None)
 
 
 def _where(regions: list[Region]) -> dict[str, list[Cell]]:

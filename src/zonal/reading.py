@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from zonal.plots import Kind
 
 Floats = NDArray[np.float64]
+Side = Literal["above", "below"]
 
 CLEAR = 2.0  # standard deviations by which a region stands out at least
 
@@ -275,7 +276,7 @@ class Reading:
             plan = [future.asked[asked].row for asked in range(first.asked.size, future.asked.size)]
             return certainty.outlook(future.tree, views(future, pending=False), decisions.recommend(future), plan)
 
-    def above(self, threshold: float, probability: float = 0.9) -> list[Likely]:
+    def above(self, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
         """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
 
         Parameters
@@ -284,32 +285,80 @@ class Reading:
             In value units.
         probability : float
             How probable it must be, under the model.
+
+        Returns
+        -------
+        LikelyRegions
+            A table of `Likely`. Where no region is probable enough it has no rows, and its title says so and names
+            the likeliest.
         """
-        return self._beyond(threshold, probability, 1.0)
+        return self._beyond("above", threshold, probability)
 
-    def below(self, threshold: float, probability: float = 0.9) -> list[Likely]:
+    def below(self, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
         """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
-        return self._beyond(threshold, probability, -1.0)
+        return self._beyond("below", threshold, probability)
 
-    def _beyond(self, threshold: float, wanted: float, side: float) -> list[Likely]:
+    def _beyond(self, side: Side, threshold: float, wanted: float) -> looking.LikelyRegions:
         probability(wanted, "probability")
-        limit = self._sign * finite_number(threshold, "threshold")
+        limit = finite_number(threshold, "threshold")
         with self._lock:
             state = self._state
             rows = certainty.candidates(state.tree)
-            chance = certainty.exceeding(views(state, pending=False), rows, limit - state.prior_mean)
-        chance = chance if side == self._sign else 1 - chance
-        tree = _table(state)
-        return [
-            Likely(
-                state.region(int(rows[at])),
-                float(tree.mean[rows[at]]),
-                float(tree.std[rows[at]]),
-                float(chance[at]),
-            )
-            for at in np.argsort(-chance, kind="stable")
-            if chance[at] >= wanted
+            models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
+            chance = self._chance(state, side, limit, models)
+        tree, order = _table(state), np.argsort(-chance, kind="stable")
+        number = int(np.count_nonzero(chance >= wanted))
+        likely = [
+            Likely(state.region(row), float(tree.mean[row]), float(tree.std[row]), float(chance[at]))
+            for at, row in zip(order[: max(number, 1)], rows[order].tolist(), strict=False)
         ]
+        beyond = f"is {side} {limit:g} {self.value_unit}".rstrip() + f" with a probability of {wanted:g}"
+        return looking.likely_table(self, beyond, likely, number)
+
+    def _chance(self, state: State, side: Side, limit: float, models: Iterable[certainty.Under]) -> Floats:
+        """Return the probability of values on a side of a threshold."""
+        better = certainty.exceeding(models, self._sign * limit - state.prior_mean)
+        return better if (side == "above") == (self._sign > 0) else 1 - better
+
+    def probability(
+        self,
+        regions: RegionLike | Sequence[RegionLike],
+        *,
+        above: float | None = None,
+        below: float | None = None,
+    ) -> Any:
+        """Return the probability, under the model, that any region's average is above or below a threshold.
+
+        Parameters
+        ----------
+        regions : Region, what ``space.region`` takes (see `observe`), or several of these
+            In the tree or not.
+        above, below : float
+            The threshold in value units, one of the two.
+
+        Returns
+        -------
+        float or array
+            A number for one region, an array for several.
+        """
+        if (above is None) == (below is None):
+            given = None if above is None else (above, below)
+            raise InvalidInput(
+                "a probability is of being above or below a threshold", given, "Pass one of the two."
+            )
+        side: Side = "below" if above is None else "above"
+        limit = finite_number(below if above is None else above, side)
+        listed, one = self._listed(regions)
+        if not listed:
+            return np.zeros(0)
+        with self._lock:
+            state = self._state
+            if not isinstance(state.belief, Mixture):
+                raise InvalidInput("the empirical belief knows no probabilities", "StoOO", "Use another policy.")
+            parts = state.belief.under_models(state.problem.feedback.footprints(listed))
+        models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
+        chance = self._chance(state, side, limit, models)
+        return float(chance[0]) if one else chance
 
     def stands_out(self) -> bool:
         """Tell whether the recommended region is better than the space on average, beyond chance.
@@ -343,11 +392,7 @@ class Reading:
         Prediction
             ``mean`` and ``std``: numbers for one region, arrays for several.
         """
-        if isinstance(regions, Iterator):
-            regions = list(regions)
-        one = self.space.is_one(regions)
-        several: list[Any] = [regions] if one else list(regions)  # type: ignore[arg-type]
-        listed = [self._region(region) for region in several]
+        listed, one = self._listed(regions)
         if not listed:
             return Prediction(np.zeros(0), np.zeros(0))
         with self._lock:
@@ -373,6 +418,13 @@ class Reading:
                 return state.belief.doubt()[state.tree.slot]
             listed = [self._region(region) for region in regions]
             return state.belief.doubt(state.problem.feedback.footprints(listed))
+
+    def _listed(self, regions: Any) -> tuple[list[Region], bool]:
+        """Return regions as such, and whether it is one that was meant."""
+        if isinstance(regions, Iterator):
+            regions = list(regions)
+        one = self.space.is_one(regions)
+        return [self._region(region) for region in ([regions] if one else regions)], one
 
     def bands(self) -> Bands:
         """Return how far each node's average, and f within the node, may lie from the posterior mean.

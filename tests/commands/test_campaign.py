@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from numpy.typing import NDArray
 
 import zonal as zn
 from recipes import RECIPES, TABLE
 from shell import ENVIRONMENT, PROGRAM, answer, fill, zonal
-from zonal.commands.texts import number, table
+from zonal.plots import Kind
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +121,37 @@ def test_errors_are_one_line_with_an_exit_code(words: list[str], code: int, says
     assert sorted(path.name for path in folder.iterdir()) == ["areas.csv"]
 
 
+PYTHON = re.compile(r"Study\.|study\.|\bzn\.|[a-z_]\(|plot_|=[,. ]")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["new", "sky.db", "--budget", "5", "--axis", "x=0..1"],
+            "sky.db already. Use it as it is, or name another.",
+        ),
+        (["show", "nosuch.db"], "Make one with `zonal new`."),
+        (["tell", "sky.db", "0", "0.25"], "`zonal observe` for a further measurement of its region."),
+        (["tell", "sky.db", "77", "0.25"], "Pass a trial that `zonal ask` returned, or its number."),
+        (["allow", "sky.db", "l=0..90"], "`zonal export` says what was given up."),
+        (["plot", "sky.db", "--kind", "cells"], "Leave --kind out, or use another."),
+        (["new", "s.db", "--recipe", "r.toml"], "a set of symbols"),
+        (
+            ["power", "--axis", "x=0..1", "--smallest", "1e-6", "--noise", "1", "--budget", "5"],
+            "a wider smallest.",
+        ),
+    ],
+)
+def test_what_is_refused_is_said_in_the_words_of_the_shell(words: list[str], says: str, sky: Path) -> None:
+    recipe = "budget = 9\n[axes]\ndye = ['r', 'g']\n[measurement]\nfeedback = 'center'\n"
+    Path("r.toml").write_text(recipe)
+    file = words[:2] in (["new", "sky.db"], ["show", "nosuch.db"])
+    said = zonal(*words, code=4 if file else 1).stderr
+    assert says in said
+    assert not PYTHON.search(said), said
+
+
 def test_debug_shows_where_an_error_came_from() -> None:
     for words in (["--debug", "show", "nosuch.db"], ["show", "nosuch.db", "--debug"]):
         run = subprocess.run([*PROGRAM, *words], env=ENVIRONMENT, capture_output=True, text=True, check=False)
@@ -146,25 +180,112 @@ def test_tables_fit_the_terminal(sky: Path) -> None:
     for columns in (45, 200):
         for words in (["show", sky], ["recommend", sky, "-k", 3], ["ask", sky, "--pending"]):
             for block in zonal(*words, COLUMNS=str(columns)).stdout.split("\n\n")[1:]:
-                if "more measurements" not in block:
+                if "more measurements" not in block and "stands out" not in block:
                     assert max(map(len, block.splitlines())) <= columns
-    lines = table(["name", "n"], [["a long name indeed", "12345"], ["b", "-1"]], 16).splitlines()
-    assert lines == ["name           n", "a long n…  12345", "b             -1"]
-    assert (number(0.123456, 0.011), number(1234.5, 300), number(2.5), number(float("nan"))) == (
-        "0.123", "1.23e+03", "2.5", "",
-    )  # fmt: skip
 
 
 def test_a_picture_is_drawn_of_any_space(sky: Path, folder: Path) -> None:
     zonal("plot", sky, "--out", "a.png")
     assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
-    zonal("plot", sky, "--out", "b.svg", "--kind", "regions")
-    assert "one axis" in zonal("plot", sky, "--kind", "cells", code=1).stderr
-    assert ".png" in zonal("plot", sky, "--out", "a.doc", code=1).stderr
+    assert ".png" in zonal("plot", sky, "--out", "a.doc", code=2).stderr
+    assert "nowhere" in zonal("plot", sky, "--out", "nowhere/a.png", code=2).stderr
     for name in ("model", "sequences", "points"):
         (folder / "r.toml").write_text(RECIPES[name])
         zonal("new", f"{name}.db", "--recipe", "r.toml")
         zonal("plot", f"{name}.db", "--out", f"{name}.png")
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_picture_of_python_is_drawn_from_the_shell_with_its_labels(kind: Kind, folder: Path) -> None:
+    line = ["--axis", "depth=0..30:m", "--smallest", "2", "--noise", "0.1", "--value", "grade", "--unit", "g/t"]
+    zonal("new", "a.db", *(["--axis", "l=0..9"] if kind == "map" else []), *line, "--budget", 9, "--seed", 0)
+    study = zn.Study.open("a.db")
+    for trial in study.ask(5):
+        study.tell(trial, float(trial.region.center[0]))
+    zonal("plot", "a.db", "--out", "a.svg", "--kind", kind)
+    drawn = re.sub(r"<!--|-->", "", (folder / "a.svg").read_text())
+    figure: Any = study.plot(kind).figure
+    labels = [label for ax in figure.axes for label in (ax.get_xlabel(), ax.get_ylabel()) if label]
+    assert labels
+    for label in labels:
+        assert all(word in drawn for word in re.findall(r"\w+", label))
+    for ax in figure.axes:
+        for text in ax.get_legend().get_texts() if ax.get_legend() else ():
+            assert text.get_text().split()[0] in drawn
+    pyplot.close("all")
+
+
+def test_a_picture_that_a_space_cannot_have_is_refused_in_the_words_of_the_shell(sky: Path) -> None:
+    said = zonal("plot", sky, "--kind", "cells", code=1).stderr
+    assert "one axis" in said
+    assert "plot_regions" not in said
+    assert "study" not in said
+
+
+def test_regions_beyond_a_threshold_are_listed_as_in_python(sky: Path) -> None:
+    study = zn.Study.open(sky)
+    (here,) = answer("predict", sky, "l=0..90", "--above", "-1", "--below", 0.25)
+    assert here["above"] == study.probability({"l": (0, 90)}, above=-1)
+    assert here["below"] == study.probability({"l": (0, 90)}, below=0.25)
+    shown = zonal("predict", sky, "l=0..90", "--above", "-50").stdout
+    assert shown.splitlines()[0].endswith("above -50")
+    assert "> 99 %" in shown
+    for side in ("above", "below"):
+        found = answer(side, sky, "0.1", "--probability", 0.2)
+        rows = getattr(study, side)(0.1, 0.2)
+        assert [one["probability"] for one in found["regions"]] == [one.probability for one in rows]
+        assert [one["region"]["name"] for one in found["regions"]] == [one.region.name for one in rows]
+        assert len(zonal(side, sky, "0.1", "--probability", 0.2).stdout.splitlines()) == 2 + len(rows) > 2
+    assert answer("above", sky, 99)["regions"] == []
+    name = answer("above", sky, 99)["likeliest"]["region"]["name"]
+    said = "no region of which the average flux is above 99 K with a probability of 0.9, after 6 measurements."
+    assert zonal("above", sky, 99).stdout == f"There is {said} The likeliest is {name}: < 1 %.\n"
+    assert "probability" in zonal("above", sky, 1, "--probability", 2, code=1).stderr
+
+
+def test_what_a_best_region_means_is_said_beside_it(sky: Path) -> None:
+    zonal("new", "s.db", "--axis", "x=0..1", "--smallest", 0.1, "--budget", 9, "--noise", 0.1, "--seed", 0)
+    shown = zonal("show", "s.db").stdout
+    assert "\nnothing measured yet\n" in shown
+    assert "best regions" not in shown
+    result = zonal("recommend", "s.db")
+    assert result.stderr == "nothing measured yet\n"
+    assert result.stdout.startswith("region")
+    assert answer("show", "s.db")["stands_out"] is False
+    zonal("observe", "s.db", "x=0..0.5", 0.01)
+    assert "no region stands out: " in zonal("recommend", "s.db", "--json").stderr
+    assert "\nno region stands out: " in zonal("show", "s.db").stdout
+    for x, value in ((0.5, 0.5), (0.7, 2.0), (0.7, 2.0), (0.2, 0.0), (0.9, 0.0)):
+        zonal("observe", "s.db", f"x={x}..{x + 0.1}", value, "--sem", 0.01)
+    for words in (["show", "s.db"], ["recommend", "s.db"]):
+        assert "stands out" not in zonal(*words).output
+    assert answer("show", "s.db")["stands_out"] is True
+
+
+def test_a_study_with_nothing_left_to_ask_for_is_shown(folder: Path) -> None:
+    zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-looks", 1, "--noise", 0.1)
+    zonal("ask", "two.db", "-n", 7, "--csv", "a.csv")
+    fill("a.csv", value=["0.5"] * len(zn.Study.open("two.db").trials))
+    zonal("tell", "two.db", "--csv", "a.csv")
+    assert "best regions" in zonal("show", "two.db").stdout
+
+
+def test_how_far_to_look_ahead_is_said_by_an_option(sky: Path) -> None:
+    assert answer("show", sky, "--outlook", 3)["outlook"]["n"] == 3
+    assert "\n3 more measurements would" in zonal("show", sky, "--outlook", 3).stdout
+
+
+def test_a_model_is_learned_anew_from_the_shell(folder: Path) -> None:
+    zonal("new", "s.db", "--axis", "x=0..1", "--smallest", 0.1, "--budget", 9, "--seed", 0)
+    assert "nothing to learn" in zonal("refit", "s.db").stderr
+    twin = zn.Study.open("s.db")
+    for at in range(31):
+        twin.observe([(at / 40, at / 40 + 0.1)], at % 7)
+    copied = zn.Study.replay(twin.settings, twin.events)
+    assert "learned anew." in zonal("refit", "s.db").stderr
+    copied.refit()
+    assert zn.Study.open("s.db").model == copied.model
+    assert "nothing to learn" in zonal("refit", "s.db").stderr
 
 
 def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:

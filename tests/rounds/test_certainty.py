@@ -241,6 +241,74 @@ def test_regions_beyond_a_threshold_are_those_of_exact_normal_probabilities(
         assert likely == sorted(likely, reverse=True)
 
 
+def test_where_no_region_is_probable_enough_the_table_names_the_likeliest() -> None:
+    study = studied(12, value_name="grade", value_unit="g/t", **GIVEN)
+    found = study.above(50.0)
+    assert (len(found), list(found), bool(found)) == (0, [], False)
+    best = found.likeliest
+    assert best is not None
+    chances = study.probability([study.space.cell((4, j)) for j in range(16)], above=50.0)
+    assert best.probability == pytest.approx(chances.max())
+    assert str(found) == (
+        "There is no region of which the average grade is above 50 g/t with a probability of 0.9, after 12 "
+        f"measurements. The likeliest is {best.region.name}: < 1 %."
+    )
+    assert found.to_dict() == {"region": [], "x": [], "mean [g/t]": [], "std [g/t]": [], "probability": []}
+
+
+def test_regions_beyond_a_threshold_are_rows_by_name_by_number_and_one_by_one() -> None:
+    study = studied(12, **GIVEN)
+    found = study.above(0.0, 0.5)
+    assert len(found) == len(list(found)) > 1
+    assert found[0] == next(iter(found)) == found.likeliest
+    assert found[:2] == tuple(found)[:2]
+    assert found["probability"] == [one.probability for one in found]
+    assert found.to_pandas()["mean"].tolist() == [one.mean for one in found]
+    lines = str(found).splitlines()
+    assert (
+        lines[0]
+        == "Regions of which the average value is above 0 with a probability of 0.5, after 12 measurements"
+    )
+    assert len(lines) == 2 + len(found)
+    with pytest.raises(zn.InvalidInput, match="no such column"):
+        found["chance"]
+
+
+@given_or_learned
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_the_probability_of_any_region_is_that_of_all_models(
+    direction: Literal["maximize", "minimize"], model: dict[str, Any]
+) -> None:
+    study = studied(12, direction=direction, **model)
+    for threshold in (-0.8, 0.0, 0.5):
+        cells = [study.space.cell((4, j)) for j in range(16)]
+        chance = study.probability(cells, above=threshold)
+        likely = {one.region.node: one.probability for one in study.above(threshold, 1e-12)}
+        assert [likely.get(cell.node, 0.0) for cell in cells] == pytest.approx(chance, abs=1e-9)
+        assert study.probability(cells, below=threshold) == pytest.approx(1 - chance)
+        anywhere = study.probability([(0.1, 0.37)], above=threshold)
+        assert isinstance(anywhere, float)
+        assert study.probability([[(0.1, 0.37)]], above=threshold).tolist() == [anywhere]
+        parts = [
+            weight * norm.sf(threshold, mean[-1], math.sqrt(covariance[-1, -1]))
+            for weight, mean, covariance in posteriors(study, SPACE.region([(0.1, 0.37)], FEEDBACK))
+        ]
+        assert anywhere == pytest.approx(sum(parts), abs=1e-6)
+    assert study.probability([], above=0.0).shape == (0,)
+
+
+def test_a_probability_needs_one_threshold_and_a_model() -> None:
+    study = studied(3, **GIVEN)
+    for sides in ({}, {"above": 0.1, "below": 0.2}):
+        with pytest.raises(zn.InvalidInput, match="above or below a threshold"):
+            study.probability([(0, 1)], **sides)
+    with pytest.raises(zn.InvalidInput, match="above must be finite"):
+        study.probability([(0, 1)], above=math.inf)
+    empirical = zn.Study(SPACE, budget=9, policy=zn.StoOO(zn.GeometricDelta(1.0)), noise=0.1)
+    with pytest.raises(zn.InvalidInput, match="empirical belief"):
+        empirical.probability([(0, 1)], above=0.1)
+
+
 @pytest.mark.parametrize(("threshold", "wanted"), [(math.nan, 0.9), ("a", 0.9), (0.0, 1.0), (0.0, 0.0), (0.0, 7)])
 def test_thresholds_and_probabilities_that_are_none_are_refused(threshold: Any, wanted: Any) -> None:
     study = studied(1)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import zonal as zn
-from zonal.tables.listings import MOST_ROWS, WIDEST, Listing, Span, card
+from zonal.tables.listings import MOST_ROWS, WIDEST, Chance, Listing, Span, card
 
 TABLE = Listing(
     "Wells & more",
@@ -137,3 +137,33 @@ def test_a_table_that_cannot_be_written_says_why(path: Any, tmp_path: Path, monk
     with pytest.raises(zn.ZonalError):
         TABLE.to_csv(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_that_is_too_long_has_its_names_broken_and_then_its_texts_cut() -> None:
+    names = Listing("", {"name": ["a long name indeed", "b"], "number of it": [12345, -1]})
+    assert names.text(40).splitlines()[1] == "a long name indeed         12345"
+    assert names.text(27).splitlines() == [
+        "                    number",
+        "                        of",
+        "name                    it",
+        "a long name indeed   12345",
+        "b                       -1",
+    ]
+    assert names.text(18).splitlines()[3:] == ["a long ...   12345", "b               -1"]
+    assert names.text(1).splitlines()[3:] == ["a lon...   12345", "b             -1"]  # there are limits
+
+
+def test_a_number_is_shown_with_two_digits_of_its_doubt() -> None:
+    nan, inf = float("nan"), float("inf")
+    columns = {"mean": [0.123456, 1234.5, 2.5, nan, inf, 1e-20], "std": [0.011, 300.0, 0.0, 1.0, 1.0, 1e-21]}
+    shown = Listing("", columns, {"mean": "std"}).text(80).splitlines()[1:]
+    assert [line.split()[0] for line in shown] == ["0.123", "1.23e+03", "2.5", "1.0", "inf", "1e-20"]
+
+
+def test_no_probability_reads_as_certainty() -> None:
+    chances = [Chance(p) for p in (0.0, 0.004, 0.5, 0.989, 0.9951, 1.0, float("nan"))]
+    table = Listing("", {"p": chances, "n": range(7)})
+    assert [line[:-1].strip() for line in table.text(80).splitlines()[1:]] == [
+        "< 1 %", "< 1 %", "50 %", "99 %", "> 99 %", "> 99 %", "",
+    ]  # fmt: skip
+    assert [type(p) for p in table.to_dict()["p"]] == [float] * 7

@@ -160,13 +160,18 @@ class Mixture:
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and variance of footprints that need not be tracked."""
-        parts = [member.belief.predict(footprints) for member in self.members]
-        means = np.stack(
-            [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
-        )
-        weights = self.weights
-        mean = weights @ means
-        return mean, weights @ (np.stack([variance for _, variance in parts]) + (means - mean) ** 2)
+        parts = self.under_models(footprints)
+        means = np.stack([mean for _, mean, _ in parts])
+        mean = self.weights @ means
+        return mean, self.weights @ (np.stack([variance for *_, variance in parts]) + (means - mean) ** 2)
+
+    def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
+        """Return the weight of each model, and mean and variance of any footprints under it."""
+        found = []
+        for weight, own in zip(self.weights.tolist(), self.members, strict=True):
+            mean, variance = own.belief.predict(footprints)
+            found.append((weight, own.model.mean - self.zero + mean, variance))
+        return found
 
     def doubt(self, footprints: AnyFootprints | None = None) -> Floats:
         """Return which share of the prior standard deviation is left, of all tracked footprints or of any."""

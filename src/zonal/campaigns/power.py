@@ -26,6 +26,7 @@ from zonal.rounds.settings import Given, SpaceLike
 from zonal.spaces import as_space
 from zonal.study import Study
 from zonal.tables.habits import answering
+from zonal.tables.listings import WIDEST, aligned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,9 +112,7 @@ class Power:
         ]
         if relative:
             columns.append(["mean in std of f", *(f"{mean / self.std:.3g}" for mean in played.mean(axis=0))])
-        wide = [max(map(len, column)) for column in columns]
-        rows = zip(*columns, strict=True)
-        return "\n".join("  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True)) for row in rows)
+        return "\n".join(aligned(columns, [True] * len(columns), WIDEST))
 
     def __str__(self) -> str:
         """Return the table."""

@@ -29,6 +29,7 @@ from zonal.spaces import Hierarchy, Points, Region, Sequences
 from zonal.spaces.nesting import check_nested
 from zonal.study import Study
 from zonal.tables import Table
+from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
 
 Floats = NDArray[np.float64]
@@ -163,13 +164,12 @@ class Rehearsal:
 
     def table(self) -> str:
         """Return mean regrets with standard errors, and how often the best region was found."""
-        wide = max(len(name) for name in self.campaigns)
-        lines = [f"{'':{wide}}  mean regret  std. error  best found"]
+        rows = [("", "mean regret", "std. error", "best found")]
         for name, own in self.campaigns.items():
             exact = int(np.sum(own.regrets <= 1e-9 * max(1.0, abs(self.landscape.best().average))))
             error = "-" if len(own.regrets) == 1 else f"{0.0 if own.sem < 1e-9 * own.mean else own.sem:.2g}"
-            lines.append(f"{name:{wide}}  {own.mean:11.4g}  {error:>10}  {exact:5d} of {len(own.regrets)} runs")
-        return "\n".join(lines)
+            rows.append((name, f"{own.mean:.4g}", error, f"{exact:5d} of {len(own.regrets)} runs"))
+        return "\n".join(aligned(list(zip(*rows, strict=True)), [False, True, True, False], WIDEST))
 
 
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:

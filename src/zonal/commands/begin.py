@@ -117,6 +117,18 @@ def _from_flags(
 
 @click.command(cls=Command)
 @study_argument
+def refit(study: Study) -> None:
+    """Learn the model anew from all measurements; studies do so by themselves, often."""
+    learned = study.refit()
+    say(
+        "learned anew."
+        if learned
+        else "there was nothing to learn: no measurement came in since, or all is given."
+    )
+
+
+@click.command(cls=Command)
+@study_argument
 @click.argument("n", type=click.IntRange(min=1))
 def extend(study: Study, n: int) -> None:
     """Add N measurements to the budget."""

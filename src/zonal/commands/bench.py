@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,16 +15,17 @@ from zonal.commands.frame import (
     FilePath,
     Refusal,
     echo_json,
+    echo_table,
     json_option,
     on_terminal,
     say,
     study_argument,
 )
-from zonal.commands.texts import count, table
 from zonal.errors import Exhausted, InvalidInput
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Trial
 from zonal.study import Study
+from zonal.tables.listings import Listing, counted
 
 T = TypeVar("T")
 
@@ -53,11 +54,11 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(trials, study.space))
-        say(f"{count(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
+        say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
         echo_json([trial_json(trial) for trial in trials])
     elif sheet is None:
-        click.echo(trial_table(trials))
+        echo_trials(trials)
 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
@@ -112,10 +113,13 @@ def trial_json(trial: Trial) -> dict[str, Any]:
     return {"trial": trial.number, "look": trial.replicate, "region": regions.as_json(trial.region)}
 
 
-def trial_table(trials: Iterable[Trial]) -> str:
-    """Return trials for people."""
-    rows = [[str(one.number), one.region.name, str(one.replicate)] for one in trials]
-    return table(["trial", "region", "look"], rows) if rows else "nothing is under way"
+def echo_trials(trials: Sequence[Trial]) -> None:
+    """Print trials for people."""
+    if not trials:
+        click.echo("nothing is under way")
+        return
+    columns = zip(*((one.number, one.region.name, one.replicate) for one in trials), strict=True)
+    echo_table(Listing("", dict(zip(("trial", "region", "look"), columns, strict=True))))
 
 
 @click.command(cls=Command, context_settings=NUMBERS)
@@ -177,11 +181,11 @@ def observe(
     if found.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in found.known)
         known = f", {len(found.known)} known already (in the sheet row {rows}; --again takes them once more)"
-    say(f"{count(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+    say(f"{counted(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
 
 
 def _left_empty(rows: int) -> str:
-    return f", {count(rows, 'row')} left empty" if rows else ""
+    return f", {counted(rows, 'row')} left empty" if rows else ""
 
 
 @click.command("give-up", cls=Command)
@@ -215,7 +219,7 @@ def allow(study: Study, region: str) -> None:
     A REGION reads as in `zonal observe`; the whole space takes back every give-up. What is forbidden stays so.
     """
     number = study.allow(regions.from_text(study.space, region))
-    say(f"{count(number, 'give-up')} taken back. {standing(study)}")
+    say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
 
 
 def standing(study: Study) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,12 +16,14 @@ from typing import Any
 
 import click
 
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, ZonalError
+from zonal.errors import BudgetSpent, CannotWrite, Exhausted, StudyFileError, ZonalError
 from zonal.study import Study
-from zonal.tables.files import file_path
+from zonal.tables.files import check_writable, file_path
+from zonal.tables.listings import Listing
 
 # 1 is a refusal, 2 (click's own) a command that is typed wrongly.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
+PICTURES = (".png", ".pdf", ".svg")
 CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
 
 CODES = """
@@ -63,13 +67,35 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
     except ZonalError as error:
         if ctx.find_root().meta.get("zonal.debug"):
             raise
-        raise Refusal(str(error), code_of(error)) from error
+        raise Refusal(spoken(str(error)), code_of(error)) from error
     except OSError as error:
         if error.filename is None:
             _leave_output_alone()
         if error.errno == errno.EPIPE:  # whoever read the output has had enough
             raise click.exceptions.Exit(CLOSED_PIPE) from error
         raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
+
+
+# How a message of the library reads in a shell; the last three are rules.
+SPOKEN = {
+    r"Open it with Study\.open, or name another": "Use it as it is, or name another",
+    r"Study\.create": "`zonal new`",
+    r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
+    r"study\.table\(\)": "`zonal export`",
+    r"Use plot_regions.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
+    r"\b(?:study\.)?([a-z]+)\(n?\)": r"`zonal \1`",
+    r"\bMean\(\)": "mean",
+    r"\bCenter\(\)": "center",
+    r"\bzn\.(?=[A-Z])": "",
+    r"\b([a-z_]+)=(?=[,.]? |[,.]?$)": r"\1",
+}
+
+
+def spoken(message: str) -> str:
+    """Return a message of the library in the words of the shell."""
+    for pattern, words in SPOKEN.items():
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def _leave_output_alone() -> None:
@@ -95,7 +121,7 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("ignore", DeprecationWarning)  # which may be a UserWarning too, as pyparsing's is
-        warnings.showwarning = lambda message, *rest: say(f"Warning: {message}")
+        warnings.showwarning = lambda message, *rest: say(f"Warning: {spoken(str(message))}")
         yield
 
 
@@ -124,6 +150,12 @@ def echo_json(answer: Any) -> None:
     click.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
 
 
+def echo_table(listing: Listing) -> None:
+    """Print a table, as wide as the terminal; in full where nobody watches."""
+    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
+    click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
+
+
 def on_terminal() -> bool:
     """Tell whether a person watches."""
     return sys.stderr.isatty()
@@ -138,6 +170,30 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or complain."""
         return super().convert(file_path(value), param, ctx)
+
+
+class _PicturePath(FilePath):
+    """A path at which a picture can be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or complain now and not after hours."""
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower() not in PICTURES:
+            self.fail(f"{path} does not end in .png, .pdf or .svg.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent}; make it first.", param, ctx)
+        try:
+            check_writable(path)
+        except CannotWrite as error:
+            self.fail(str(error), param, ctx)
+        return path
+
+
+def picture_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add where to write a picture."""
+    told = "Where to write the picture (PNG, PDF or SVG, by its ending)."
+    kind = _PicturePath(dir_okay=False)
+    return click.option("--out", default=default, show_default=True, type=kind, help=told)
 
 
 class _OpenStudy(FilePath):

@@ -1,27 +1,40 @@
-"""Looking at a study: recommend, show, predict, plot. Nothing here changes it."""
+"""Looking at a study: recommend, show, predict, above, below, plot. Nothing here changes it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
 
 from zonal.commands import regions, sheets
-from zonal.commands.bench import standing, trial_json, trial_table
+from zonal.commands.bench import NUMBERS, echo_trials, standing, trial_json
 from zonal.commands.carry import edits
-from zonal.commands.frame import Command, FilePath, echo_json, json_option, say, study_argument
-from zonal.commands.texts import count, number, table, with_unit
-from zonal.errors import InvalidInput, StudyFileError
+from zonal.commands.frame import (
+    Command,
+    FilePath,
+    echo_json,
+    echo_table,
+    json_option,
+    picture_option,
+    say,
+    spoken,
+    study_argument,
+)
+from zonal.errors import Exhausted, InvalidInput, StudyFileError
+from zonal.looking import LUCK, NOTHING, LikelyRegions, is_empty
+from zonal.plots import Kind, column_width
+from zonal.reading import Side
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.trials import Recommendation
+from zonal.rounds.trials import Likely, Prediction, Recommendation
+from zonal.spaces import Region
 from zonal.study import Study
-from zonal.tables.files import check_writable, write_picture
+from zonal.tables.files import write_picture
+from zonal.tables.listings import Cell, Chance, Listing, counted, labelled
 
-AHEAD = 10  # more measurements, of which one wants to know what they bring
 SHOWN_NODES = 60
 
 
@@ -35,20 +48,31 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
     if as_json:
         echo_json([_recommendation(one) for one in found])
     else:
-        click.echo(_best(study, found))
+        echo_table(_best(study, found, ""))
+    if caution := _caution(study):
+        say(caution)
 
 
 @click.command(cls=Command)
 @study_argument
 @click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="How many of the best regions.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
+@click.option(
+    "--outlook",
+    "ahead",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How many more measurements to look ahead.",
+)
 @json_option
-def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
+def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """How a study stands: budget, best regions, what is under way, what more would bring, and its tree."""
     if study.read_only:
-        say(f"Only to be looked at: {study.read_only}")
-    best, outlook = _known(study, k)
+        say(f"Only to be looked at: {spoken(study.read_only)}")
+    best, outlook = _known(study, k, ahead)
     rows = _rows(study, whole) if best else []
+    caution = _caution(study) if best else ""
     if as_json:
         echo_json(
             {
@@ -60,37 +84,48 @@ def show(study: Study, k: int, whole: bool, as_json: bool) -> None:
                 "edited": list(study.edited),
                 "pending": [trial_json(trial) for trial in study.pending],
                 "best": [_recommendation(one) for one in best],
+                "stands_out": bool(best) and not caution,
                 "outlook": None if outlook is None else vars(outlook),
-                "tree": [_node(study, row) for row in rows],
+                "tree": _nodes(study, rows),
             }
         )
         return
-    what = with_unit(study.value_name, study.value_unit)
+    what = labelled(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
-    if best:
-        click.echo(f"\nbest regions\n{_best(study, best)}")
-    if outlook is not None:
+    measured = not is_empty(study)
+    if best and measured:
+        echo_table(_best(study, best, "\nbest regions"))
+    if caution:
+        click.echo(f"\n{caution}")
+    if outlook is not None and measured:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
             f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
         )
     if study.pending:
-        click.echo(f"\nunder way\n{trial_table(study.pending)}")
-    if rows:
-        click.echo(
-            f"\n{'the tree' if whole else 'the tree, as far as it was measured'}\n{_tree(study, rows, whole)}"
-        )
+        click.echo("\nunder way")
+        echo_trials(study.pending)
+    if rows and (measured or whole):
+        listed = rows if whole else rows[:SHOWN_NODES]
+        echo_table(_tree(study, listed, "\nthe tree" if whole else "\nthe tree, as far as it was measured"))
+        if len(listed) < len(rows):
+            click.echo(f"and {len(rows) - len(listed)} more: zonal show --all")
 
 
-def _known(study: Study, k: int) -> tuple[list[Recommendation], Outlook | None]:
+def _caution(study: Study) -> str:
+    """Return what is to be said where a best region means little."""
+    return NOTHING if is_empty(study) else "" if study.stands_out() else LUCK
+
+
+def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outlook | None]:
     """Return the best regions and what more measurements would bring, as far as is known."""
     try:
         best = study.recommend(k)
     except StudyFileError:  # there is no posterior without the user's own kernel
         return [], None
     try:
-        outlook = study.outlook(AHEAD)
-    except InvalidInput:  # a belief without covariances
+        outlook = study.outlook(ahead)
+    except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
         return best, None
     return best, outlook if math.isfinite(outlook.rise) else None
 
@@ -104,20 +139,24 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _best(study: Study, found: list[Recommendation]) -> str:
-    unit = study.value_unit
-    header = ["region", with_unit("mean", unit), "std", "gap", "best with"]
-    rows = [
-        [
-            one.region.name,
-            number(one.mean, one.std),
-            number(one.std, one.std),
-            number(one.gap, one.std),
-            f"{one.probability_best:.0%}" if math.isfinite(one.probability_best) else "",
-        ]
-        for one in found
-    ]
-    return table(header, rows)
+def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
+    sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
+    sure["best with"] = [Chance(one.probability_best) for one in found]
+    return _averages(study, title, [one.region.name for one in found], found, sure)
+
+
+def _averages(
+    study: Study,
+    title: str,
+    names: Sequence[str],
+    known: Iterable[Any],
+    more: Mapping[str, Sequence[float | None]],
+) -> Listing:
+    """Return a table of regions, what is known of each (its mean and its std), and more columns."""
+    mean, std = zip(*((own.mean, own.std) for own in known), strict=True)
+    about = labelled("mean", study.value_unit)
+    columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
+    return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
 
 
 def _rows(study: Study, whole: bool) -> list[int]:
@@ -145,87 +184,100 @@ def _down(children: dict[int, list[int]], parent: int) -> Iterator[int]:
         waiting += children.get(row, [])[::-1]
 
 
-def _node(study: Study, row: int) -> dict[str, Any]:
-    tree = study.tree
-    node = int(tree.depth[row]), int(tree.index[row])
-    known = {"looks": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
-    return {"node": list(node), "region": study.space.cell(node).name, **known}
+def _nodes(study: Study, rows: Iterable[int]) -> list[dict[str, Any]]:
+    tree, found = study.tree, []
+    for row in rows:
+        node = int(tree.depth[row]), int(tree.index[row])
+        known = {"looks": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
+        found.append({"node": list(node), "region": study.space.cell(node).name, **known})
+    return found
 
 
-def _tree(study: Study, rows: list[int], whole: bool) -> str:
-    tree = study.tree
-    listed = rows if whole else rows[:SHOWN_NODES]
-    cells = []
-    for row in listed:
-        depth, index = int(tree.depth[row]), int(tree.index[row])
-        mean, std = float(tree.mean[row]), float(tree.std[row])
-        looks = str(int(tree.count[row])) if tree.count[row] else ""
-        name = "  " * depth + str(study.space.cell((depth, index)).name)
-        cells.append([name, looks, number(mean, std), number(std, std)])
-    more = "" if len(listed) == len(rows) else f"\nand {len(rows) - len(listed)} more: zonal show --all"
-    return table(["region", "looks", with_unit("mean", study.value_unit), "std"], cells) + more
+def _tree(study: Study, rows: list[int], title: str) -> Listing:
+    nodes = _nodes(study, rows)
+    names = ["  " * own["node"][0] + own["region"] for own in nodes]
+    known = [Prediction(own["mean"], own["std"]) for own in nodes]
+    return _averages(study, title, names, known, {"looks": [own["looks"] or None for own in nodes]})
 
 
 @click.command(cls=Command)
 @study_argument
 @click.argument("where", nargs=-1, metavar="[REGION]...")
 @click.option("--csv", "sheet", type=FilePath(dir_okay=False), help="A sheet of regions.")
+@click.option("--above", type=float, metavar="THRESHOLD", help="Also how probably it is above this.")
+@click.option("--below", type=float, metavar="THRESHOLD", help="Also how probably it is below this.")
 @json_option
-def predict(study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool) -> None:
+def predict(
+    study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool, **limits: float | None
+) -> None:
     """What any REGIONs' averages are, as far as is known; see `zonal observe` for how to write one."""
     if bool(where) == (sheet is not None):
         raise click.UsageError("Pass REGIONs, or --csv FILE.")
     space = study.space
-    asked = (
+    asked: list[Region] = (
         [space.region(regions.from_text(space, text)) for text in where]
         if sheet is None
         else sheets.places(sheet, space)
     )
-    mean, std = study.predict(asked)
+    chances = {
+        side: study.probability(asked, **{side: limit}) for side, limit in limits.items() if limit is not None
+    }
+    found = [Prediction(*own) for own in zip(*study.predict(asked), strict=True)]
     if as_json:
-        found = zip(asked, mean.tolist(), std.tolist(), strict=True)
-        echo_json([{"region": regions.as_json(one), "mean": m, "std": s} for one, m, s in found])
+        answers = [
+            {"region": regions.as_json(one), **own._asdict()} for one, own in zip(asked, found, strict=True)
+        ]
+        echo_json([own | {side: chances[side][at] for side in chances} for at, own in enumerate(answers)])
         return
-    rows = [[one.name, number(m, s), number(s, s)] for one, m, s in zip(asked, mean, std, strict=True)]
-    click.echo(table(["region", with_unit("mean", study.value_unit), "std"], rows))
+    more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
+    echo_table(_averages(study, "", [one.name for one in asked], found, more))
 
 
-PICTURES = (".png", ".pdf", ".svg")
+def _beyond(side: Side) -> click.Command:
+    """Return the command that lists regions on one side of a threshold."""
+
+    @click.command(side, cls=Command, context_settings=NUMBERS)
+    @study_argument
+    @click.argument("threshold", type=float)
+    @click.option("--probability", default=0.9, show_default=True, type=float, help="How probable it must be.")
+    @json_option
+    def command(study: Study, threshold: float, probability: float, as_json: bool) -> None:
+        found: LikelyRegions = getattr(study, side)(threshold, probability)
+        if as_json:
+            likeliest = None if found.likeliest is None else _likely(found.likeliest)
+            echo_json({"regions": [_likely(own) for own in found], "likeliest": likeliest})
+        else:
+            echo_table(found)
+
+    told = f"Regions of which the average is probably {side} a THRESHOLD, the likeliest first."
+    command.help = f"{told}\n\nWhere there is none, the likeliest of all is named."
+    return command
+
+
+above, below = _beyond("above"), _beyond("below")
+
+
+def _likely(one: Likely) -> dict[str, Any]:
+    return {**vars(one), "region": regions.as_json(one.region)}
 
 
 @click.command(cls=Command)
 @study_argument
-@click.option(
-    "--out",
-    default="zonal-study.png",
-    show_default=True,
-    type=FilePath(dir_okay=False),
-    help="Where to write the picture (PNG, PDF or SVG, by its ending).",
-)
+@picture_option("zonal-study.png")
 @click.option(
     "--kind",
-    type=click.Choice(["map", "cells", "regions"]),
-    help="Over two coordinates, along one axis, or the tree as shelves  [default: what the space allows]",
+    type=click.Choice(get_args(Kind)),
+    help="The measurements in order, the tree, what is known of the model, the tree as shelves, a map over two "
+    "coordinates, or the cells along one axis  [default: what suits the space]",
 )
-def plot(study: Study, out: Path, kind: str | None) -> None:
+def plot(study: Study, out: Path, kind: Kind | None) -> None:
     """Draw what is known, what was measured and what was found."""
     import matplotlib.pyplot as plt
 
-    from zonal.plots import column_width, plot_cells, plot_map, plot_regions
-
-    if out.suffix.lower() not in PICTURES:
-        raise InvalidInput("the ending of a picture is not known", out.name, f"Use {', '.join(PICTURES)}.")
-    ways: dict[str, Callable[[Study, Any], Any]] = {"map": plot_map, "cells": plot_cells, "regions": plot_regions}
-    check_writable(out)
     with column_width():
-        figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        for draw in [ways[kind]] if kind else ways.values():
-            try:
-                draw(study, ax)
-                break
-            except InvalidInput:  # not for this space
-                if kind or draw is plot_regions:
-                    raise
-        write_picture(figure, out, dpi=150)
-        plt.close(figure)
-    click.echo(f"picture of {count(study.told, 'measurement')}: {out.resolve()}")
+        figure: Any = study.plot(kind).figure
+        try:
+            write_picture(figure, out, dpi=150)
+        finally:
+            plt.close(figure)
+    click.echo(f"picture of {counted(study.told, 'measurement')}: {out.resolve()}")

@@ -28,6 +28,7 @@ from zonal import __version__
 from zonal.driving.workers import worker_pool
 from zonal.errors import CannotWrite
 from zonal.tables.files import folder, write, write_picture
+from zonal.tables.listings import aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,15 +181,8 @@ class Report:
 
     def text(self) -> str:
         """Return the table as aligned text; names of columns are broken where a line would be too long."""
-        body = [[_show(value) for value in row] for row in self.rows]
-        cells = [list(self.columns), *body]
-        if sum(_widths(cells)) + 2 * (len(self.columns) - 1) > LINE:
-            words = [name.split() for name in self.columns]
-            tall = max(map(len, words))
-            padded = [[""] * (tall - len(own)) + own for own in words]
-            cells = [*map(list, zip(*padded, strict=True)), *body]
-        widths = _widths(cells)
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        cells = [[name, *(_show(row[at]) for row in self.rows)] for at, name in enumerate(self.columns)]
+        lines = aligned(cells, [True] * len(cells), LINE)
         return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
 
     def publish(self, plan: Plan, figure: Figure, **more: Any) -> Report:
@@ -216,10 +210,6 @@ def save(figure: Figure, path: Path) -> None:
     undated = {"CreationDate": None}  # with a date no two files would be the same
     write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
     write_picture(figure, path.with_suffix(".png"), dpi=200)
-
-
-def _widths(rows: list[list[str]]) -> list[int]:
-    return [max(map(len, cells)) for cells in zip(*rows, strict=True)]
 
 
 def _show(value: Any) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-Kind = Literal["history", "tree", "model", "regions"]
+Kind = Literal["history", "tree", "model", "regions", "map", "cells"]
 
 __all__ = [
     "ESTIMATE",
@@ -51,9 +51,10 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None) -> Ax
     ----------
     study : Study
         On any space.
-    kind : {"history", "tree", "model", "regions"}, optional
+    kind : {"history", "tree", "model", "regions", "map", "cells"}, optional
         The measurements in order; the tree of cells above their axis (of other spaces, as shelves); how alike f is
-        at two places; all regions as shelves. By default the picture that suits the space: f with bands along one
+        at two places; all regions as shelves; a map of two coordinates, or maps of all pairs; the cells along the
+        only axis. By default the picture that suits the space: f with bands along one
         axis, a map of two, maps of all pairs of more axes or one for each symbol, shelves for sequences and for
         hierarchies without features.
     ax : Axes, optional
@@ -71,11 +72,11 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None) -> Ax
         return plot_model(study, ax)
     if kind == "tree" and line:
         return plot_tree(study, ax)
-    if kind is None and not study.models:  # an empirical belief, which knows the nodes of the tree alone
-        return _explained(plot_cells(study, ax)) if line else plot_regions(study, ax)
-    if kind is None and along(space) is not None:
+    if kind == "cells" or (kind is None and line and not study.models):  # an empirical belief knows cells alone
+        return _explained(plot_cells(study, ax))
+    if kind is None and study.models and along(space) is not None:
         return plot_function(study, ax)
-    if kind is None and _has_pairs(space):
+    if kind == "map" or (kind is None and study.models and _has_pairs(space)):
         flat = space.d == 2 and (isinstance(space, Box | MemberSpace))
         return plot_map(study, ax) if flat else plot_pairs(study, ax)
     return plot_regions(study, ax)

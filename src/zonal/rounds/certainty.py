@@ -6,6 +6,7 @@ nothing, and it draws the same random numbers each time, so that the same state 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from zonal.tree import Tree
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Under = tuple[float, Floats, Floats]  # one model: its weight, and means and standard deviations under it
 
 DRAWS = 2000
 RIVALS = 256  # regions that may be better than the recommended one
@@ -161,16 +163,20 @@ def candidates(tree: Tree) -> Rows:
     return rows if len(rows) else (tree.leaf & allowed).nonzero()[0]
 
 
-def exceeding(views: list[View], rows: Rows, threshold: float) -> Floats:
-    """Return the probability that each region's average exceeds a threshold."""
+def exceeding(models: Iterable[Under], threshold: float) -> Floats:
+    """Return the probability that regions' averages exceed a threshold.
+
+    Parameters
+    ----------
+    models : iterable of (weight, mean, std)
+        What is believed of the averages under each model.
+    threshold : float
+    """
     from scipy.special import ndtr
 
-    total = np.zeros(len(rows))
-    for view in views:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = (view.mean[rows] - threshold) / view.std[rows]
-        total += view.weight * ndtr(np.nan_to_num(z, nan=0.0))
-    return total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [weight * ndtr(np.nan_to_num((mean - threshold) / std, nan=0.0)) for weight, mean, std in models]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[tuple[View, Floats]]:

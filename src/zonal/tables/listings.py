@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zonal.errors import InvalidInput
 from zonal.tables.cells import csv_text
 from zonal.tables.files import file_path, write
-from zonal.tables.numbers import percent
+from zonal.tables.numbers import number, percent
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 DIGITS = 4  # that a column's largest number is shown with
-WIDEST, SHORTEST = 120, 16  # letters of a printed line, and of a text that is cut to fit it
+WIDEST, SHORTEST = 120, 8  # letters of a printed line, and of a text that is cut to fit it
 MOST_ROWS = 60  # that are shown; the first and the last of more
 CELL = "padding:2px 8px;border:none;"
 
@@ -53,6 +53,8 @@ class Listing:
         What it is a table of.
     columns : mapping of str to cells
         The cells of each column; None where there is nothing to say.
+    doubts : mapping of str to str
+        Columns that are shown with two digits of another, their standard deviations.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Listing:
 
     title: str
     columns: Mapping[str, Sequence[Cell]]
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -91,19 +94,23 @@ class Listing:
 
     def __repr__(self) -> str:
         """Return the table, aligned."""
-        shown = self._fitted()
-        widths = [max(map(len, column)) for column in shown]
-        numeric = [_is_numeric(cells) for cells in self.columns.values()]
-        lines = [self.title]
-        for number, row in enumerate(zip(*shown, strict=True)):
-            aligned = (
-                cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, numeric, strict=True)
-            )
-            lines.append("  ".join(aligned).rstrip())
-            if number == MOST_ROWS // 2 and self._hidden:
-                lines.append(f"... {self._hidden} more rows ...")
-        return "\n".join(lines)
+        return self.text(WIDEST, MOST_ROWS)
+
+    def text(self, width: int, rows: int | None = None) -> str:
+        """Return the table, aligned.
+
+        Parameters
+        ----------
+        width : int
+            Letters of a line, as far as texts can be cut to fit it.
+        rows : int, optional
+            That are shown, the first and the last of more; by default all of them.
+        """
+        shown = [(name, *written) for name, written in self._written(rows)]
+        lines = aligned(shown, [_is_numeric(cells) for cells in self.columns.values()], width)
+        if hidden := self._hidden(rows):
+            lines.insert(len(lines) - (len(self) - hidden) // 2, f"... {hidden} more rows ...")
+        return "\n".join([self.title, *lines] if self.title else lines)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
@@ -116,9 +123,10 @@ class Listing:
             )
             return f"<tr>{''.join(inside)}</tr>"
 
-        body = [row("td", cells) for cells in zip(*(written for _, written in self._written()), strict=True)]
-        if self._hidden:
-            between = f'<tr><td colspan="{len(sides)}" style="{CELL}">... {self._hidden} more rows ...</td></tr>'
+        written = (written for _, written in self._written(MOST_ROWS))
+        body = [row("td", cells) for cells in zip(*written, strict=True)]
+        if hidden := self._hidden(MOST_ROWS):
+            between = f'<tr><td colspan="{len(sides)}" style="{CELL}">... {hidden} more rows ...</td></tr>'
             body.insert(MOST_ROWS // 2, between)
         return (
             f'<table><caption style="text-align:left">{escape(self.title)}</caption>'
@@ -133,7 +141,7 @@ class Listing:
                 for side in ("low", "high"):
                     plain[_with_side(name, side)] = [getattr(cell, side, None) for cell in cells]
             else:
-                plain[name] = list(cells)
+                plain[name] = [float(cell) if isinstance(cell, Chance) else cell for cell in cells]
         return plain
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -169,29 +177,60 @@ class Listing:
         content = csv_text([list(plain), *zip(*plain.values(), strict=True)], end="\r\n")
         write(file_path(path), content.encode())
 
-    @property
-    def _hidden(self) -> int:
-        """How many rows are not shown."""
-        return max(len(self) - MOST_ROWS, 0)
+    def _hidden(self, rows: int | None) -> int:
+        """Return how many rows are not shown."""
+        return 0 if rows is None else max(len(self) - rows, 0)
 
-    def _written(self) -> Iterator[tuple[str, list[str]]]:
+    def _written(self, rows: int | None) -> Iterator[tuple[str, list[str]]]:
         """Yield the name of each column and the cells that are shown, as texts."""
-        half = MOST_ROWS // 2
         for name, cells in self.columns.items():
-            yield name, _texts([*cells[:half], *cells[-half:]] if self._hidden else cells)
+            values: Any = cells
+            doubts: Any = self.columns.get(self.doubts.get(name, ""))
+            texts = _texts(cells) if doubts is None else list(map(number, values, doubts))
+            if rows is not None and self._hidden(rows):
+                texts = [*texts[: rows // 2], *texts[-(rows // 2) :]]
+            yield name, texts
 
-    def _fitted(self) -> list[tuple[str, ...]]:
-        """Return the columns with their names, texts cut so that a row fits on a line."""
-        shown = [(name, *written) for name, written in self._written()]
-        widths = [max(map(len, column)) for column in shown]
-        excess = sum(widths) + 2 * (len(widths) - 1) - WIDEST
-        texts = [j for j, cells in enumerate(self.columns.values()) if not _is_numeric(cells)]
-        longest = max(texts, key=widths.__getitem__, default=None)
-        if longest is None or excess <= 0:
-            return shown
-        room = max(widths[longest] - excess, SHORTEST)
-        shown[longest] = tuple(text if len(text) <= room else f"{text[: room - 3]}..." for text in shown[longest])
-        return shown
+
+def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str]:
+    """Return the lines of a table, the names of its columns first.
+
+    Where a line would be too long, names are broken at their spaces, and then the longest texts are cut.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of str
+        The name of each column, and its cells.
+    right : sequence of bool
+        Whether each column is set to the right, as numbers are; the others are texts, and may be cut.
+    width : int
+        Letters of a line.
+    """
+
+    def sizes() -> list[int]:
+        return [max(map(len, column)) for column in columns]
+
+    def excess() -> int:
+        return sum(sizes()) + 2 * (len(columns) - 1) - width
+
+    if excess() > 0:
+        words = [column[0].split() for column in columns]
+        tall = max(map(len, words))
+        broken = ([*[""] * (tall - len(own)), *own] for own in words)
+        columns = [[*own, *column[1:]] for own, column in zip(broken, columns, strict=True)]
+    texts = [at for at, flag in enumerate(right) if not flag]
+    while texts and (over := excess()) > 0:
+        widest = max(texts, key=lambda at: sizes()[at])
+        room = max(sizes()[widest] - over, SHORTEST)
+        cut = [text if len(text) <= room else f"{text[: room - 3]}..." for text in columns[widest]]
+        if cut == columns[widest]:
+            break
+        columns = [cut if at == widest else column for at, column in enumerate(columns)]
+    fitted = [
+        [cell.rjust(size) if flag else cell.ljust(size) for cell in column]
+        for column, size, flag in zip(columns, sizes(), right, strict=True)
+    ]
+    return ["  ".join(row).rstrip() for row in zip(*fitted, strict=True)]
 
 
 def card(title: str, facts: Mapping[str, object]) -> str:
@@ -207,6 +246,11 @@ def card(title: str, facts: Mapping[str, object]) -> str:
 def short(value: object) -> str:
     """Return a number with a few digits, anything else as text."""
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def labelled(name: str, unit: str) -> str:
