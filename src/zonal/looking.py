@@ -104,9 +104,9 @@ def study_card(study: Reading) -> str:
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 
 
-def trial_table(study: Reading, history: bool, times: Sequence[str]) -> Listing:
-    """Return all trials and observations of a study, one row each, in order; `times` are those of its events."""
-    unit = study.value_unit
+def trial_table(study: Reading, history: bool) -> Listing:
+    """Return all trials and observations of a study in order, one row each, or with what they were before."""
+    unit, times = study.value_unit, study.times if history else ()
     rows: list[tuple[TrialRecord | Observation, Outcome, str]] = []
     for one, (*before, now) in study.history():
         if history:

@@ -74,6 +74,11 @@ class Reading:
         return tuple(self._state.events)
 
     @property
+    def times(self) -> tuple[str, ...]:
+        """When each event was written, in UTC; nothing in memory, where that is not kept."""
+        return ()
+
+    @property
     def edited(self) -> tuple[str, ...]:
         """What was said of each edited export that the history came from: empty if nobody changed it."""
         return tuple(fact.why for event in self._state.events for fact in event if isinstance(fact, Edited))
@@ -468,11 +473,7 @@ class Reading:
             Above each row those that it replaced, as "was told" and the like, with columns of who corrected or
             retracted it and, of a study in a file, when.
         """
-        return looking.trial_table(self, history, self._times() if history else ())
-
-    def _times(self) -> Sequence[str]:
-        """Return when each event was written, if that is known."""
-        return ()
+        return looking.trial_table(self, history)
 
     def top(self, k: int = looking.TOP) -> Listing:
         """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.

@@ -239,9 +239,10 @@ class Study(Reading):
         """Why the study can only be looked at; "" if it can go on."""
         return "" if self._journal is None else self._journal.read_only
 
-    def _times(self) -> Sequence[str]:
-        """Return when each event was written, if that is known."""
-        return () if self._journal is None else [row.time for row in self._journal.rows()]
+    @property
+    def times(self) -> tuple[str, ...]:
+        """When each event was written, in UTC; nothing in memory, where that is not kept."""
+        return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
     def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""

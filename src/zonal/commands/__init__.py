@@ -6,9 +6,10 @@ from zonal.commands.begin import extend, new, refit
 from zonal.commands.bench import allow, ask, give_up, observe, tell
 from zonal.commands.carry import export, import_, verify
 from zonal.commands.look import above, below, plot, predict, recommend, show
+from zonal.commands.mend import correct, retract
 from zonal.commands.run import run
 
 CAMPAIGN: tuple[click.Command, ...] = (
-    new, ask, tell, observe, give_up, allow, recommend, show, predict, above, below, plot, extend, refit, export,
-    import_, verify, run,
+    new, ask, tell, observe, give_up, allow, correct, retract, recommend, show, predict, above, below, plot,
+    extend, refit, export, import_, verify, run,
 )  # fmt: skip

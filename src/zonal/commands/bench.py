@@ -23,7 +23,7 @@ from zonal.commands.frame import (
 )
 from zonal.errors import Exhausted, InvalidInput
 from zonal.rounds.events import Asked
-from zonal.rounds.trials import Trial
+from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
 from zonal.tables.listings import Listing, counted
 
@@ -129,11 +129,20 @@ def echo_trials(trials: Sequence[Trial]) -> None:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--note", default="", help="Kept with the trial.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask`, with values filled in; empty ones wait.")
+@click.option("--correct", is_flag=True, help="Of the sheet also take what differs from what was told before.")
 def tell(
-    study: Study, trial: int | None, value: str | None, sem: str | None, note: str, sheet: Path | None
+    study: Study,
+    trial: int | None,
+    value: str | None,
+    sem: str | None,
+    note: str,
+    sheet: Path | None,
+    correct: bool,
 ) -> None:
     """What was measured: one TRIAL and its VALUE, or a sheet of them, all or none."""
     one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
+    if correct and sheet is None:
+        raise click.UsageError("--correct is for the rows of a sheet; `zonal correct` takes one TRIAL.")
     if sheet is None:
         assert trial is not None
         if value is None:
@@ -141,11 +150,17 @@ def tell(
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note)
         say(standing(study))
         return
-    found = sheets.answers(sheet, study)
+    found, before = sheets.answers(sheet, study, correct), study.trials
     for number, answer in slowly(found.new, "telling"):
         study.tell(number, answer.value, answer.sem, answer.note)
+    for number, answer in slowly(found.changed, "correcting"):
+        study.correct(number, answer.value, answer.sem, answer.note)
+    now = study.trials
+    for number, _ in found.changed:
+        say(f"{corrected(before[number], now[number])}.")
+    changed = f", {len(found.changed)} corrected" if found.changed else ""
     known = f", {len(found.known)} known already" if found.known else ""
-    say(f"{len(found.new)} told{known}{_left_empty(found.empty)}. {standing(study)}")
+    say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
 
 
 @click.command(cls=Command, context_settings=NUMBERS)
@@ -170,8 +185,9 @@ def observe(
         assert region is not None
         if value is None:
             raise click.UsageError("Missing argument 'VALUE'.")
-        study.observe(regions.from_text(study.space, region), sheets.value_of(value), sheets.sem_of(sem or ""))
-        say("1 measurement taken in.")
+        place = regions.from_text(study.space, region)
+        seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""))
+        say(f"1 measurement taken in: observation {seen.number}.")
         return
     found = sheets.earlier(sheet, study)
     taken = found.new + found.known if again else found.new
@@ -220,6 +236,17 @@ def allow(study: Study, region: str) -> None:
     """
     number = study.allow(regions.from_text(study.space, region))
     say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
+
+
+def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
+    """Return what a trial or an observation was told to be, and is now."""
+
+    def said(one: TrialRecord | Observation) -> str:
+        sem = "" if one.sem is None else f" (sem {one.sem:g})"
+        return f"{one.value:g}{sem}{f' [{one.note}]' if one.note else ''}"
+
+    what = f"{'observation' if isinstance(was, Observation) else 'trial'} {was.number}"
+    return f"{what}, {said(was)}" if now is None else f"{what} was {said(was)} and is {said(now)} now"
 
 
 def standing(study: Study) -> str:

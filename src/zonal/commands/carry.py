@@ -16,7 +16,9 @@ from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
+from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
+from zonal.rounds.trials import TrialRecord
 from zonal.study import Study
 from zonal.tables.files import write
 
@@ -50,13 +52,20 @@ def export(study: Study, kind: str, out: Path | None) -> None:
 
 def _document(study: Study) -> str:
     """Return trials, and measurements from outside, for programs."""
-    trials = [
-        {**trial_json(one), "state": one.state, "value": one.value, "sem": one.sem, "note": one.note}
-        for one in study.trials
-    ]
-    outside = [
-        {"region": regions.as_json(one.region), "value": one.value, "sem": one.sem} for one in study.observations
-    ]
+    times = study.times
+
+    def said(own: Outcome) -> dict[str, Any]:
+        when = {"time": times[own.event]} if times else {}
+        return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
+
+    trials, outside = [], []
+    for one, (*before, now) in study.history():
+        earlier = [said(own) for own in before if own.state != "asked"]
+        if isinstance(one, TrialRecord):
+            trials.append({**trial_json(one), **said(now), "earlier": earlier})
+        else:
+            where = {"observation": one.number, "region": regions.as_json(one.region)}
+            outside.append({**where, **said(now), "earlier": earlier})
     value = {"name": study.value_name, "unit": study.value_unit}
     head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}
     return json.dumps({**head, "trials": trials, "observations": outside}, ensure_ascii=False, indent=1) + "\n"

@@ -6,7 +6,7 @@ A sheet is taken whole or not at all: every row is read and held against the stu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -50,6 +50,15 @@ class Answer:
         """Tell whether this is what is known: a spreadsheet rounds, and an empty cell says nothing."""
         return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
 
+    def over(self, was: TrialRecord) -> Answer | None:
+        """Return what becomes of what was told if this corrects it, None if nothing does, or nothing was told."""
+        if was.value is None:
+            return None
+        value = was.value if _agrees(self.cells["value"], was.value) else self.value
+        sem = was.sem if self.repeats(value, was.sem) else self.sem
+        now = replace(self, value=value, sem=sem, note=self.note or was.note)
+        return now if (now.value, now.sem, now.note) != (was.value, was.sem, was.note) else None
+
 
 @dataclass(frozen=True)
 class Sheet(Generic[T]):
@@ -61,11 +70,14 @@ class Sheet(Generic[T]):
         Measurements that the study does not have yet, and those that it has, or that a row above has.
     empty : int
         Rows without a value yet.
+    changed : list of (trial or region, Answer)
+        Measurements that the study has otherwise.
     """
 
     new: list[tuple[T, Answer]]
     known: list[tuple[T, Answer]]
     empty: int
+    changed: list[tuple[T, Answer]] = field(default_factory=list)
 
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
@@ -79,20 +91,33 @@ def questions(trials: Sequence[Trial], space: Any) -> str:
 
 
 def outcomes(study: Study) -> str:
-    """Return all trials, and the measurements made outside of the study, as a sheet."""
+    """Return all trials, and the measurements made outside of the study, as a sheet.
+
+    Columns of their own have the numbers of the latter, and values that were corrected or retracted, if there are
+    any: as rows they might be told again.
+    """
     header = ["trial", "region", "look", *regions.columns(study.space), "state", "value", "sem", "note"]
     rows: list[list[float | str | None]] = []
-    for own in study.trials:
-        what = [*regions.cells(own.region), own.state, own.value, own.sem, own.note]
-        rows.append([own.number, own.region.name, own.replicate, *what])
-    for one in study.observations:
-        what = [*regions.cells(one.region), "observed", one.value, one.sem, None]
-        rows.append([None, one.region.name, None, *what])
-    return csv_text([header, *rows])
+    for one, (*before, now) in study.history():
+        number, look, observation = None, None, None
+        if isinstance(one, TrialRecord):
+            number, look = one.number, one.replicate
+        else:
+            observation = one.number
+        told = [own.value for own in before if own.value is not None]
+        earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
+        what = [*regions.cells(one.region), now.state, now.value, now.sem, now.note, observation, earlier]
+        rows.append([number, one.region.name, look, *what])
+    columns = list(zip([*header, "observation", "earlier"], *rows, strict=True))
+    kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
+    return csv_text(list(zip(*kept, strict=True)))
 
 
-def answers(path: Path, study: Study) -> Sheet[int]:
-    """Return the answers of a sheet by the numbers of their trials, or complain of every bad row."""
+def answers(path: Path, study: Study, correct: bool = False) -> Sheet[int]:
+    """Return the answers of a sheet by the numbers of their trials, or complain of every bad row.
+
+    Complain also of answers that were told otherwise, unless they are there to `correct` what was told.
+    """
     trials = study.trials
     first: dict[int, Answer | None] = {}
 
@@ -103,15 +128,21 @@ def answers(path: Path, study: Study) -> Sheet[int]:
                 "a row above has this trial already, but not the same", number, "Keep one of the two."
             )
         own = trials[number]
-        if answer is not None and own.state == "told" and not answer.repeats(own.value, own.sem):
-            fix = "Leave its cell as it was; `zonal observe` takes a further value."
+        if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
+            fix = "Leave its cell as it was; --correct takes what changed, `zonal observe` a further value."
             raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
         return number, answer
 
     _every_row(read_table(path), study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
-    known = [own for own in filled if trials[own[0]].state == "told"]
-    return Sheet([own for own in filled if own not in known], known, len(first) - len(filled))
+    new = [(number, answer) for number, answer in filled if trials[number].value is None]
+    changed = []
+    for number, answer in filled if correct else ():
+        other = answer.over(trials[number])
+        changed += [] if other is None else [(number, other)]
+    numbers = {number for number, _ in (*new, *changed)}
+    known = [own for own in filled if own[0] not in numbers]
+    return Sheet(new, known, len(first) - len(filled), changed)
 
 
 def earlier(path: Path, study: Study) -> Sheet[Region]:
