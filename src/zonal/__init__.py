@@ -26,7 +26,17 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation, Result, Trial, TrialRecord
+from zonal.rounds.outcomes import Outcome
+from zonal.rounds.trials import (
+    Bands,
+    Likely,
+    Observation,
+    Prediction,
+    Recommendation,
+    Result,
+    Trial,
+    TrialRecord,
+)
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences, Space
 from zonal.study import Study
 from zonal.tables.habits import missing
@@ -64,6 +74,8 @@ __all__ = [
     "ModelWarning",
     "Motif",
     "NumericalWarning",
+    "Observation",
+    "Outcome",
     "Outlook",
     "PerWeight",
     "Recommendation",

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_TICKS = 24
-MARKS = (("given up", "x", "given up"), ("withdrawn", "+", "withdrawn"), ("asked", "|", "under way"))
+MARKS = (
+    *(("given up", "x", "given up"), ("withdrawn", "+", "withdrawn")),
+    *(("retracted", "1", "retracted"), ("asked", "|", "under way")),
+)
 
 
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
