@@ -61,7 +61,7 @@ def test_a_forked_process_uses_a_study_that_another_thread_was_reading(monkeypat
 
 @pytest.mark.parametrize("busy", ["reading", "writing"])
 def test_a_forked_process_uses_a_file_that_another_thread_was_using(busy: str, tmp_path: Path) -> None:
-    study = zn.Study.create(tmp_path / "s.db", [(0, 1)], budget=50, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    study = zn.Study.create(tmp_path / "s.db", [(0, 1)], budget=5000, kernel=zn.RBF(1.0, 0.2), noise=0.1)
     over = threading.Event()
 
     def work() -> None:

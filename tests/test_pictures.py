@@ -1,6 +1,7 @@
 """`study.plot`: the right picture for every space, every mark explained, nothing beyond its room."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -8,10 +9,14 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import zonal as zn
 from zonal.plots import plot_function, plot_pairs
+from zonal.plots.marks import found_label
+from zonal.plots.style import strength
 
 mpl.use("Agg")
 
@@ -58,7 +63,7 @@ def new_axes() -> Axes:
 
 
 def panels(ax: Axes) -> list[Axes]:
-    return [child for child in ax.child_axes if isinstance(child, Axes)]
+    return [child for child in ax.child_axes if isinstance(child, Axes) and child.get_label() != "<legend>"]
 
 
 def said(ax: Axes) -> list[str]:
@@ -77,9 +82,9 @@ WANTED = {
     "cube": "measured: larger circles, larger regions",
     "two axes and symbols": "measured: larger circles, larger regions",
     "points of four features": "measured: larger circles, larger regions",
-    "symbols": "region found, and the way to it",
-    "dna": "region found, and the way to it",
-    "areas": "region found, and the way to it",
+    "symbols": "measured",
+    "dna": "measured",
+    "areas": "measured",
 }
 
 
@@ -87,7 +92,8 @@ WANTED = {
 def test_the_picture_suits_the_space_and_its_legend_names_the_region_found(name: str) -> None:
     ax = picture_of(name)
     assert WANTED[name] in said(ax)
-    assert any("region found" in text for text in said(ax))
+    (found,) = [text for text in said(ax) if text.startswith(("region found", "best so far, but"))]
+    assert found.startswith("region found") == study_of(name).stands_out()
     expected = {"cube": 3, "two axes and symbols": 2, "points of four features": 6}
     assert len(panels(ax)) == expected.get(name, 0)
 
@@ -148,8 +154,9 @@ def test_panels_are_titled_by_their_symbols_and_show_the_cells_means() -> None:
     mesh = panels(ax)[1].collections[0]
     cell = study.space.region({"t": (0, 1 / 24), "u": (0, 1 / 24), "dye": "green"})
     assert np.asarray(mesh.get_array()).ravel()[0] == pytest.approx(study.predict(cell).mean)
-    stars = sum("region found" in inner.get_legend_handles_labels()[1] for inner in panels(ax))
-    assert stars == (len(study.recommend().region.symbols[1]) if study.recommend() else 0)  # type: ignore[attr-defined]
+    assert np.asarray(mesh.get_alpha()).ravel()[0] == pytest.approx(strength(study.doubt([cell]))[0])
+    frames = sum(found_label(study) in inner.get_legend_handles_labels()[1] for inner in panels(ax))
+    assert frames == len(study.recommend().region.symbols[1])  # type: ignore[attr-defined]
 
 
 def test_what_is_forbidden_is_hatched_and_said_so() -> None:
@@ -158,15 +165,233 @@ def test_what_is_forbidden_is_hatched_and_said_so() -> None:
         study.optimize(lambda region: 1.0)
         ax = study.plot(ax=new_axes())
         drawn = [patch for inner in (ax, *panels(ax)) for patch in inner.patches if patch.get_hatch()]
-        area = sum(patch.get_width() * patch.get_height() for patch in drawn)  # type: ignore[attr-defined]
+        rings = [ring for patch in drawn for ring in patch.get_path().to_polygons()]
+        area = sum(float(np.prod(np.ptp(ring, axis=0))) for ring in rings)
         assert area == pytest.approx(2.0 if name == "plane" else 0.5)
         assert any(text.startswith("forbidden") for text in said(ax))
 
 
-def test_a_study_without_measurements_can_be_drawn() -> None:
-    for name in ("line", "plane", "dna"):
-        zn.Study(SPACES[name], budget=3, noise=0.1).plot(ax=new_axes())
-        zn.Study(SPACES[name], budget=3, noise=0.1).plot("history", new_axes())
+@EVERY
+@pytest.mark.parametrize("kind", [None, "history", "tree", "regions"])
+def test_a_picture_of_a_study_without_measurements_says_so_and_claims_nothing(name: str, kind: Any) -> None:
+    ax = zn.Study(SPACES[name], budget=3, noise=0.1, value_name="age").plot(kind, new_axes())
+    assert "nothing measured yet" in [text.get_text() for text in ax.texts]
+    assert ax.get_title() == "age: 0 of 3 measured"
+    assert not any("found" in text or "best" in text for text in said(ax))
+    assert "best" not in ax.get_xlabel()
+
+
+def marked_study(name: str) -> zn.Study:
+    """Return a study with a region that cannot be measured and one under way."""
+    study = zn.Study(SPACES[name], budget=12, noise=0.1, kernel=None, rng=0)
+    values = np.random.default_rng(2)
+    study.optimize(lambda region: float(values.normal()), n=7)
+    study.give_up(study.ask(), retry=False)
+    study.ask()
+    return study
+
+
+@EVERY
+@pytest.mark.parametrize("kind", [None, "tree", "regions"])
+def test_what_is_under_way_or_cannot_be_measured_is_marked_wherever_regions_are(name: str, kind: Any) -> None:
+    ax = marked_study(name).plot(kind, new_axes())
+    assert {"under way", "cannot be measured"} <= set(said(ax))
+    tags = [text.get_text() for inner in (ax, *panels(ax)) for text in inner.texts]
+    assert any(tag.startswith("#8") for tag in tags)
+    assert ax.get_title() == "value: 7 of 12 measured, 1 under way"
+
+
+def test_marks_are_where_their_regions_are() -> None:
+    study = marked_study("plane")
+    ax = study.plot(ax=new_axes())
+    drawn = {str(patch.get_label()): patch for patch in ax.patches}
+    (barred,), (trial,) = study.barred, study.pending
+    for label, region in (
+        ("cannot be measured", barred), ("under way", trial.region), (found_label(study), study.found),
+    ):  # fmt: skip
+        extent = drawn[label].get_path().get_extents().extents
+        np.testing.assert_allclose(extent, region.bounds.T.ravel())
+    assert drawn["cannot be measured"].get_hatch()
+    assert drawn["under way"].get_linestyle() != "solid"
+
+
+def test_regions_that_do_not_touch_a_panel_are_not_marked_in_it() -> None:
+    study = marked_study("two axes and symbols")
+    for inner, dye in zip(panels(study.plot(ax=new_axes())), ("red", "green"), strict=True):
+        shown = [trial for trial in study.pending if dye in trial.region.symbols[1]]  # type: ignore[attr-defined]
+        assert ("under way" in inner.get_legend_handles_labels()[1]) == bool(shown)
+
+
+def test_colours_fade_where_little_is_known() -> None:
+    study = study_of("plane")
+    ax = study.plot(ax=new_axes())
+    leaves = np.flatnonzero(study.tree.first_child < 0)
+    alpha, doubt = np.asarray(ax.collections[0].get_alpha()), study.doubt()[leaves]
+    np.testing.assert_allclose(alpha, 1 - 0.88 * doubt**2)
+    assert 0.12 <= alpha.min() < alpha.max() < 1
+    (bar,) = [other for other in ax.figure.axes if other is not ax]
+    assert bar.get_ylabel() == "posterior mean of density [kg/m3]"
+    assert "paler: less\nis known" in [text.get_text() for text in bar.texts]
+    shelves = study.plot("regions", new_axes()).collections[0]
+    np.testing.assert_allclose(np.asarray(shelves.get_alpha()), 1 - 0.88 * study.doubt() ** 2)
+
+
+def test_what_does_not_stand_out_is_dotted_and_said_so() -> None:
+    study = zn.Study(SPACES["plane"], budget=12, kernel=zn.RBF(1e-4, 1.0), noise=1.0)
+    for value in (1.0, -1.0, 0.5):
+        study.tell(study.ask(), value)
+    for ax in (study.plot(ax=new_axes()), study.plot("regions", new_axes())):
+        assert "best so far, but it does not stand out" in said(ax)
+        (frame,) = [patch for patch in ax.patches if str(patch.get_label()).startswith("best so far")]
+        assert frame.get_linestyle() in (":", "dotted")
+
+
+@EVERY
+def test_titles_keep_clear_of_the_legend_whoever_sets_them(name: str) -> None:
+    for kind in (None, "history", "regions"):
+        ax = study_of(name).plot(kind, new_axes())
+        for title in (ax.get_title(), "mine"):
+            ax.set_title(title)
+            ax.figure.canvas.draw()
+            legend = ax.get_legend()
+            assert legend is not None
+            assert ax.title.get_window_extent().y0 >= legend.get_window_extent().y1 - 1
+
+
+def test_a_title_that_is_there_stays() -> None:
+    ax = new_axes()
+    ax.set_title("mine")
+    assert study_of("line").plot(ax=ax).get_title() == "mine"
+
+
+def test_a_study_in_a_file_is_called_by_its_name(tmp_path: Path) -> None:
+    study = zn.Study.create(tmp_path / "sky of May.db", SPACES["line"], budget=3, noise=0.1)
+    study.tell(study.ask(), 1.0)
+    assert study.plot(ax=new_axes()).get_title() == "sky of May: 1 of 3 measured"
+
+
+@pytest.mark.parametrize("name", ["line", "dna", "areas with places"])
+def test_the_history_shows_what_was_the_best_after_each_measurement(name: str) -> None:
+    study = study_of(name)
+    ax = study.plot("history", new_axes())
+    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("average of the region")]
+    x, mean = (np.asarray(part) for part in line.get_data())
+    np.testing.assert_array_equal(x, range(10))
+    np.testing.assert_allclose(mean, [then.recommend().mean for then in study.past(*range(1, 11))])
+    assert mean[-1] == pytest.approx(study.recommend().mean)
+
+
+def test_the_history_of_a_long_study_is_worked_out_at_some_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zonal.plots.history.WORK", 1.0)
+    ax = study_of("line").plot("history", new_axes())
+    (line,) = [own for own in ax.lines if str(own.get_label()).startswith("average of the region")]
+    assert list(np.asarray(line.get_data()[0])) == [0, 9]
+
+
+def test_measured_averages_have_the_colour_of_their_symbol() -> None:
+    study = study_of("one axis and symbols")
+    ax = plot_function(study, new_axes())
+    curves = {str(line.get_label()): to_hex(line.get_color()) for line in ax.lines}
+    bars = next(own for own in ax.collections if own.get_label() == "measured averages")
+    for trial, colour in zip(study.trials, bars.get_color(), strict=True):  # type: ignore[attr-defined]
+        dyes: Any = trial.region.symbols[1]  # type: ignore[attr-defined]
+        expected = curves[dyes[0]] if len(dyes) == 1 else "#222222"
+        assert to_hex(colour) == expected.lower()
+
+
+def test_what_is_forbidden_of_some_symbols_is_hatched_on_their_curves_alone() -> None:
+    never = {"dye": "red", "t": (0.5, 1)}
+    study = zn.Study(SPACES["one axis and symbols"], budget=14, noise=0.1, forbidden=[never])
+    study.optimize(lambda region: 1.0)
+    ax = study.plot(ax=new_axes())
+    hatched = [own for own in ax.collections if own.get_hatch()]
+    assert len(hatched) == 1
+    left, right = hatched[0].get_paths()[0].get_extents().intervalx
+    assert 0.49 < left < 0.52
+    assert right == 1.0
+    assert not [patch for patch in ax.patches if patch.get_hatch()]
+    assert any(text.startswith("forbidden") for text in said(ax))
+
+
+# Polygons.
+
+
+def country() -> Any:
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    squares = [shapely.box(x, 50 + y, x + 1, 51 + y) for x in range(4) for y in range(3)]
+    squares[0] = squares[0].difference(shapely.box(0.25, 50.25, 0.75, 50.75))
+    squares[5] = shapely.MultiPolygon([squares[5], shapely.box(5, 50, 6, 51)])
+    names = [f"area {number}" for number in range(12)]
+    return geopandas.GeoDataFrame({"people": range(12)}, geometry=squares, crs="EPSG:4326", index=names)
+
+
+def surveyed(space: Any, **settings: Any) -> zn.Study:
+    study = zn.Study(space, budget=8, noise=0.1, kernel=zn.RBF(1.0, 1.0), **settings)
+    study.optimize(lambda region: float(region.center[0]), n=7)
+    study.ask()
+    return study
+
+
+def areas_of(collection: Any) -> list[float]:
+    return [sum(_signed(ring) for ring in path.to_polygons()) for path in collection.get_paths()]
+
+
+def _signed(ring: Any) -> float:
+    x, y = np.asarray(ring).T
+    return float(x[:-1] @ y[1:] - x[1:] @ y[:-1]) / 2
+
+
+def test_areas_of_a_geodataframe_are_drawn_as_they_are(tmp_path: Path) -> None:
+    frame = country()
+    study = surveyed(zn.Points(frame, weights=frame["people"] + 1.0))
+    ax = study.plot(ax=new_axes())
+    drawn = ax.collections[0]
+    order = frame.geometry.iloc[study.space.rows]
+    np.testing.assert_allclose(areas_of(drawn), [shape.area for shape in order])  # holes and islands included
+    assert "under way" in said(ax)
+    (frame_found,) = [patch for patch in ax.patches if str(patch.get_label()) == found_label(study)]
+    members: Any = study.found
+    assert areas_of_patch(frame_found) == pytest.approx(sum(order.iloc[at].area for at in members.positions))
+    assert ax.get_aspect() == pytest.approx(1 / np.cos(np.radians(51.5)), rel=0.01)
+    study.save(tmp_path / "areas.db")  # no file has polygons: they are passed again
+    again = zn.Study.open(tmp_path / "areas.db")
+    assert not isinstance(again.plot(ax=new_axes()).collections[0], PatchCollection)
+    for shapes in (frame, frame.geometry, frame.sample(frac=1.0, random_state=0), list(frame.geometry)):
+        shown = again.plot(ax=new_axes(), shapes=shapes).collections[0]
+        np.testing.assert_allclose(areas_of(shown), areas_of(drawn))
+
+
+def areas_of_patch(patch: Any) -> float:
+    return sum(_signed(ring) for ring in patch.get_path().to_polygons())
+
+
+def test_a_hierarchy_of_areas_is_drawn_as_they_are_and_forbidden_ones_are_hatched() -> None:
+    frame = country()
+    states = {"west": list(frame.index[:6]), "east": list(frame.index[6:])}
+    space = zn.Hierarchy(states, features=frame.sample(frac=1.0, random_state=1))
+    study = surveyed(space, forbidden=["area 3"])
+    ax = study.plot(ax=new_axes())
+    by_name = [frame.geometry.loc[path[-1]] for path in space.paths]
+    np.testing.assert_allclose(areas_of(ax.collections[0]), [shape.area for shape in by_name])
+    (hatched,) = [patch for patch in ax.patches if str(patch.get_label()) == "forbidden"]
+    assert areas_of_patch(hatched) == pytest.approx(frame.geometry.loc["area 3"].area)
+
+
+def test_anything_with_a_geo_interface_is_a_shape_and_points_are_dots() -> None:
+    class Triangle:
+        def __init__(self, x: float) -> None:
+            corners = [[(x, 0), (x, 1), (x + 1, 0), (x, 0)]]
+            self.__geo_interface__ = {"type": "Polygon", "coordinates": corners}
+
+    space = zn.Points({"x": np.arange(4.0), "y": np.zeros(4)})
+    study = surveyed(space)
+    ax = study.plot(ax=new_axes(), shapes=[Triangle(x) for x in range(4)])
+    np.testing.assert_allclose(areas_of(ax.collections[0]), 0.5)
+    assert ax.get_aspect() == 1.0
+    dots = study.plot(ax=new_axes(), shapes=[None] * 4).collections[0]
+    assert not isinstance(dots, PatchCollection)
+    with pytest.raises(zn.InvalidInput, match="one for each of 4 members; got 3"):
+        study.plot(ax=new_axes(), shapes=[Triangle(x) for x in range(3)])
 
 
 def test_beliefs_without_a_model_are_drawn_by_their_cells() -> None:

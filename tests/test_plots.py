@@ -78,21 +78,23 @@ def test_axes_carry_names_and_units(study: zn.Study) -> None:
     assert plot_tree(study, axes()).get_xlabel() == "depth [m]"
 
 
-def test_every_node_stands_above_the_centre_of_its_cell_and_is_joined_to_its_parent(study: zn.Study) -> None:
+def test_every_node_is_as_wide_as_its_cell_and_joined_to_its_parent(study: zn.Study) -> None:
     ax = plot_tree(study, axes())
     tree = study.tree
-    offsets = np.asarray(ax.collections[0].get_offsets())
-    np.testing.assert_allclose(offsets[:, 0], 10 + 2 * (tree.index + 0.5) / 2.0**tree.depth)
-    np.testing.assert_array_equal(offsets[:, 1], tree.depth)
+    extents = np.array([path.get_extents().extents for path in ax.collections[0].get_paths()])
+    np.testing.assert_allclose(extents[:, 0], 10 + 2 * tree.index / 2.0**tree.depth)
+    np.testing.assert_allclose(extents[:, 2], 10 + 2 * (tree.index + 1) / 2.0**tree.depth)
+    np.testing.assert_allclose(extents[:, [1, 3]].mean(axis=1), tree.depth)
     np.testing.assert_array_equal(np.asarray(ax.collections[0].get_array()), np.minimum(tree.count, 5))
     assert len(ax.lines) == len(tree) - 1
 
 
-def test_the_recommended_node_is_circled(study: zn.Study) -> None:
+def test_the_recommended_node_is_framed(study: zn.Study) -> None:
     ax = plot_tree(study, axes())
-    circle = np.asarray(ax.collections[1].get_offsets())
-    found = study.recommend()
-    np.testing.assert_allclose(circle, [[found.region.center[0], found.node[0]]])
+    (frame,) = ax.patches
+    found, extent = study.recommend(), frame.get_path().get_extents()
+    np.testing.assert_allclose(extent.intervalx, found.region.bounds[0])
+    assert extent.y0 < found.node[0] < extent.y1
 
 
 @pytest.mark.parametrize("plot", [plot_cells, plot_tree])

@@ -417,12 +417,19 @@ class Reading:
         regions : several regions, as for `predict`, optional
             By default the nodes of ``tree``, in its order.
         """
+        if regions is not None:
+            return self._known([self._region(region) for region in regions])[1]
         with self._lock:
             state = self._state
-            if regions is None:
-                return state.belief.doubt()[state.tree.slot]
-            listed = [self._region(region) for region in regions]
-            return state.belief.doubt(state.problem.feedback.footprints(listed))
+            return state.belief.doubt(state.belief.columns[1])[state.tree.slot]
+
+    def _known(self, regions: list[Region]) -> tuple[Floats, Floats]:
+        """Return means of some regions' averages, and how much of what was not known is not known now."""
+        with self._lock:
+            state = self._state
+            centred, variance = expected(state, regions)
+            doubt = state.belief.doubt(variance, state.problem.feedback.footprints(regions))
+        return self._value(state, centred), doubt
 
     def _listed(self, regions: Any) -> tuple[list[Region], bool]:
         """Return regions as such, and whether it is one that was meant."""

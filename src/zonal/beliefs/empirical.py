@@ -75,9 +75,10 @@ class EmpiricalBelief:
             "the empirical belief knows no covariances", "StoOO", "Use a policy with a Gaussian belief."
         )
 
-    def doubt(self, footprints: AnyFootprints | None = None) -> Floats:
+    def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return 1 / sqrt(1 + T): as if one more reward had been known before."""
-        return 1 / np.sqrt(1 + self._count) if footprints is None else self.predict(footprints)[1]
+        with np.errstate(divide="ignore"):
+            return np.sqrt(1 / (1 + 1 / variance))
 
     def overlay(self) -> EmpiricalBelief:
         """Return the belief as it would be with measurements under way."""

@@ -173,13 +173,10 @@ class Mixture:
             found.append((weight, own.model.mean - self.zero + mean, variance))
         return found
 
-    def doubt(self, footprints: AnyFootprints | None = None) -> Floats:
+    def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return which share of the prior standard deviation is left, of all tracked footprints or of any."""
         beliefs, means = [own.belief for own in self.members], np.array([own.model.mean for own in self.members])
-        if footprints is None:
-            variance, priors = self.columns[1], [belief.prior for belief in beliefs]
-        else:
-            variance, priors = self.predict(footprints)[1], [belief.prior_of(footprints) for belief in beliefs]
+        priors = [own.prior if footprints is None else own.prior_of(footprints) for own in beliefs]
         prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
         left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
         return np.asarray(np.sqrt(np.minimum(left, 1.0)))

@@ -5,16 +5,18 @@ They read what a study says of itself: columns, trials, predictions. matplotlib 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from zonal.errors import InvalidInput
-from zonal.plots.history import plot_history, plot_model
+from zonal.looking import NOTHING, headline, is_empty
+from zonal.plots.correlations import plot_model
+from zonal.plots.history import plot_history
 from zonal.plots.lines import along, plot_cells, plot_function, plot_tree
 from zonal.plots.maps import plot_map, plot_pairs
 from zonal.plots.regrets import plot_regrets
 from zonal.plots.shelves import plot_regions
-from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, rim
-from zonal.spaces import Box, Interval, MemberSpace
+from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, lines, rim, set_axis
+from zonal.spaces import Box, MemberSpace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +46,7 @@ __all__ = [
 ]
 
 
-def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None) -> Axes:
+def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
     """Draw a study.
 
     Parameters
@@ -58,38 +60,45 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None) -> Ax
         axis, a map of two, maps of all pairs of more axes or one for each symbol, shelves for sequences and for
         hierarchies without features.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Where to draw; on new axes otherwise. A title that it has stays; else it says how far the study is.
+    **more
+        What the picture takes besides: see those of `zonal.plots`.
     """
     if kind is not None and not (isinstance(kind, str) and kind in get_args(Kind)):
         raise InvalidInput(
             "there is no such picture", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out."
         )
+    drawn: Axes = _picture(study, kind)(study, ax, **more)
+    if not drawn.get_title():
+        drawn.set_title(headline(study), fontsize="medium")
+    if is_empty(study) and kind != "model":
+        drawn.text(0.5, 0.5, NOTHING, transform=drawn.transAxes, ha="center", va="center", color=INK)
+    return drawn
+
+
+def _picture(study: Reading, kind: Kind | None) -> Any:
+    """Return what draws a kind of picture of a study."""
     space = study.space
-    line = isinstance(space, Box) and space.d == 1
-    if kind == "history":
-        return plot_history(study, ax)
-    if kind == "model":
-        return plot_model(study, ax)
-    if kind == "tree" and line:
-        return plot_tree(study, ax)
-    if kind == "cells" or (kind is None and line and not study.models):  # an empirical belief knows cells alone
-        return _explained(plot_cells(study, ax))
-    if kind is None and study.models and along(space) is not None:
-        return plot_function(study, ax)
-    if kind == "map" or (kind is None and study.models and _has_pairs(space)):
-        flat = space.d == 2 and (isinstance(space, Box | MemberSpace))
-        return plot_map(study, ax) if flat else plot_pairs(study, ax)
-    return plot_regions(study, ax)
+    line, flat = isinstance(space, Box) and space.d == 1, space.d == 2 and isinstance(space, Box | MemberSpace)
+    named = {
+        "history": plot_history,
+        "model": plot_model,
+        "tree": plot_tree if line else plot_regions,
+        "regions": plot_regions,
+        "cells": _explained_cells,
+        "map": plot_map if flat else plot_pairs,
+    }
+    if kind is not None:
+        return named[kind]
+    known = bool(study.models)  # an empirical belief knows the nodes of the tree alone
+    if along(space) is not None and (known or line):
+        return plot_function if known else named["cells"]
+    return named["map" if len(lines(space)) > 1 and (known or flat) else "regions"]
 
 
-def _explained(ax: Axes) -> Axes:
-    """Return a picture with its legend, which figures of several leave to their makers."""
-    legend_above(ax, columns=2)
-    return ax
-
-
-def _has_pairs(space: object) -> bool:
-    """Tell whether a space has two continuous axes, or two features that are numbers."""
-    if isinstance(space, MemberSpace):
-        return space.d > 1 and not space.symbolic
-    return sum(isinstance(axis, Interval) for axis in getattr(space, "axes", ())) > 1
+def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:
+    """Draw the cells with their axis and legend, which figures of several leave to their makers."""
+    drawn = plot_cells(study, ax, **more)
+    set_axis(drawn, study.space, 0)
+    legend_above(drawn, columns=2)
+    return drawn

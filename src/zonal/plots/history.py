@@ -1,45 +1,27 @@
-"""How a study went: its measurements one after the other, and the model learned from them."""
+"""How a study went: its measurements one after the other, and what was the best after each."""
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.averages.custom import Custom
-from zonal.averages.kernels import Along, Kernel
-from zonal.errors import InvalidInput
-from zonal.plots.style import (
-    ESTIMATE,
-    FOUND,
-    INK,
-    OTHERS,
-    axes_or_new,
-    axis_label,
-    is_log,
-    legend_above,
-    value_label,
-)
-from zonal.spaces import Category, MemberSpace
+from zonal.looking import is_empty
+from zonal.plots.style import FOUND, INK, axes_or_new, legend_above, value_label
+from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonal.reading import Reading
 
-Floats = NDArray[np.float64]
-
-MOST_TICKS = 24
-MARKS = (
-    *(("given up", "x", "given up"), ("withdrawn", "+", "withdrawn")),
-    *(("retracted", "1", "retracted"), ("asked", "|", "under way")),
-)
+MOST_MOMENTS = 40  # at which what was the best then is worked out
+WORK = 4e9  # products of matrices that this may take: seconds
+MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
 
 
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw the measurements of a study in order, and where the recommended average stands now.
+    """Draw the measurements of a study in order, and the average of the region that was the best so far.
 
     Parameters
     ----------
@@ -52,8 +34,8 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     -------
     Axes
         A dot a measurement, darker for smaller regions, with its standard error where one was told; trials given
-        up and under way as ticks below; and the posterior mean of the recommended average, give or take two
-        standard deviations.
+        up and under way as ticks below; and the posterior mean of the average of the region that was recommended
+        after each measurement (after some of them, if there are many), give or take two standard deviations.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -67,106 +49,36 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
             ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
         depth = [trial.node[0] for trial in told]
         dots = ax.scatter(
-            numbers, values, c=depth, cmap="cividis_r", s=24, edgecolors=INK, linewidths=0.4, zorder=2,
+            numbers, values, c=depth, cmap="cividis_r", s=24, edgecolors=INK, linewidths=0.4, zorder=3,
             label="a measured average",
         )  # fmt: skip
         bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
         bar.set_label("depth in the tree: small regions are dark")
-    for state, mark, label in MARKS:
+    for state, mark in MARKS.items():
         others = [trial.number for trial in study.trials if trial.state == state]
+        label = "under way" if state == "asked" else state
         if others:
             ax.plot(others, [0.03] * len(others), mark, color=INK, transform=ax.get_xaxis_transform(), label=label)
-    best = study.recommend()
-    ax.axhline(best.mean, color=FOUND, lw=1.6, label="average of the region found, now")
-    ax.axhspan(best.mean - 2 * best.std, best.mean + 2 * best.std, color=FOUND, alpha=0.2, lw=0,
-               label="two standard deviations")  # fmt: skip
+    if not is_empty(study):
+        _best_so_far(study, ax)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("trial")
     ax.set_ylabel(value_label(study))
-    legend_above(ax)
+    legend_above(ax, columns=2)
     return ax
 
 
-def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw how alike f is at two places, as learned or given: against their distance, an axis at a time.
-
-    Parameters
-    ----------
-    study : Study
-        With a Gaussian belief, and a kernel that is not a function of the user's.
-    ax : Axes, optional
-        Where to draw; on new axes otherwise.
-
-    Returns
-    -------
-    Axes
-        A line for each continuous axis: the correlation of f at two places against their distance, averaged over
-        all models by weight, with the models themselves as thin lines. A bar for each axis of symbols: the
-        correlation of two different ones (of motifs that of two sequences which differ there, about their level).
-    """
-    space, models = study.space, study.models
-    if not models or isinstance(models[0].model.kernel, Custom):
-        raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
-    ax = axes_or_new(ax)
-    symbols = [
-        space.symbolic if isinstance(space, MemberSpace) else isinstance(space.axes[j], Category)
-        for j in range(space.d)
-    ]
-    share, sides = np.linspace(0, 1, 200), space.sides()
-    weights = np.array([own.weight for own in models])
-    bars: dict[str, float] = {}
-    lines = 0
-    for j in range(space.d):
-        reach = np.ones(1) if symbols[j] else share * sides[j]
-        each = np.array([_correlation(own.model.kernel, j, symbols, reach) for own in models])
-        mean = weights @ each / weights.sum()
-        if symbols[j]:
-            bars[space.names[j]] = float(mean[0])
-            continue
-        colour, lines = OTHERS[lines % len(OTHERS)], lines + 1
-        if len(models) > 1:
-            thin = ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
-            thin[0].set_label("single models" if lines == 1 else None)
-        ax.plot(share, mean, color=colour, lw=2, label=_extent(space, j))
-    if bars:
-        _bars(ax, bars, beside=lines > 0)
-    if lines:
-        ax.set_xlim(0, 1)
-        ax.set_xlabel("distance of two places, as a share of the axis")
-    ax.set_ylim(0, 1.02)
-    ax.set_ylabel("correlation of f")
-    noise = study.model.noise
-    if noise is not None:
-        ax.set_title(f"noise {noise:.3g} {study.value_unit}".rstrip(), fontsize="small", loc="right")
-    legend_above(ax, columns=1 if lines < 3 else 2)
-    return ax
-
-
-def _extent(space: Any, j: int) -> str:
-    """Return the name of an axis, and how wide it is in what lengthscales are measured in."""
-    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {'decades' if is_log(space, j) else 'wide'}"
-
-
-def _correlation(kernel: Kernel, j: int, symbols: list[bool], reach: Floats) -> Floats:
-    """Return the correlation of f at two places that differ on one axis alone, by their distance."""
-    total = np.zeros(len(reach))
-    for term in kernel.terms:
-        if symbols[j]:
-            total += term.variance - term.variation(symbols)[j] / 2
-        else:
-            factor = term.along(symbols)[j]
-            assert isinstance(factor, Along)
-            total += term.variance * factor.profile.value(reach / factor.lengthscale)
-    return np.asarray(total / kernel.point_variance)
-
-
-def _bars(ax: Axes, bars: dict[str, float], beside: bool) -> None:
-    """Draw the correlations of symbols: as bars, or as levels beside lines."""
-    if beside:
-        for (name, level), style in zip(bars.items(), itertools.cycle(["--", ":", "-."]), strict=False):
-            ax.axhline(level, color=INK, ls=style, lw=1.2, label=f"{name}: two different symbols")
-        return
-    ax.bar(range(len(bars)), list(bars.values()), color=ESTIMATE, width=0.7, label="two different symbols there")
-    every = -(-len(bars) // MOST_TICKS)
-    ax.set_xticks(range(0, len(bars), every), [name.removeprefix("position ") for name in bars][::every])
-    ax.set_xlabel("position" if next(iter(bars)).startswith("position ") else "axis")
+def _best_so_far(study: Reading, ax: Axes) -> None:
+    """Draw the average of the region that was recommended, as it was believed to be then."""
+    # What was the best then is in no event: it is worked out again, which takes long for large trees.
+    each = max(len(study.tree) * study.told**2 * len(study.models), 1)
+    number = min(study.told, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
+    x, then = np.array([-0.5, 0.5]), [study, study]
+    if study.told > 1:
+        moments = np.unique(np.linspace(1, study.told, number).round().astype(int))
+        told = [fact.number for event in study.events for fact in event if isinstance(fact, Measured)]
+        x, then = np.maximum.accumulate(told)[moments - 1], study.past(*moments.tolist())
+    mean, std = np.array([own._settle()[1:] for own in then]).T
+    ax.plot(x, mean, color=FOUND, lw=1.6, zorder=2, label="average of the region that was the best then")
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
+                    label="two standard deviations")  # fmt: skip

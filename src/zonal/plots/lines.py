@@ -7,50 +7,51 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
+from zonal.plots.marks import Mark, box, draw_marks, marks
 from zonal.plots.style import (
     ESTIMATE,
-    FOUND,
     FUNCTION,
     INK,
     OTHERS,
+    Floats,
     axes_or_new,
-    axis_label,
     is_log,
     legend_above,
+    lines,
+    set_axis,
     value_label,
 )
-from zonal.spaces import Box, Interval, MemberRegion, MemberSpace
+from zonal.spaces import Box, MemberRegion, MemberSpace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonal.reading import Reading
 
-Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 
 SAMPLES = 400  # along the axis
 MOST_CURVES = len(OTHERS)
 MOST_BARS = 200  # measurements drawn one by one
+MOST_LOOKS = 5  # that have a colour of their own
+THICK = 0.22  # half of a node's height, of the distance of two depths
 
 
 class Curve(NamedTuple):
     """Places along the axis, the point regions there, and for which symbols."""
 
     name: str
+    symbols: dict[str, Any]
     x: Floats
     regions: list[Any]
 
 
 def along(space: Any) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
-    if isinstance(space, MemberSpace):
-        return 0 if space.d == 1 and not space.symbolic else None
-    lines = [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
-    return lines[0] if len(lines) == 1 else None
+    found = lines(space)
+    return found[0] if len(found) == 1 else None
 
 
 def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
@@ -69,30 +70,55 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     -------
     Axes
         With posterior mean and two standard deviations of f, a line for every symbol; measured averages as bars as
-        wide as their regions; and the region found.
+        wide as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is under
+        way; and the region found.
     """
     space, j = study.space, along(study.space)
     if j is None:
         raise InvalidInput("this picture is of one continuous axis", space.names, "Use study.plot().")
     ax = axes_or_new(ax)
-    curves = _curves(study, j)
+    curves, marked = _curves(study, j), list(marks(study))
     for curve, colour in zip(curves, OTHERS, strict=False):
         mean, std = study.predict(curve.regions)
         ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
         band = "two standard deviations" if curve is curves[0] else None
-        ax.fill_between(curve.x, mean - 2 * std, mean + 2 * std, color=colour, alpha=0.2, lw=0, label=band)
+        low, high = mean - 2 * std, mean + 2 * std
+        ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, lw=0, label=band)
+        if curve.symbols:
+            for label, (style, inside) in _hatched(study, curve, marked, j).items():
+                hatch = {"fc": "none", "ec": "#555d66", "hatch": style["hatch"], "lw": 0}
+                known = label in ax.get_legend_handles_labels()[1]
+                ax.fill_between(curve.x, low, high, where=inside, label=None if known else label, **hatch)
     if f is not None:
         ax.plot(curves[0].x, f(curves[0].x[:, None]), color=FUNCTION, lw=1.6, label="reward function f")
-    _bars(study, ax, j)
-    low, high = study.found.bounds[j]
-    ax.axvspan(low, high, color=FOUND, alpha=0.35, lw=2 if low == high else 0, label="region found")
-    if is_log(space, j):
-        ax.set_xscale("log")
+    _bars(study, ax, j, curves)
+    set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
-    ax.set_xlabel(axis_label(space, j))
     ax.set_ylabel(value_label(study))
+    if curves[0].symbols:  # of other symbols the band may well be measured
+        marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
+    draw_marks(marked, ax, lambda region: [box(region.bounds[j], (0, 1))], across=True)
     legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
+
+
+def _hatched(study: Reading, curve: Curve, marked: list[Mark], j: int) -> dict[str, tuple[dict[str, Any], Any]]:
+    """Return which parts of a curve are hatched, and how, by what the legend says of them."""
+    part, found = study.space.region(curve.symbols), dict[str, tuple[dict[str, Any], Any]]()
+    for mark in marked:
+        if "hatch" in mark.style and part.overlaps(mark.region):
+            low, high = mark.region.bounds[j]
+            inside = (curve.x >= low) & (curve.x <= high)
+            before = found.get(mark.label, (None, False))[1]
+            found[mark.label] = mark.style, inside | before
+    return found
+
+
+def _with_symbols(mark: Mark) -> Mark:
+    """Return a mark that says for which symbols it is, beside it or in the legend."""
+    region: Any = mark.region
+    named = ", ".join(" or ".join(map(str, own)) for own in region.symbols if own is not None)
+    return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
 def _curves(study: Reading, j: int) -> list[Curve]:
@@ -101,17 +127,15 @@ def _curves(study: Reading, j: int) -> list[Curve]:
     if isinstance(space, MemberSpace):
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
         members = [MemberRegion(space, None, None, place, place + 1) for place in places.tolist()]
-        return [Curve("posterior mean of f", space.features[places, 0], members)]
-    axis = space.axes[j]
-    own = np.linspace(axis.low, axis.high, SAMPLES)
-    x = np.asarray(axis.native(own), dtype=float)
-    others = [(axis.name, axis.symbols) for _, axis in space.categories]
-    combinations = list(itertools.product(*(symbols for _, symbols in others)))
+        return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
+    axis, others = space.axes[j], [axis for _, axis in space.categories]
+    x = np.asarray(axis.native(np.linspace(axis.low, axis.high, SAMPLES)), dtype=float)
     curves = []
-    for symbols in combinations:
-        fixed: dict[str, Any] = dict(zip((name for name, _ in others), symbols, strict=True))
-        name = ", ".join(symbols) or "posterior mean of f"
-        curves.append(Curve(name, x, [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]))
+    for symbols in itertools.product(*(other.symbols for other in others)):
+        fixed: dict[str, Any] = dict(zip((other.name for other in others), symbols, strict=True))
+        name = ", ".join(map(str, symbols)) or "posterior mean of f"
+        points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
+        curves.append(Curve(name, fixed, x, points))
     if len(curves) > MOST_CURVES:
         sign = 1 if study.direction == "maximize" else -1
         best = [float(np.max(sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
@@ -119,23 +143,22 @@ def _curves(study: Reading, j: int) -> list[Curve]:
     return curves
 
 
-def _bars(study: Reading, ax: Axes, j: int) -> None:
-    """Draw measured averages, each as wide as its region."""
+def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
+    """Draw measured averages, each as wide as its region; in a curve's colour if they are of its symbols alone."""
     told = [trial for trial in study.trials if trial.state == "told"][-MOST_BARS:]
     if not told:
         return
+    parts = [study.space.region(curve.symbols) if curve.symbols else None for curve in curves]
+    colours = []
+    for trial in told:
+        own = (colour for part, colour in zip(parts, OTHERS, strict=False) if part and part.holds(trial.region))
+        colours.append(next(own, INK))
     edges = np.array([trial.region.bounds[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
-    bars = ax.hlines(values, edges[:, 0], edges[:, 1], color=INK, lw=1.2, alpha=0.7, label="measured averages")
+    middle = np.sqrt(edges.prod(axis=1)) if is_log(study.space, j) else edges.mean(axis=1)
+    bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
     bars.set_capstyle("round")
-    ax.plot(
-        edges.mean(axis=1) if not is_log(study.space, j) else np.sqrt(edges.prod(axis=1)),
-        values,
-        ".",
-        color=INK,
-        ms=3,
-        alpha=0.7,
-    )
+    ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
 
 
 def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
@@ -157,29 +180,32 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     """
     _one_axis(study)
     ax = axes_or_new(ax)
-    tree, bands, found = study.tree, study.bands(), study.recommend()
+    tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    cells = [study.space.cell((int(tree.depth[row]), int(tree.index[row]))) for row in leaves]
-    left, right = np.array([cell.bounds[0] for cell in cells]).T
-    width = right - left
+    left, right = _cells(study)[leaves].T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
-    for half, alpha, label in (
-        (reach, 0.18, "plus variation of f within it"),
-        (confidence, 0.45, "confidence in the cell's average"),
-    ):
-        ax.bar(left, 2 * half, width, mean - half, align="edge", color=ESTIMATE, alpha=alpha, lw=0, label=label)
-    ax.hlines(mean, left, left + width, color=INK, lw=1.4, label="posterior mean of a cell")
     spread = [float(mean.min()), float(mean.max())]
     if f is not None:
         low, high = study.space.bounds[0]
         x = np.linspace(low, high, 1000)
         y = f(x[:, None])
-        ax.plot(x, y, color=FUNCTION, lw=1.8, label="reward function f")
         spread = [min(spread[0], float(y.min())), max(spread[1], float(y.max()))]
-    (low, high) = found.region.bounds[0]
-    ax.axvspan(low, high, color=FOUND, alpha=0.35, lw=0, label="region found")
-    margin = 0.6 * (spread[1] - spread[0]) + 1e-12
+    # Of what is known least the picture shows a part; of what is known best all.
+    known = reach[np.isfinite(reach)]
+    margin = max(0.6 * (spread[1] - spread[0]), 1.1 * float(known.min(initial=np.inf)) if known.size else 1.0)
+    far = 10 * (margin + spread[1] - spread[0])
+    for half, alpha, label in (
+        (np.minimum(reach, far), 0.18, "plus variation of f within it"),
+        (np.minimum(confidence, far), 0.45, "confidence in the cell's average"),
+    ):
+        size = {"height": 2 * half, "width": right - left, "bottom": mean - half}
+        ax.bar(left, **size, align="edge", lw=0, color=ESTIMATE, alpha=alpha, label=label)
+    ax.hlines(mean, left, right, color=INK, lw=1.4, label="posterior mean of a cell")
+    if f is not None:
+        ax.plot(x, y, color=FUNCTION, lw=1.8, label="reward function f")
+    marked = [mark for mark in marks(study) if "hatch" not in mark.style]
+    draw_marks(marked, ax, lambda region: [box(region.bounds[0], (0, 1))], across=True)
     ax.set_ylim(spread[0] - margin, spread[1] + margin)
     ax.set_xlim(*study.space.bounds[0])
     if is_log(study.space, 0):
@@ -189,7 +215,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
 
 
 def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw the tree of a one-dimensional study: nodes above their cells, coloured by number of measurements.
+    """Draw the tree of a one-dimensional study: nodes as wide as their cells, coloured by number of measurements.
 
     Parameters
     ----------
@@ -201,36 +227,49 @@ def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        With the recommended node circled.
+        With what is forbidden, cannot be measured, is under way, and the recommended node framed.
     """
+    from matplotlib.collections import PolyCollection
+    from matplotlib.ticker import MaxNLocator
+
     _one_axis(study)
-    ax = axes_or_new(ax)
-    tree, found = study.tree, study.recommend()
-    nodes = zip(tree.depth.tolist(), tree.index.tolist(), strict=True)
-    x = np.array([float(study.space.cell(node).center[0]) for node in nodes])
+    ax, tree, cells = axes_or_new(ax), study.tree, _cells(study)
     child = np.flatnonzero(tree.parent >= 0)
-    parent = tree.parent[child]
-    ax.plot([x[parent], x[child]], [tree.depth[parent], tree.depth[child]], color="#999999", lw=0.6, zorder=1)
-    points = ax.scatter(
-        x, tree.depth, c=np.minimum(tree.count, 5), cmap="cividis_r", vmin=0, vmax=5,
-        s=22, edgecolors=INK, linewidths=0.4, zorder=2,
-    )  # fmt: skip
-    circle = ax.scatter(
-        found.region.center, [found.node[0]], s=130, facecolors="none", edgecolors=FOUND, lw=2, zorder=3,
-        label="region found",
-    )  # fmt: skip
+    x, parent = np.array([_middle(study, *cell) for cell in cells.tolist()]), tree.parent[child]
+    ends = [tree.depth[parent] + THICK, tree.depth[child] - THICK]
+    ax.plot([x[parent], x[child]], ends, color="#999999", lw=0.6, zorder=1)
+    boxes = [_shelf(cell, depth) for cell, depth in zip(cells, tree.depth.tolist(), strict=True)]
+    shown = PolyCollection(boxes, cmap="Blues", clim=(-0.2, MOST_LOOKS), edgecolor=INK, linewidth=0.4, zorder=2)
+    shown.set_array(np.minimum(tree.count, MOST_LOOKS))
+    ax.add_collection(shown)
     ax.set_ylim(int(tree.depth.max()) + 0.6, -0.6)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(*study.space.bounds[0])
-    if is_log(study.space, 0):
-        ax.set_xscale("log")
-    ax.set_xlabel(axis_label(study.space, 0))
+    set_axis(ax, study.space, 0)
     ax.set_ylabel("depth in the tree")
-    figure = ax.figure
-    bar = figure.colorbar(points, ax=ax, pad=0.01, fraction=0.04, ticks=range(6))
-    bar.ax.set_yticklabels(["0", "1", "2", "3", "4", "5+"])
+    draw_marks(marks(study), ax, lambda region: [_shelf(region.bounds[0], region.node[0])])  # type: ignore[index]
+    ticks = range(MOST_LOOKS + 1)
+    bar = ax.figure.colorbar(shown, ax=ax, pad=0.01, fraction=0.04, ticks=ticks, boundaries=np.arange(-0.5, 6))
+    bar.ax.set_yticklabels([*map(str, ticks[:-1]), f"{MOST_LOOKS}+"])
     bar.set_label("measurements")
-    legend_above(ax, [circle])
+    legend_above(ax)
     return ax
+
+
+def _shelf(edges: Floats, depth: int) -> Floats:
+    """Return a node as a box about its depth."""
+    return box(edges, (depth - THICK, depth + THICK))
+
+
+def _cells(study: Reading) -> Floats:
+    """Return the edges of all nodes, a row each."""
+    tree = study.tree
+    nodes = zip(tree.depth.tolist(), tree.index.tolist(), strict=True)
+    return np.array([study.space.cell(node).bounds[0] for node in nodes])
+
+
+def _middle(study: Reading, low: float, high: float) -> float:
+    return float(np.sqrt(low * high)) if is_log(study.space, 0) else (low + high) / 2
 
 
 def _one_axis(study: Reading) -> None:

@@ -1,6 +1,7 @@
-"""What all pictures share: colours, sizes, labels and legends.
+"""What all pictures share: colours, sizes, labels, legends, and how doubt is shown.
 
-Colours are Okabe and Ito's, which colour-blind readers can tell apart, and differ in lightness too.
+Colours are Okabe and Ito's, which colour-blind readers can tell apart, and differ in lightness too. What is not
+known fades to the paper.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.spaces import Interval, MemberSpace
 from zonal.tables.listings import labelled
 
 if TYPE_CHECKING:
@@ -17,8 +22,13 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
+Floats = NDArray[np.float64]
+
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+FADED = 0.88  # of a colour goes where nothing is known
+LEGEND_SIZE = 24.0  # of dots and circles, in square points
+SHADES = 12  # of the legend of doubt
 
 
 @contextmanager
@@ -56,20 +66,48 @@ def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axe
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 3) -> None:
-    """Explain the marks above the picture, where they cover nothing."""
+    """Explain the marks above the picture, where they cover nothing; titles go above them, whoever sets one."""
+    from matplotlib.collections import PathCollection
+
     shown = handles if handles is not None else ax.get_legend_handles_labels()[0]
-    if shown:
-        ax.legend(
-            handles=shown,
-            loc="lower left",
-            bbox_to_anchor=(0, 1.0),
-            ncols=columns,
-            frameon=False,
-            fontsize="small",
-            borderaxespad=0.2,
-            handlelength=1.4,
-            columnspacing=1.2,
-        )
+    if not shown:
+        return
+    legend = ax.legend(
+        handles=shown,
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=columns,
+        frameon=False,
+        fontsize="small",
+        borderaxespad=0.2,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
+    for handle in legend.legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([LEGEND_SIZE])
+    room = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles keep clear of axes within axes
+    room.set_axis_off()
+    room.set_axes_locator(lambda *_: legend.get_window_extent().transformed(ax.figure.transSubfigure.inverted()))
+
+
+def strength(doubt: Floats) -> Floats:
+    """Return how much of a colour is left where so much of the prior standard deviation is left."""
+    return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
+
+
+def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
+    """Explain the colours beside the picture, and their fading."""
+    from matplotlib.patches import Rectangle
+
+    bar = ax.figure.colorbar(shown, ax=ax, pad=0.015, fraction=0.045, aspect=16)
+    bar.set_label(label)
+    if faded:
+        for shade in range(SHADES):
+            gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
+            part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.ax.transAxes, fc=ax.get_facecolor())
+            bar.ax.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
+        bar.ax.text(0, -0.03, "paler: less\nis known", fontsize="x-small", va="top", transform=bar.ax.transAxes)
 
 
 def value_label(study: Reading) -> str:
@@ -77,9 +115,26 @@ def value_label(study: Reading) -> str:
     return labelled(study.value_name, study.value_unit)
 
 
+def mean_label(study: Reading) -> str:
+    """Return what colours stand for."""
+    return f"posterior mean of {value_label(study)}"
+
+
 def colour_map(study: Reading) -> str:
     """Return a colour map in which good is bright."""
     return "cividis" if study.direction == "maximize" else "cividis_r"
+
+
+def lines(space: Any) -> list[int]:
+    """Return the axes or features that are numbers."""
+    if isinstance(space, MemberSpace):
+        return [] if space.symbolic else list(range(space.d))
+    return [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
+
+
+def is_log(space: Any, j: int) -> bool:
+    """Tell whether an axis is logarithmic."""
+    return bool(space.axes and getattr(space.axes[j], "log", False))
 
 
 def axis_label(space: Any, j: int) -> str:
@@ -88,7 +143,8 @@ def axis_label(space: Any, j: int) -> str:
     return labelled(space.names[j], units[j] if units else "")
 
 
-def is_log(space: Any, j: int) -> bool:
-    """Tell whether an axis is logarithmic."""
-    axes = getattr(space, "axes", None)
-    return bool(axes and getattr(axes[j], "log", False))
+def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
+    """Name an axis of a picture after one of the space, and scale it likewise."""
+    if is_log(space, j):
+        ax.set(**{f"{which}scale": "log"})
+    ax.set(**{f"{which}label": axis_label(space, j)})

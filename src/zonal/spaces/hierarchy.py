@@ -23,7 +23,7 @@ from zonal.spaces.nesting import (
     texts_of,
 )
 from zonal.spaces.region import ROUNDING, Region, Viewer
-from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order
+from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
@@ -148,7 +148,7 @@ class Hierarchy(MemberSpace):
         feature_names: Any,
     ) -> None:
         size, rows = len(paths), np.array(order, dtype=np.intp)
-        vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows)
+        vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
         leaves = [path[-1] for path in self._paths_by_row]
         by_leaf = by_name(weights, leaves, "weights")
         checked = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[rows]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,6 +213,7 @@ class MemberSpace(Immutable, ABC):
     smallest: float | None
     _levels: tuple[Level, ...]
     labels: Labels | None = None  # as in files of releases that knew none
+    shapes: ClassVar[Any] = None  # polygons to be drawn, of the GeoDataFrame it was made of; no file has them
     _or_else = ""  # what else describes a region, for messages
 
     @abstractmethod

@@ -13,7 +13,7 @@ from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace, sums
 from zonal.spaces.region import ROUNDING, Floats, Region, Viewer
-from zonal.tables.dataframes import DataFrame, DataSeries, in_order
+from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell, Span
 
 
@@ -67,7 +67,8 @@ class Points(MemberSpace):
         checked = checked_weights(in_order(weights, ways, "weights"), len(features))
         least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
         rows, levels = _kd_tree(features, checked, int(arity), least)
-        self._keep(features[rows], checked[rows], rows, names, False, own, smallest, levels, arity=int(arity))
+        more = {"arity": int(arity), "shapes": shapes_of(X)}
+        self._keep(features[rows], checked[rows], rows, names, False, own, smallest, levels, **more)
 
     def check(self) -> None:
         """Complain of points from a file if nobody could have made them."""

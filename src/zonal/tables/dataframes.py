@@ -67,7 +67,7 @@ def as_frame(thing: Any) -> Frame | None:
     if hasattr(thing, "to_native") and hasattr(thing, "columns"):  # narwhals
         return as_frame(thing.to_native())
     if hasattr(thing, "iloc") and hasattr(thing, "columns"):  # pandas
-        if hasattr(thing, "geometry"):
+        if shapes_of(thing) is not None:
             return Frame(_centroids(thing), tuple(thing.index))
         return Frame(_named(thing.columns, lambda j: thing.iloc[:, j].to_numpy()), tuple(thing.index))
     if hasattr(thing, "collect") and hasattr(thing, "lazy"):  # polars' LazyFrame
@@ -91,6 +91,11 @@ def as_series(thing: Any) -> Series | None:
     if hasattr(thing, "iloc"):
         return Series(thing.to_numpy(), tuple(thing.index))
     return Series(thing.to_numpy(), None)
+
+
+def shapes_of(thing: Any) -> Any:
+    """Return the shapes of a GeoDataFrame, a series with its labels; None of anything else."""
+    return thing.geometry if hasattr(thing, "iloc") and hasattr(thing, "geometry") else None
 
 
 def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:

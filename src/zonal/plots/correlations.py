@@ -1,0 +1,102 @@
+"""What a study learned of f: how alike it is at two places."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zonal.averages.custom import Custom
+from zonal.averages.kernels import Along, Kernel
+from zonal.errors import InvalidInput
+from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, is_log, legend_above, lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from zonal.reading import Reading
+
+MOST_TICKS = 24
+
+
+def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
+    """Draw how alike f is at two places, as learned or given: against their distance, an axis at a time.
+
+    Parameters
+    ----------
+    study : Study
+        With a Gaussian belief, and a kernel that is not a function of the user's.
+    ax : Axes, optional
+        Where to draw; on new axes otherwise.
+
+    Returns
+    -------
+    Axes
+        A line for each continuous axis: the correlation of f at two places against their distance, averaged over
+        all models by weight, with the models themselves as thin lines. A bar for each axis of symbols: the
+        correlation of two different ones (of motifs that of two sequences which differ there, about their level).
+    """
+    space, models = study.space, study.models
+    if not models or isinstance(models[0].model.kernel, Custom):
+        raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
+    ax = axes_or_new(ax)
+    symbols = [j not in lines(space) for j in range(space.d)]
+    share, sides = np.linspace(0, 1, 200), space.sides()
+    weights = np.array([own.weight for own in models])
+    bars: dict[str, float] = {}
+    curves = 0
+    for j in range(space.d):
+        reach = np.ones(1) if symbols[j] else share * sides[j]
+        each = np.array([_correlation(own.model.kernel, j, symbols, reach) for own in models])
+        mean = weights @ each / weights.sum()
+        if symbols[j]:
+            bars[space.names[j]] = float(mean[0])
+            continue
+        colour, curves = OTHERS[curves % len(OTHERS)], curves + 1
+        if len(models) > 1:
+            thin = ax.plot(share, each.T, color=colour, lw=0.6, alpha=0.4)
+            thin[0].set_label("single models" if curves == 1 else None)
+        ax.plot(share, mean, color=colour, lw=2, label=_extent(space, j))
+    if bars:
+        _bars(ax, bars, beside=curves > 0)
+    if curves:
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("distance of two places, as a share of the axis")
+    ax.set_ylim(0, 1.02)
+    ax.set_ylabel("correlation of f")
+    noise = study.model.noise
+    if noise is not None:
+        ax.plot([], [], " ", label=f"noise of one measurement {noise:.3g} {study.value_unit}".rstrip())
+    legend_above(ax, columns=1 if curves < 3 else 2)
+    return ax
+
+
+def _extent(space: Any, j: int) -> str:
+    """Return the name of an axis, and how wide it is in what lengthscales are measured in."""
+    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {'decades' if is_log(space, j) else 'wide'}"
+
+
+def _correlation(kernel: Kernel, j: int, symbols: list[bool], reach: Floats) -> Floats:
+    """Return the correlation of f at two places that differ on one axis alone, by their distance."""
+    total = np.zeros(len(reach))
+    for term in kernel.terms:
+        if symbols[j]:
+            total += term.variance - term.variation(symbols)[j] / 2
+        else:
+            factor = term.along(symbols)[j]
+            assert isinstance(factor, Along)
+            total += term.variance * factor.profile.value(reach / factor.lengthscale)
+    return np.asarray(total / kernel.point_variance)
+
+
+def _bars(ax: Axes, bars: dict[str, float], beside: bool) -> None:
+    """Draw the correlations of symbols: as bars, or as levels beside lines."""
+    if beside:
+        for (name, level), style in zip(bars.items(), itertools.cycle(["--", ":", "-."]), strict=False):
+            ax.axhline(level, color=INK, ls=style, lw=1.2, label=f"{name}: two different symbols")
+        return
+    ax.bar(range(len(bars)), list(bars.values()), color=ESTIMATE, width=0.7, label="two different symbols there")
+    every = -(-len(bars) // MOST_TICKS)
+    ax.set_xticks(range(0, len(bars), every), [name.removeprefix("position ") for name in bars][::every])
+    ax.set_xlabel("position" if next(iter(bars)).startswith("position ") else "axis")

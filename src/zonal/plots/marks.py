@@ -1,0 +1,149 @@
+"""Marks on the regions of a picture, told apart by shape: forbidden, impossible to measure, under way, found.
+
+A picture says where in it a region is; what is to be marked, and how it looks, is the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zonal.looking import is_empty
+from zonal.plots.style import FOUND, INK, Floats
+from zonal.spaces import Region
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import PathPatch
+
+    from zonal.reading import Reading
+
+Outline = Callable[[Region], list[Floats]]  # corners of the polygons that a region is in a picture; none outside
+
+FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
+BARRED: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
+PENDING: dict[str, Any] = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
+BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
+
+
+HIGH = 0.94  # of a picture: what is written beside a region that high goes below it
+TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a picture: how much room what is written takes
+SOLID = {"dash_offset": 0, "dash_list": None}
+
+
+class Mark(NamedTuple):
+    """A region to be marked: what the legend says of it, how it is drawn, and what is written beside it."""
+
+    region: Region
+    label: str
+    style: dict[str, Any]
+    tag: str = ""
+
+
+def found_label(study: Reading) -> str:
+    """Return what the legend says of the region found; "" where nothing was measured."""
+    if is_empty(study):
+        return ""
+    return "region found" if study.stands_out() else "best so far, but it does not stand out"
+
+
+def marks(study: Reading) -> Iterator[Mark]:
+    """Yield what is to be marked in a picture of a study."""
+    tree = study.tree
+    rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
+    # A leaf that is not of the smallest size may be forbidden because of a part of it.
+    label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
+    for depth, index in zip(tree.depth[rows].tolist(), tree.index[rows].tolist(), strict=True):
+        yield Mark(study.space.cell((depth, index)), label, FORBIDDEN)
+    for region in study.barred:
+        yield Mark(region, "cannot be measured", BARRED)
+    for trial in study.pending:
+        yield Mark(trial.region, "under way", PENDING, f"#{trial.number}")
+    found = found_label(study)
+    if found:
+        yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+
+
+def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
+    """Mark regions in a picture.
+
+    Parameters
+    ----------
+    marked : iterable of Mark
+    ax : Axes
+    outline : callable
+        Region to the corners of its polygons.
+    across : bool
+        Whether the heights of corners are shares of the picture's.
+    """
+    from matplotlib.patheffects import withStroke
+
+    transform = ax.get_xaxis_transform() if across else ax.transData
+    groups: dict[str, tuple[dict[str, Any], list[Floats]]] = {}
+    tags = []
+    for mark in marked:
+        corners = outline(mark.region)
+        groups.setdefault(mark.label, (mark.style, []))[1].extend(corners)
+        if mark.tag and corners:
+            tags.append((mark.tag, transform.transform(np.concatenate(corners))))
+    for label, (style, corners) in groups.items():
+        if not corners:
+            continue
+        patch = ax.add_patch(area(corners, transform=transform, label=label, **style))
+        if across and style is BEST:
+            patch.set(fc=(FOUND, 0.3), lw=0.8, zorder=1.5)
+        elif style["fc"] == "none" and "hatch" not in style and not across:
+            patch.set_path_effects([withStroke(linewidth=style["lw"] + 2, foreground="white", dashes=SOLID)])
+    _write(ax, tags, across)
+
+
+def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
+    """Write beside, or into, what is where; what would cover each other is written together."""
+    from matplotlib.patheffects import withStroke
+
+    written: list[tuple[str, float, float, bool]] = []
+    for tag, corners in tags:
+        places = ax.transAxes.inverted().transform(corners)
+        (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
+        below = top > HIGH
+        x, y = (left + right) / 2, bottom if below and not inside else top
+        near = [at for at, own in enumerate(written) if abs(own[1] - x) < TAG_WIDE and abs(own[2] - y) < TAG_HIGH]
+        if near:
+            before, *place = written[near[0]]
+            written[near[0]] = (f"{before} {tag}", *place)  # type: ignore[assignment]
+        else:
+            written.append((tag, x, y, below))
+    for tag, x, y, below in written:
+        text = ax.annotate(
+            tag, (x, y), (0, -1.5 if below else 1.5), xycoords="axes fraction", textcoords="offset points",
+            ha="center", va="top" if below else "bottom", fontsize="x-small", fontweight="bold", color=INK,
+            zorder=5,
+        )  # fmt: skip
+        text.set_path_effects([withStroke(linewidth=2.4, foreground="white")])
+
+
+def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
+    """Mark the middle of the region found, hollow where it does not stand out."""
+    from matplotlib.patheffects import withStroke
+
+    sure = study.stands_out()
+    ax.scatter(
+        x, y, marker="*", s=110, color=FOUND if sure else "white", edgecolors="white" if sure else FOUND,
+        linewidths=0.8, zorder=5, path_effects=[withStroke(linewidth=2.4, foreground=INK)],
+    )  # fmt: skip
+
+
+def area(rings: list[Floats], **style: Any) -> PathPatch:
+    """Return what is within some rings, as one thing to be drawn."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    return PathPatch(Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)), **style)
+
+
+def box(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> Floats:
+    """Return the corners of a rectangle between two edges each way, the first once more to close it."""
+    (left, right), (bottom, top) = x, y
+    return np.array([(left, bottom), (right, bottom), (right, top), (left, top), (left, bottom)])
