@@ -88,7 +88,13 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
             handle.set_sizes([LEGEND_SIZE])
     room = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles keep clear of axes within axes
     room.set_axis_off()
-    room.set_axes_locator(lambda *_: legend.get_window_extent().transformed(ax.figure.transSubfigure.inverted()))
+    room.set_axes_locator(lambda *_: _legend_extent(ax))
+
+
+def _legend_extent(ax: Axes) -> Any:
+    """Return where the legend is in the figure, as long as there is one; else where the picture is."""
+    extent = (ax.get_legend() or ax).get_window_extent()
+    return extent.transformed(ax.figure.transSubfigure.inverted())
 
 
 def strength(doubt: Floats) -> Floats:
