@@ -77,7 +77,9 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
     if study.told > 1:
         moments = np.unique(np.linspace(1, study.told, number).round().astype(int))
         told = [fact.number for event in study.events for fact in event if isinstance(fact, Measured)]
-        x, then = np.maximum.accumulate(told)[moments - 1], study.past(*moments.tolist())
+        # The last is now: what was told may have been corrected or retracted since.
+        x, then = np.maximum.accumulate(told)[moments - 1], [*study.past(*moments[:-1].tolist()), study]
+        x[-1] = max(told)
     mean, std = np.array([own._settle()[1:] for own in then]).T
     ax.plot(x, mean, color=FOUND, lw=1.6, zorder=2, label="average of the region that was the best then")
     ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
