@@ -32,4 +32,9 @@ def children(tree: Tree, row: int, index: Sequence[int], expanded: bool = False,
 
 def shown(tree: Tree, **columns: Sequence[float]) -> Tree:
     """Return the table with other columns of numbers."""
-    return tree.having(**{name: np.array(column, dtype=float) for name, column in columns.items()})
+    twin = Tree(tree)
+    for name, column in columns.items():
+        own = np.array(column, dtype=float)
+        own.flags.writeable = False
+        setattr(twin, name, own)
+    return twin

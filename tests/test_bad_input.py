@@ -104,7 +104,7 @@ def test_the_fingerprint_notices_a_last_bit_in_the_belief() -> None:
     state = study._state
     mean = state.tree.mean.copy()
     mean[2] = np.nextafter(mean[2], np.inf)
-    state.table = state.tree.having(mean=mean)
+    state.table = state.tree.believed(mean, state.tree.std**2, in_order=True)
     assert fingerprint(study) != before
 
 

@@ -85,7 +85,12 @@ refused(lambda: zn.GPTree(h_max=10**9))
 refused(lambda: zn.Study(box, **given, policy=Own()))
 refused(lambda: zn.UCB(level=10**9))
 refused(lambda: box.cell((10**9, 0)))""",
-        [*["h_max is too large; got 1000000000. Pass 10000 at most."] * 4, "level is too large", "a node is"],
+        [
+            *["h_max is too large; got 1000000000. Pass 10000 at most."] * 3,
+            "the policy's depth is too large; got 1000000000. Pass 10000 at most.",
+            "level is too large",
+            "a node is",
+        ],
     ),
     "parts and points by the billion": (
         """

@@ -119,7 +119,7 @@ def warn_user(complaint: Warning) -> None:
 
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
     """Return `value` as a float, or complain that it is not one finite real number."""
-    if type(value) is float and math.isfinite(value):
+    if type(value) is float and -math.inf < value < math.inf:
         return value
     if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
         raise InvalidInput(f"{name} must be a single number", value, fix)

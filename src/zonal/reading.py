@@ -201,11 +201,12 @@ class Reading:
     def _asked(self, trial: Trial | int) -> Asked:
         """Return a trial as it was asked for, or complain that it never was."""
         state = self._state
-        number = trial.number if isinstance(trial, Trial) else whole_number(trial, "a trial", 0)
+        known = trial if isinstance(trial, Trial) else None
+        number = whole_number(trial, "a trial", 0) if known is None else known.number
         asked = state.asked[number] if number < state.asked.size else None
         if asked is None or (
-            isinstance(trial, Trial)
-            and (trial.study != self.id or trial.node != asked.node or trial.replicate != asked.replicate)
+            known is not None
+            and (known.study != state.began.id or known.node != asked.node or known.replicate != asked.replicate)
         ):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "

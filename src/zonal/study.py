@@ -343,7 +343,7 @@ class Study(Reading):
             Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
         """
         number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
-        key, by = text(key, "key"), me() if by is None else text(by, "by")
+        key, by = key and text(key, "key"), me() if by is None else text(by, "by")
         with self._writing():
             state = self._state
             batch = [asked for asked in state.asked if asked.key == key] if key else []
@@ -353,7 +353,7 @@ class Study(Reading):
                 checks.within_budget(state, number)
                 for _ in range(number):
                     state = decisions.ask(state, by, key)
-                    batch += [state.asked[state.asked.size - 1]]
+                    batch += [state.pending[state.asked.size - 1]]
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
         return trials[0] if n is None else trials
@@ -817,9 +817,10 @@ class Study(Reading):
         # Warnings come after it: turned into errors, they must not undo what was told.
         if state.ledger is not before.ledger:
             state.belief  # noqa: B018  # worked out now, so that a warning comes with what it is about
-        for complaint in state.complaints:
-            if complaint not in before.complaints:
-                warn_user(complaint)
+        if state.worked_out is not before.worked_out:
+            for complaint in state.complaints:
+                if complaint not in before.complaints:
+                    warn_user(complaint)
         if state.known is not before.known and state.known is not None and state.known.warned:
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):

@@ -18,8 +18,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
+# Columns that change together are the rows of one array.
+DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD, COUNT, LOOKS, WEIGHED = range(8)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
+NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE = range(4)
 
 
 class Tree:
@@ -78,75 +80,82 @@ class Tree:
     std_before: Floats
     _contenders: NDArray[np.intp] | None
 
-    def __init__(self, of: Tree | None = None) -> None:
+    def __init__(
+        self,
+        of: Tree | None = None,
+        ints: Ints | None = None,
+        flags: Flags | None = None,
+        floats: Floats | None = None,
+    ) -> None:
+        """Take over the columns of another table, but for blocks of columns that are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
+        if ints is not None:
+            ints.flags.writeable = False
+            self._ints = ints
+            self.depth, self.index, self.parent, self.slot, self.first_child, *counts = ints
+            self.count, self.looks, self.weighed = counts
+        if flags is not None:
+            flags.flags.writeable = False
+            self._flags = flags
+            self.expanded, self.askable, self.smallest, self.forbidden = flags
+            self._contenders = None
+        if floats is not None:
+            floats.flags.writeable = False
+            self._floats = floats
+            self.noise, self.reward, self.weighed_reward, self.weighed_variance = floats
 
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
-        tree = cls()
-        tree._of_ints(np.array([[0], [0], [-1], [0], [-1]]))
-        tree._of_flags(np.array([[False], [not forbidden], [not splittable], [forbidden]]))
-        none, zero = np.zeros(1, dtype=np.int64), np.zeros(1)
-        return tree.having(
-            count=none,
-            looks=none,
-            weighed=none,
-            noise=np.array([noise]),
-            reward=zero,
-            weighed_reward=zero,
-            weighed_variance=zero,
-        )
-
-    def _of_ints(self, ints: Ints) -> None:
-        ints.flags.writeable = False
-        self._ints = ints
-        self.depth, self.index, self.parent, self.slot, self.first_child = ints
-        self._contenders = None
-
-    def _of_flags(self, flags: Flags) -> None:
-        flags.flags.writeable = False
-        self._flags = flags
-        self.expanded, self.askable, self.smallest, self.forbidden = flags
-        self._contenders = None
+        ints = np.array([[0], [0], [-1], [0], [-1], [0], [0], [0]])
+        flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
+        return cls(None, ints, flags, np.array([[noise], [0.0], [0.0], [0.0]]))
 
     @property
     def size(self) -> int:
         """The number of nodes."""
         return self.depth.size
 
-    def having(self, **columns: NDArray[Any]) -> Tree:
-        """Return the same table with other columns, which nobody may write into from now on."""
+    def believed(self, mean: Floats, variance: Floats, in_order: bool) -> Tree:
+        """Return the table with a posterior by slot, or by row if slots are `in_order`; nobody writes into it."""
+        if not in_order:
+            mean, variance = mean.take(self.slot), variance.take(self.slot)
+        std = np.sqrt(variance)
+        mean.flags.writeable = std.flags.writeable = False
         twin = Tree(self)
-        for name in columns:
-            columns[name].flags.writeable = False
-        twin.__dict__ |= columns
+        twin.mean, twin.std = mean, std
         return twin
+
+    def as_noisy(self, noise: float) -> Tree:
+        """Return the table with another standard deviation of every measurement."""
+        floats = self._floats.copy()
+        floats[NOISE] = noise
+        return Tree(self, floats=floats)
 
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
         """Return the table after a look at a node more, or less."""
-        column = self.looks.copy()
-        column[row] = looks
-        twin = self.having(looks=column)
+        ints = self._ints.copy()
+        ints[LOOKS, row] = looks
+        twin = Tree(self, ints)
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told(self, row: int, reward: float, sem: float | None = None) -> Tree:
         """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
-        count = self.count.copy()
-        count[row] += 1
+        ints, floats = self._ints.copy(), self._floats.copy()
+        ints[COUNT, row] += 1
         if sem is None:
-            rewards = self.reward.copy()
-            rewards[row] += (reward - rewards[row]) / (count[row] - self.weighed[row])
-            return self.having(count=count, reward=rewards)
-        known, variance = self.weighed_variance[row], sem**2
-        share = known / (known + variance) if self.weighed[row] and known + variance > 0 else 1.0
-        if self.weighed[row] and known == 0:
-            share = 0.0  # known exactly
-        weighed, mean, left = self.weighed.copy(), self.weighed_reward.copy(), self.weighed_variance.copy()
-        left[row] = share * variance if weighed[row] else variance
-        mean[row] += share * (reward - mean[row])
-        weighed[row] += 1
-        return self.having(count=count, weighed=weighed, weighed_reward=mean, weighed_variance=left)
+            floats[REWARD, row] += (reward - floats[REWARD, row]) / (ints[COUNT, row] - ints[WEIGHED, row])
+        else:
+            known, mean, variance = floats.item(WEIGHED_VARIANCE, row), floats.item(WEIGHED_REWARD, row), sem**2
+            if not ints[WEIGHED, row]:
+                share, left = 1.0, variance
+            else:
+                share = known / (known + variance) if known > 0 else 0.0  # 0: it is known exactly
+                left = share * variance
+            floats[WEIGHED_REWARD, row] = mean + share * (reward - mean)
+            floats[WEIGHED_VARIANCE, row] = left
+            ints[WEIGHED, row] += 1
+        return Tree(self, ints, floats=floats)
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None]]) -> Tree:
         """Return the table with these rewards of a node, and their standard errors, in place of those so far."""
@@ -161,17 +170,15 @@ class Tree:
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
-        twin, flags = Tree(self), self._flags.copy()
+        flags = self._flags.copy()
         flags[name, row] = flag
-        twin._of_flags(flags)
-        return twin
+        return Tree(self, flags=flags)
 
     def at_slots(self, first: int, slots: Ints) -> Tree:
         """Return the table with other slots from row `first` on."""
-        twin, ints = Tree(self), self._ints.copy()
+        ints = self._ints.copy()
         ints[SLOT, first:] = slots
-        twin._of_ints(ints)
-        return twin
+        return Tree(self, ints)
 
     def split(
         self,
@@ -182,8 +189,8 @@ class Tree:
         index: Ints,
         slot: int,
         smallest: Flags,
-        forbidden: Flags,
-        noise: Floats,
+        forbidden: Flags | bool,
+        noise: Floats | float,
     ) -> Tree:
         """Return the table with the children of some leaves: adjacent rows for each, in order.
 
@@ -196,32 +203,25 @@ class Tree:
         slot : int
             Of the first child; those of the others follow.
         index, smallest, forbidden, noise : array
-            Columns of the children.
+            Columns of the children; one number stands for all.
         """
         size, number = self.depth.size, index.size
-        parent, none = rows.repeat(families), np.zeros(number, dtype=np.int64)
-        ints, flags = np.empty((5, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
-        ints[:, :size], flags[:, :size] = self._ints, self._flags
-        ints[DEPTH, size:], ints[INDEX, size:], ints[PARENT, size:] = self.depth[parent] + 1, index, parent
-        ints[SLOT, size:], ints[FIRST_CHILD, size:] = np.arange(slot, slot + number), -1
+        ints, flags = np.zeros((8, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
+        floats = np.zeros((4, size + number))
+        ints[:, :size], flags[:, :size], floats[:, :size] = self._ints, self._flags, self._floats
+        new, new_flags = ints[:, size:], flags[:, size:]
+        new[PARENT] = parent = rows.repeat(families)
+        new[DEPTH], new[INDEX], new[SLOT] = self.depth.take(parent) + 1, index, range(slot, slot + number)
+        new[FIRST_CHILD] = -1
         ints[FIRST_CHILD, rows] = size + families.cumsum() - families
-        flags[SMALLEST, size:], flags[FORBIDDEN, size:], flags[ASKABLE, size:] = smallest, forbidden, ~forbidden
+        new_flags[SMALLEST], new_flags[FORBIDDEN] = smallest, forbidden
+        new_flags[ASKABLE] = np.logical_not(forbidden)
+        floats[NOISE, size:] = noise
         if expanded:
             flags[EXPANDED, rows] = True
         if not inner:
             flags[ASKABLE, rows] = False
-        twin = Tree(self)
-        twin._of_ints(ints)
-        twin._of_flags(flags)
-        return twin.having(
-            count=np.concatenate((self.count, none)),
-            looks=np.concatenate((self.looks, none)),
-            weighed=np.concatenate((self.weighed, none)),
-            noise=np.concatenate((self.noise, noise)),
-            reward=np.concatenate((self.reward, none)),
-            weighed_reward=np.concatenate((self.weighed_reward, none)),
-            weighed_variance=np.concatenate((self.weighed_variance, none)),
-        )
+        return Tree(self, ints, flags, floats)
 
     @property
     def leaf(self) -> Flags:

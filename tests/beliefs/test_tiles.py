@@ -98,6 +98,7 @@ def in_small_tiles(monkeypatch: pytest.MonkeyPatch, tile: tuple[int, int]) -> No
         return Tiles(rows, columns, tile, order)
 
     monkeypatch.setattr("zonal.beliefs.gp.Tiles", small)
+    monkeypatch.setattr("zonal.beliefs.gp.KEPT", 0)
 
 
 SPACE, FEEDBACK = zn.Box([(0, 1)]), zn.Center()

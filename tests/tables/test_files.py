@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_made_is_one_line() -> None:
 
 def program(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own."""
-    call = [sys.executable, "-c", "from zonal.cli import main; main()", *map(str, words)]
+    call = [sys.executable, "-B", "-c", "from zonal.cli import main; main()", *map(str, words)]
     return subprocess.run(call, text=True, stderr=subprocess.PIPE, timeout=120, **how)
 
 

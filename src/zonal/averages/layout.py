@@ -272,7 +272,7 @@ class ProductLayout:
     def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
         """Return the keys of cells of a depth, which `space` keeps as rows of parts of the axes."""
         pieces = space.pieces(depth)
-        if len(pieces) == 1:
+        if not pieces[1:]:
             return self.parts[0].cells(cells[:, 0], pieces[0])
         each = zip(self.parts, cells.T, pieces, strict=True)
         return self._together([part.cells(own, number) for part, own, number in each], enter=True)

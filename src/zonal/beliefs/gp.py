@@ -38,6 +38,7 @@ ROUNDING = 1e-11  # of the prior variance: variances below zero by less are roun
 AT_ONCE = 1 << 22  # covariances that are computed together
 MOST_CHECKED = 64  # rows whose residuals stand for those of many
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
+KEPT = 384  # footprints up to which all prior covariances are kept
 JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
 
 
@@ -78,6 +79,10 @@ class GaussianBelief:
         self.ignored = 0
         self.prior = self.variance = covariance.of(tracked.own(0))
         self.mean = np.zeros(tracked.size)
+        self._K: Tiles | None = None  # prior covariances of a few footprints, kept once all are known
+        if tracked.size == 1:
+            self._K = Tiles(128, 128, (KEPT, KEPT))
+            self._K.write(0, 0, self.prior[None])
         self._clear()
 
     def _clear(self) -> None:
@@ -99,11 +104,19 @@ class GaussianBelief:
         """Return the belief that follows more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
-        prior = self._covariance.of(tracked.own(start))
+        if self._K is not None and tracked.size <= KEPT:
+            block = self._covariance.of(tracked.since(start))
+            after._K = self._K.plus((start, start), start, 0, block)
+            after._K.first[:start, start : tracked.size] = block[:, :start].T
+            prior, cross = block[:, start:].diagonal().copy(), block.take(self.slots, axis=1)
+        else:
+            after._K = None
+            prior = self._covariance.of(tracked.own(start))
+            cross = self._covariance.of(tracked.cross(start, self.slots))
         if not t:
             mean, variance = np.zeros(prior.size), prior
         else:
-            v = self._solve(self._covariance.of(tracked.cross(start, self.slots)).T)
+            v = self._solve(cross.T)
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
@@ -131,10 +144,10 @@ class GaussianBelief:
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
-        v, column = self._row(slot)
-        v /= d
         lower = np.empty((1, t + 1))  # this footprint's row of L
-        lower[0, :t], lower[0, t] = column, d
+        lower[0, :t], lower[0, t] = self._V.column(slot, t), d
+        v = self._row(slot, lower[0, :t])
+        v /= d
         w = (reward - self.mean[slot]) / d
         after._V = self._V.plus((t, m), t, 0, v[None])
         after._L = self._L.plus((t, t), t, 0, lower)
@@ -220,26 +233,31 @@ class GaussianBelief:
         t, other = len(self._w), slots if others is None else others
         v = self._V.columns(slots, t)
         w = v if others is None else self._V.columns(other, t)
-        joint = self._covariance.of(self.tracked.between(slots, other))
+        if self._K is not None:
+            joint = self._K.first.take(slots, axis=0).take(other, axis=1)
+        else:
+            joint = self._covariance.of(self.tracked.between(slots, other))
         with one_thread(v.size):
             joint -= v.T @ w
         return joint
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
-        return self._row(slot)[0]
+        return self._row(slot, self._V.column(slot, self._w.size).copy())
 
-    def _row(self, slot: int) -> tuple[Floats, Floats]:
-        """Return the posterior covariance of one footprint with all of them, and its column of V."""
+    def _row(self, slot: int, column: Floats) -> Floats:
+        """Return the posterior covariance of one footprint with all of them, given its column of V."""
         t, m = self._w.size, self.mean.size
-        row = self._covariance.of(self.tracked.row(slot))[:, 0]
-        column = self._V.column(slot, t).copy()
+        if self._K is not None:
+            row = self._K.first[slot, :m].copy()
+        else:
+            row = self._covariance.of(self.tracked.row(slot))[:, 0]
         if t * m < SHARED_FROM:
             row -= self._V.times(column, m)
         else:
             with one_thread():
                 row -= self._V.times(column, m)
-        return row, column
+        return row
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""

@@ -131,10 +131,9 @@ class Ledger(NamedTuple):
 
     def variance(self, slot: int, noise: float | None) -> float:
         """Return the noise variance of a footprint's mean reward; sigma^2 / T if all have the same."""
-        known, learned = self.lines.get((slot, False)), self.lines.get((slot, True))
-        if learned is None or noise is None:
-            assert known is not None
-            return known.variance
+        if noise is None or (slot, True) not in self.lines:
+            return self.lines[slot, False].variance
+        known, learned = self.lines.get((slot, False)), self.lines[slot, True]
         own = noise**2 / learned.number
         return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 

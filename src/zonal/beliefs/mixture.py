@@ -118,7 +118,7 @@ class Mixture:
         ledger : Ledger
             All rewards, this one included.
         """
-        if len(self.members) == 1:
+        if not self.members[1:]:
             return Mixture([_observing(self.members[0], slot, reward, variance, ledger)], self.zero)
         members = []
         for own in self.members:

@@ -19,6 +19,7 @@ Ints = NDArray[np.intp]
 
 TILE = 384, 2048  # rows and columns: 6 MB
 SQUARE = 384, 384
+FEW_ROWS = 96  # of a tile to begin with
 
 
 class Tiles:
@@ -62,14 +63,28 @@ class Tiles:
         row, column, block
             What to write, and where.
         """
-        own = self
-        if self._written != known:
+        if self._written == known:
+            own = self
+        else:
             own = Tiles(0, 0, self.tile, self._order)
             own.first = self.first.copy(order=self._order)
             own._others = {at: tile.copy(order=self._order) for at, tile in self._others.items()}
             own._written = known
-        own.write(row, column, block)
+        last_row, last_column = row + block.shape[0], column + block.shape[1]
+        rows, columns = known
+        own._written = last_row if last_row > rows else rows, last_column if last_column > columns else columns
+        high, wide = own.first.shape
+        if last_row > high or last_column > wide:
+            own._enlarge(last_row, last_column)
+            if not own.holds(last_row, last_column):
+                own._spread(row, column, block)
+                return own
+        own.first[row:last_row, column:last_column] = block
         return own
+
+    def write(self, row: int, column: int, block: Floats) -> None:
+        """Write a block of a matrix that nobody else knows of, given where its first entry goes."""
+        self.plus(self._written, row, column, block)
 
     def holds(self, rows: int, columns: int) -> bool:
         """Tell whether so many rows and columns are in the first tile."""
@@ -79,19 +94,6 @@ class Tiles:
     def _tile(self, i: int, j: int) -> Floats:
         return self._others[i, j] if i or j else self.first
 
-    def write(self, row: int, column: int, block: Floats) -> None:
-        """Write a block of a matrix that nobody else knows of, given where its first entry goes."""
-        last_row, last_column = row + block.shape[0], column + block.shape[1]
-        rows, columns = self._written
-        self._written = last_row if last_row > rows else rows, last_column if last_column > columns else columns
-        high, wide = self.first.shape
-        if last_row > high or last_column > wide:
-            self._enlarge(last_row, last_column)
-            if not self.holds(last_row, last_column):
-                self._spread(row, column, block)
-                return
-        self.first[row:last_row, column:last_column] = block
-
     def _spread(self, row: int, column: int, block: Floats) -> None:
         """Write a block over several tiles."""
         last_row, last_column = row + block.shape[0], column + block.shape[1]
@@ -100,10 +102,21 @@ class Tiles:
             up, down = max(row, i * high), min(last_row, (i + 1) * high)
             for j in range(column // wide, -(-last_column // wide)):
                 left, right = max(column, j * wide), min(last_column, (j + 1) * wide)
-                if (i or j) and (i, j) not in self._others:
-                    self._others[i, j] = self._fresh(high, wide)
                 inside = slice(up - i * high, down - i * high), slice(left - j * wide, right - j * wide)
+                if i or j:
+                    self._make(i, j, inside[0].stop)
                 self._tile(i, j)[inside] = block[up - row : down - row, left - column : right - column]
+
+    def _make(self, i: int, j: int, rows: int) -> None:
+        """See to it that a tile other than the first is there, and has so many rows."""
+        known = self._others.get((i, j))
+        if known is None or known.shape[0] < rows:
+            high, wide = self.tile
+            usual = FEW_ROWS if known is None else 2 * known.shape[0]
+            taller = self._fresh(min(high, max(rows, usual)), wide)
+            if known is not None:
+                taller[: known.shape[0]] = known
+            self._others[i, j] = taller
 
     def _enlarge(self, rows: int, columns: int) -> None:
         """Make the first tile larger, if it is not whole yet."""
@@ -138,7 +151,7 @@ class Tiles:
 
     def times(self, weights: Floats, columns: int) -> Floats:
         """Return the first columns of weights, one a row, times the matrix."""
-        rows = len(weights)
+        rows = weights.size
         high, wide = self.first.shape
         if rows <= high and columns <= wide:
             return weights @ self.first[:rows, :columns]

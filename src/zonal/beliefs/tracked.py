@@ -39,6 +39,7 @@ class Tracked:
         self.size = keys.shape[1]
         self._row: tuple[int, Any] = -1, None
         self._own: tuple[int, Any] = -1, None
+        self._since: tuple[int, Any] = -1, None
         self._cross: tuple[Any, Any] = None, None
         self._between: tuple[Any, Any] = None, None
 
@@ -59,6 +60,12 @@ class Tracked:
             pairs = self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1))
             self._cross = name, pairs
         return self._cross[1]
+
+    def since(self, start: int) -> Any:
+        """Return the pairs of the footprints from `start` on with all."""
+        if self._since[0] != start:
+            self._since = start, self.layout.pairs(self.keys[:, start:], self.keys)
+        return self._since[1]
 
     def own(self, start: int) -> Any:
         """Return each of the footprints from `start` on, paired with itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, Literal
 
 from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
@@ -72,7 +72,8 @@ class GPOO:
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
         log_m = log_nodes(setting.counts[:-1])
-        rules = _rules(self.delta, self.theta, partial(beta_t, log_m=log_m, theta=self.theta), setting)
+        beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # asked for twice a round
+        rules = _rules(self.delta, self.theta, beta, setting)
         return replace(rules, early=self.test == "before", flat=self.returns == "highest", ahead=self.ahead)
 
 
@@ -168,10 +169,9 @@ class OptimisticRules:
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
-        b = tree.std.take(rows)
-        b *= math.sqrt(self.beta(t))  # equation (5): mean + CI + delta
-        b += tree.mean.take(rows)
-        b += self.delta.take(tree.depth.take(rows))
+        b = math.sqrt(self.beta(t)) * tree.std[rows]  # equation (5): mean + CI + delta
+        b += tree.mean[rows]
+        b += self.delta[tree.depth[rows]]
         return best(tree, rows, b, self.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:

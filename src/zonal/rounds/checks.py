@@ -64,7 +64,8 @@ def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float,
     number = finite_number(value, "a measured value", fix)
     if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
         raise InvalidInput("a measured value is too far from the prior mean", value, fix)
-    text(note, "a note")
+    if note != "":
+        text(note, "a note")
     return number, None if sem is None else standard_deviation(sem, "sem")
 
 

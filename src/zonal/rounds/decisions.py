@@ -81,7 +81,7 @@ def begin(settings: Settings) -> State:
 def ask(state: State, by: str, key: str = "") -> State:
     """Decide on the next trial; return the state in which it is under way."""
     draft, draw = state.fork(), state.draw()
-    row = _choose(draft, state.begun + 1, draw)
+    row = _choose(draft, state.told + len(state.pending) + 1, draw)
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
     draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key))
@@ -90,9 +90,9 @@ def ask(state: State, by: str, key: str = "") -> State:
 
 def tell(state: State, number: int, value: float, sem: float | None, note: str) -> State:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
-    state.belief  # noqa: B018  # worked out, so that a contradiction is seen
-    draft, row = state.fork(), state.asked[number].row
-    checks.consistent(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
+    draft = state.fork()
+    row = (state.pending if number in state.pending else state.asked)[number].row
+    _consistent(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
     draft.write(Measured(number, value, sem, note))
     _learn(draft, last=state.told + 1 == state.budget)
     if draft.table.first_child[row] < 0 and has_scale(draft):
@@ -103,6 +103,13 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     if state.problem.policy.inner:
         _prepare(draft)
     return draft.close()
+
+
+def _consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
+    """Complain of a value without noise that contradicts an earlier one of the same region."""
+    if sem is not None or not noise:
+        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+        checks.consistent(state, slot, value, sem, noise)
 
 
 def observe(state: State, region: Region, value: float, sem: float | None, feedback: Any) -> State:
@@ -118,8 +125,7 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
     noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
     slot = state.find_slot(region, feedback)
     if slot is not None:
-        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
-        checks.consistent(state, slot, value, sem, noise)
+        _consistent(state, slot, value, sem, noise)
     draft.write(Observed(region, value, sem, noise, feedback))
     _learn(draft)
     if problem.policy.inner:
@@ -217,7 +223,8 @@ def take_up(state: State, number: int, by: str) -> State:
 
 def rules(state: State) -> Rules:
     """Return the policy bound to the model: delta and ties follow it."""
-    problem, model = state.problem, state.model
+    problem, known = state.problem, state.known
+    model = None if known is None else known.fit.model
     if problem.bound is None or problem.bound[0] is not model:
         problem.bound = model, _bind(problem, state)
     return problem.bound[1]

@@ -116,7 +116,7 @@ class State:
         self.ledger = Ledger()
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
-        self._belief: Mixture | EmpiricalBelief | None = None
+        self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # from which a belief that is not there yet is built at once
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be taken in step by step
         self._shown = False  # whether the table has the posterior
@@ -188,7 +188,7 @@ class State:
         """Return the state with nothing known of any average: only what happened."""
         after = self.fork()
         nothing = np.full(self.table.size, np.nan)
-        after.table, after._shown = self.table.having(mean=nothing, std=nothing), True
+        after.table, after._shown = self.table.believed(nothing, nothing, in_order=True), True
         return after
 
     @property
@@ -214,14 +214,14 @@ class State:
     @property
     def belief(self) -> Mixture | EmpiricalBelief:
         """What the rewards say of every tracked footprint."""
-        belief = self._belief
+        belief = self.worked_out
         if belief is None:
             belief = self._built(*self._base)
         elif not self._waiting:
             return belief
         for step in self._waiting:
             belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
-        self._belief, self._waiting = belief, ()
+        self.worked_out, self._waiting = belief, ()
         return belief
 
     def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
@@ -233,37 +233,26 @@ class State:
 
     def _rebase(self) -> None:
         """Have the belief built anew, from all rewards at once, when it is next read."""
-        self._belief, self._base, self._waiting = None, (self.tracked, self.ledger), ()
+        self.worked_out, self._base, self._waiting = None, (self.tracked, self.ledger), ()
         self._shown, self._overlay = False, None
-
-    @property
-    def worked_out(self) -> Mixture | EmpiricalBelief | None:
-        """The belief as far as it was worked out, None if it was not."""
-        return self._belief
 
     @property
     def complaints(self) -> tuple[NumericalWarning, ...]:
         """What the belief has to say, as far as it was worked out."""
-        return () if self._belief is None else self._belief.complaints
+        return () if self.worked_out is None else self.worked_out.complaints
 
     @property
     def tree(self) -> Tree:
         """The nodes with their posterior from told measurements."""
         if not self._shown:
-            self.table = self._with(self.belief)
+            self.table = self.table.believed(*self.belief.columns, self.in_order)
             self._shown = True
         return self.table
 
     def seen(self) -> Tree:
         """Return the nodes as a policy should see them: with trials under way, std is smaller."""
         overlay = self.overlay()
-        return self.tree if overlay is None else self._with(overlay)
-
-    def _with(self, belief: Any) -> Tree:
-        mean, variance = belief.columns
-        if not self.in_order:
-            mean, variance = mean.take(self.table.slot), variance.take(self.table.slot)
-        return self.table.having(mean=mean, std=np.sqrt(variance))
+        return self.tree if overlay is None else self.table.believed(*overlay.columns, self.in_order)
 
     def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
         """Return the belief with the trials under way; None if there are none."""
@@ -361,10 +350,12 @@ class State:
 
     def _measure(self, fact: Measured) -> None:
         """Take in a trial's value."""
-        row, table, number = self.asked[fact.number].row, self.table, fact.number
-        if number in self.pending:
-            self.pending = {other: asked for other, asked in self.pending.items() if other != number}
+        table, number, pending = self.table, fact.number, self.pending
+        if number in pending:
+            row = pending[number].row
+            self.pending = {other: pending[other] for other in pending if other != number}
         else:  # it had been given up
+            row = self.asked[number].row
             self._look(row, 1)
         if row in self.failures:
             self.failures = {other: trials for other, trials in self.failures.items() if other != row}
@@ -426,7 +417,7 @@ class State:
         self.known = learner.adopt(self.known, fit, self.ledger.total, fact.anew)
         self._rebase()
         if fit.model.noise is not None:
-            self.table = self.table.having(noise=np.full(self.table.size, fit.model.noise))
+            self.table = self.table.as_noisy(fit.model.noise)
 
     def _split(self, fact: Split) -> int:
         """Split nodes together (line 7); return the checksum of their children."""
@@ -437,23 +428,24 @@ class State:
             indices, cells = space.children(depth, int(table.index[row]), self.cells[row])
             keys = self.tracked.layout.cells(space, depth + 1, cells)
             able = depth < self.h_max and space.splittable(depth + 1, indices)
-            families.append((indices, cells, keys, np.zeros(indices.size, dtype=bool) | able))
+            families.append((indices, cells, keys, able))
             sums = zlib.crc32(cells.tobytes(), sums)
         sizes = np.array([own[0].size for own in families])
-        indices, cells, keys, able = families[0] if len(families) == 1 else _together(families)
+        indices, cells, keys, able = families[0] if not families[1:] else _together(families)
         number = indices.size
-        if fact.checksum not in (None, sums) or len(fact.noise) not in (0, number):
+        if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
             raise InvalidInput(
                 "this space splits the region in another way than when the study was made",
                 self.region(fact.rows[0]).name,
                 "Open it with the version of Zonal, and the space, that it was made with.",
             )
         rows = np.array(fact.rows)
-        forbidden = np.array(fact.forbidden) if fact.forbidden else np.zeros(number, dtype=bool)
-        noise = np.array(fact.noise) if fact.noise else np.zeros(number) + self.usual_noise()
+        forbidden = np.array(fact.forbidden) if fact.forbidden else False
+        noise = np.array(fact.noise) if fact.noise else self.usual_noise()
         size, slot, inner = table.depth.size, self.tracked.size, problem.policy.inner
         self.cells = np.concatenate((self.cells, cells))
-        self.table = table.split(rows, sizes, fact.expanded, inner, indices, slot, ~able, forbidden, noise)
+        smallest = np.logical_not(able)
+        self.table = table.split(rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
         self._track(size, keys)
         return sums
 
@@ -561,4 +553,5 @@ class State:
 def _together(families: list[Any]) -> list[NDArray[Any]]:
     """Return indices, cells, keys and flags of all children of some nodes."""
     indices, cells, keys, able = zip(*families, strict=True)
-    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(able)]
+    flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
+    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]

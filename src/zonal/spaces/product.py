@@ -220,11 +220,11 @@ class AxisSpace(Immutable):
             digits, digit = divmod(digits, children)
             parts[axis] += digit * scale[axis]
             scale[axis] *= children
-        return self.seen((depth, index), parts, feedback)
+        return self.seen((depth, index), np.array(parts), feedback)
 
     def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> ProductRegion:
         """Return the region of a node that is kept as the parts of the axes which it is."""
-        own = tuple([int(part) for part in cell])
+        own = tuple(cell.tolist())
         pieces = self.pieces(node[0])
         offset, sizes, edges = zip(*map(_part, self.axes, own, pieces), strict=True)
         return ProductRegion(self, node, feedback, offset, sizes, edges, own)
