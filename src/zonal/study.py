@@ -393,7 +393,8 @@ class Study(Reading):
             else:
                 after = decisions.observe(state, state.region(asked.row), value, sem, self.feedback)
             self._commit(after)
-            self._say(f"trial {asked.number}", state.region(asked.row), value)
+            if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
+                self._say(f"trial {asked.number}", state.region(asked.row), value)
 
     def correct(
         self,

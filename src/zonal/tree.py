@@ -159,11 +159,10 @@ class Tree:
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None]]) -> Tree:
         """Return the table with these rewards of a node, and their standard errors, in place of those so far."""
-        twin = self
-        for name in ("count", "reward", "weighed", "weighed_reward", "weighed_variance"):
-            column = getattr(self, name).copy()
-            column[row] = 0
-            twin = twin.having(**{name: column})
+        ints, floats = self._ints.copy(), self._floats.copy()
+        ints[COUNT, row] = ints[WEIGHED, row] = 0
+        floats[REWARD:, row] = 0.0
+        twin = Tree(self, ints, floats=floats)
         for reward, sem in rewards:
             twin = twin.told(row, reward, sem)
         return twin

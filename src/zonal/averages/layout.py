@@ -292,6 +292,8 @@ class ProductLayout:
 
     def pairs(self, some: Floats, others: Floats) -> Pairs:
         """Return what kernels must know of all pairs of some footprints and others."""
+        if not self.parts[1:]:
+            return [self.parts[0].pairs(some, others)], some, others
         each = zip(self.parts, self._rows, strict=True)
         return [part.pairs(some[own], others[own]) for part, own in each], some, others
 

@@ -101,7 +101,7 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
 
 def within_budget(state: State, number: int = 1) -> None:
     """Complain if fewer measurements than so many may still be asked for."""
-    remaining = state.budget - state.begun
+    remaining = state.budget - state.told - len(state.pending)
     if number > remaining:
         raise BudgetSpent(
             f"{number} more asked for, but of the budget of {state.budget} {state.told} are told and "
