@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import zonal as zn
 from recipes import RECIPES, TABLE, mutated, with_table
-from zonal.recipe import arguments, template
+from zonal.recipe import arguments, space, template, where
 from zonal.tables.wording import axis_words, parse_recipe, read_recipe, sequence_words
 
 MUTATIONS = int(os.environ.get("ZONAL_MUTATIONS", "60"))  # `make torture` tries more
@@ -167,6 +167,43 @@ def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
     assert arguments(read_recipe(tmp_path / "bom.toml"))["budget"] == 10
 
 
+def test_axes_are_logarithmic_as_in_python() -> None:
+    axes: dict[str, Any] = {"c": (1e-4, 1.0), "t": (0, 9)}
+    text = """budget = 9
+[axes]
+c = { low = 1e-4, high = 1, scale = "log", smallest = 0.5 }
+t = { low = 0, high = 9, smallest = 1 }
+"""
+    assert arguments(parse_recipe(text))["space"] == zn.Box(axes, smallest={"c": 0.5, "t": 1}, scale={"c": "log"})
+    mixed = text + "dye = ['r', 'g']\n"
+    assert arguments(parse_recipe(mixed))["space"] == zn.Product(
+        axes | {"dye": ["r", "g"]}, smallest={"c": 0.5, "t": 1}, scale={"c": "log"}
+    )
+    assert space(where(["c=1e-4..1::log", "t=0..9"])) == zn.Box(axes, scale={"c": "log"})
+    for wrong, says in (
+        (text.replace('"log"', '"lag"'), "lag"),
+        (mixed.replace("['r', 'g']", "{ symbols = ['r'], scale = 'log' }"), "no scale"),
+    ):
+        with pytest.raises(zn.InvalidInput, match=rf"line \d of recipe: .*{says}"):
+            arguments(parse_recipe(wrong))
+
+
+def test_one_smallest_may_be_said_for_all(folder: Path) -> None:
+    box = zn.Box({"x": (0, 4), "y": (0, 8)}, smallest=[1, 2])
+    assert (
+        arguments(parse_recipe("budget = 9\nsmallest = [1, 2]\n[axes]\nx = [0, 4]\ny = [0, 8]\n"))["space"] == box
+    )
+    assert space(where(["x=0..4", "y=0..8"], smallest=(1, 2))) == box
+    dyes = zn.Product({"x": (0, 4), "dye": ["r", "g"]}, smallest=1)
+    assert space(where(["x=0..4", "dye=r,g"], smallest=1)) == dyes
+    assert space(where(sequences="ACGT,4", smallest=16)) == zn.Sequences("ACGT", 4, smallest=16)
+    points: dict[str, Any] = {"table": folder / "areas.csv", "coords": ("lon", "lat"), "weight": "persons"}
+    assert space(where(smallest=15, **points)).smallest == 15
+    for smallest in ((1, 2, 3), (1, 2)):
+        with pytest.raises(zn.InvalidInput, match=r"^--(axis|smallest): .*smallest"):
+            space(where(["x=0..4"], smallest=smallest))
+
+
 def test_tables_are_looked_for_beside_the_recipe(tmp_path: Path) -> None:
     (tmp_path / "areas.csv").write_text(TABLE)
     (tmp_path / "r.toml").write_text(RECIPES["hierarchy"])
@@ -176,8 +213,12 @@ def test_tables_are_looked_for_beside_the_recipe(tmp_path: Path) -> None:
 def test_options_are_read_like_a_recipe() -> None:
     assert axis_words(["l=-180..180:deg", "t=1e-3..2", "dye=red, green"]) == {
         "l": {"low": -180.0, "high": 180.0, "unit": "deg"},
-        "t": {"low": 0.001, "high": 2.0, "unit": ""},
+        "t": {"low": 0.001, "high": 2.0},
         "dye": {"symbols": ["red", "green"]},
+    }
+    assert axis_words(["c=1e-3..1:M:log", "d=1..9::log"]) == {
+        "c": {"low": 0.001, "high": 1.0, "unit": "M", "scale": "log"},
+        "d": {"low": 1.0, "high": 9.0, "scale": "log"},
     }
     assert sequence_words("ACGT, 8") == {"alphabet": "ACGT", "length": 8}
     for wrong in ("x", "x=1", "x=0,1", "x=a..b", "=1..2", "x=0..1"):

@@ -15,6 +15,7 @@ import click
 from zonal import __version__
 from zonal.commands import CAMPAIGN
 from zonal.commands.frame import CODES, FilePath, debug_option, picture_option, plain_errors, plain_warnings
+from zonal.commands.where import NUMBERS, Command, axis_options, column_options, positive_numbers, with_options
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -66,33 +67,6 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-_LIST = "NUMBER[,NUMBER...]"
-Command = Callable[..., None]
-
-
-def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Return column names from a list with commas."""
-    names = tuple(name.strip() for name in (value or "").split(",") if value)
-    if "" in names:
-        raise click.BadParameter(f"{value!r} has an empty name between commas.")
-    if len(set(names)) < len(names):
-        raise click.BadParameter(f"{value!r} names a column twice.")
-    return names
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
-    """Return positive numbers from a list with commas."""
-    if value is None:
-        return None
-    try:
-        numbers = tuple(float(part) for part in value.split(","))
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a number, nor numbers with commas between.") from None
-    if not all(0 < number < math.inf for number in numbers):
-        raise click.BadParameter(f"{value!r} must be positive and finite.")
-    return numbers
-
-
 def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
     """Return budgets from an option that may be repeated, or be a list with commas."""
     try:
@@ -113,61 +87,35 @@ def _positive(ctx: click.Context, param: click.Parameter, value: float | None) -
     return value
 
 
-def _of_columns(command: Command) -> Command:
-    """Add the options that say what the columns of a table are."""
-    for option in (
-        click.option("--minimize", is_flag=True, help="Look for the lowest average."),
-        click.option("--weight", help="Column of weights, such as persons  [default: 1 each]"),
-        click.option("--sequence", help="Column of sequences: all there are of one length."),
-        click.option(
-            "--levels", callback=_columns, help="Columns of nested areas, the coarsest first, with commas between."
-        ),
-        click.option(
-            "--coords", callback=_columns, help="Columns of coordinates or features, with commas between."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 def _of_runs(picture: str) -> Callable[[Command], Command]:
     """Add the options that every simulation has."""
+    return with_options(
+        click.option(
+            "--noise",
+            required=True,
+            callback=_finite,
+            type=click.FloatRange(min=0),
+            help="Standard deviation of one measurement.",
+        ),
+        click.option(
+            "--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything."
+        ),
+        click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]"),
+        picture_option(picture),
+    )
 
-    def add(command: Command) -> Command:
-        for option in (
-            picture_option(picture),
-            click.option(
-                "--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]"
-            ),
-            click.option(
-                "--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything."
-            ),
-            click.option(
-                "--noise",
-                required=True,
-                callback=_finite,
-                type=click.FloatRange(min=0),
-                help="Standard deviation of one measurement.",
-            ),
-        ):
-            command = option(command)
-        return command
 
-    return add
+_sequence = click.option("--sequence", help="Column of sequences: all there are of one length.")
 
 
 @main.command()
 @click.argument("table", type=FilePath())
 @click.option("--value", required=True, help="Column of the values whose average counts.")
-@_of_columns
+@column_options
+@_sequence
 @click.option("--budget", required=True, type=click.IntRange(min=1), help="Measurements of one campaign.")
 @click.option(
     "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
-)
-@click.option(
-    "--smallest",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Least weight of a region, or sequences of a pool.",
 )
 @_of_runs("zonal-rehearsal.png")
 def rehearse(table: Path, out: Path, **options: Any) -> None:
@@ -184,34 +132,26 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
 
 @main.command()
 @click.argument("table", required=False, type=FilePath())
-@click.option(
-    "--axis", "axes", multiple=True, metavar="NAME=LOW..HIGH[:UNIT]", help="A continuous axis; repeat it."
-)
-@click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8.")
+@axis_options
 @click.option("--value", help="Column of a table's values whose average counts.")
-@_of_columns
+@column_options
+@_sequence
 @click.option("--signal", callback=_positive, type=float, help="Standard deviation of f  [default: 1]")
 @click.option("--variance", callback=_positive, type=float, help="Its square, if you prefer.")
 @click.option(
     "--lengthscale",
-    callback=_numbers,
-    metavar=_LIST,
+    callback=positive_numbers,
+    metavar=NUMBERS,
     help="Over which f changes, in units of the axes: one, or one an axis  [default: drawn anew each run]",
 )
 @click.option("--given", is_flag=True, help="The search knows all this; by default it learns it.")
-@click.option(
-    "--smallest",
-    callback=_numbers,
-    metavar=_LIST,
-    help="Least useful width: one, or one an axis; of a table the least weight.",
-)
 @click.option(
     "--budget",
     "budgets",
     required=True,
     multiple=True,
     callback=_budgets,
-    metavar=_LIST,
+    metavar=NUMBERS,
     help="Measurements of a campaign; of one number also an eighth, a quarter and a half are played.",
 )
 @click.option(

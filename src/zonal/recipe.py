@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, fields
+from functools import partial
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
@@ -19,9 +24,10 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
+from zonal.spaces.nesting import check_nested
 from zonal.spaces.product import MOST_PARTS
-from zonal.tables import read_table
-from zonal.tables.wording import Recipe
+from zonal.tables import Table, read_table
+from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
 DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # beyond which nothing is of use, and much would take for ever
@@ -48,8 +54,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "measurement": ("name", "unit", "feedback", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
-AXIS_KEYS = ("low", "high", "unit", "smallest", "symbols", "frequencies")
-TOP = ("budget", "direction", "max_looks", "seed", "arity", *SPACES, "measurement", "model", "policy")
+AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "symbols", "frequencies")
+TOP = ("budget", "direction", "max_looks", "seed", "arity", "smallest", *SPACES, "measurement", "model", "policy")
 
 
 def template() -> str:
@@ -62,7 +68,7 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
     recipe.table(recipe.words, (), TOP)
     if "budget" not in recipe.words:
         raise InvalidInput(f"{recipe.source}: a study needs a budget", None, "Write for example budget = 60.")
-    given: dict[str, Any] = {"space": _space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
+    given: dict[str, Any] = {"space": space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
         given.get("feedback", Mean()).check(given["space"])
     given |= _model(recipe)
@@ -74,7 +80,43 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
     return given
 
 
-def _space(recipe: Recipe) -> Any:
+def where(
+    axes: Sequence[str] = (),
+    sequences: str | None = None,
+    table: Path | None = None,
+    smallest: Any = None,
+    **columns: Any,
+) -> Recipe:
+    """Return the recipe of what options of a command line say of where to look.
+
+    Parameters
+    ----------
+    axes, sequences
+        As `axis_words` and `sequence_words` read them.
+    table : Path, optional
+        Of points or areas; `columns` are its coords, levels and weight.
+    smallest : float or sequence of float, optional
+        One for all, or one for each axis that is no set of symbols.
+    """
+    ways = {"--axis": axes, "--sequences": sequences, "--points": table}
+    said = [way for way, own in ways.items() if own]
+    if len(said) != 1:
+        fix = f"Pass one of {', '.join(ways)}."
+        raise InvalidInput("where to look is said in one way", " and ".join(said) or None, fix)
+    named = {key: list(own) if isinstance(own, tuple) else own for key, own in columns.items() if own}
+    if table is None and named:
+        raise InvalidInput("columns are those of a table", f"--{next(iter(named))}", "Pass --points FILE too.")
+    words: dict[str, Any] = {"axes": axis_words(axes)} if axes else {}
+    if sequences:
+        words["sequences"] = sequence_words(sequences)
+    if table is not None:
+        words["hierarchy" if "levels" in named else "points"] = {"table": str(table), **named}
+    places: dict[Key, str] = {("smallest",): "--smallest", **{(section,): said[0] for section in words}}
+    return Recipe(words if smallest is None else words | {"smallest": smallest}, places, "the options")
+
+
+def space(recipe: Recipe) -> Any:
+    """Return the space that a recipe describes, or complain where it is written."""
     named = [name for name in SPACES if name in recipe.words]
     if len(named) != 1:
         shown, fix = " and ".join(named) or None, f"Write one of {', '.join(f'[{name}]' for name in SPACES)}."
@@ -89,25 +131,26 @@ def _space(recipe: Recipe) -> Any:
         if kind == "axes":
             return _axes(recipe)
         words = recipe.section(kind, KEYS[kind])
+        words = {key: recipe.words[key] for key in ("smallest",) if key in recipe.words} | words
         return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
 
 
 def _axes(recipe: Recipe) -> Box | Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
     axes: dict[str, Any] = {}
-    smallest: dict[str, Any] = {}
-    units: dict[str, Any] = {}
+    said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}}
     for name, words in recipe.words["axes"].items():
         axes[name] = words
         if isinstance(words, Mapping):
             axes[name] = _axis(recipe, name, words)
-            smallest |= {name: words["smallest"]} if "smallest" in words else {}
-            units |= {name: words["unit"]} if "unit" in words else {}
+            for key, own in said.items():
+                own |= {name: words[key]} if key in words else {}
     lines = all(
         isinstance(axis, list | tuple) and not any(isinstance(x, str) for x in axis) for axis in axes.values()
     )
     kind = Box if lines and axes else Product
-    return kind(axes, recipe.words.get("arity", 2), smallest or None, units or None)
+    smallest = said["smallest"] or recipe.words.get("smallest")
+    return kind(axes, recipe.words.get("arity", 2), smallest, said["unit"] or None, said["scale"] or "linear")
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -122,7 +165,7 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     if kinds[0] == ("low", "high"):
         text(words.get("unit", ""), f"the unit of axis {name}")
         return words["low"], words["high"]
-    stray = [key for key in ("unit", "smallest") if key in words]
+    stray = [key for key in ("unit", "smallest", "scale") if key in words]
     if stray:
         raise InvalidInput(f"axis {name} has symbols, and no {stray[0]}", words[stray[0]], "Leave it out.")
     if "symbols" in words:
@@ -141,26 +184,72 @@ def _sequences(words: dict[str, Any]) -> Sequences:
 
 
 def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hierarchy:
-    if "table" not in words:
-        raise InvalidInput(f"[{kind}] needs its table", None, 'Write for example table = "areas.csv".')
+    needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
+    for key, example in {"table": "areas.csv", **needed}.items():
+        if not words.get(key):
+            raise InvalidInput(
+                f"[{kind}] needs its {key}", None, f"Write for example {key} = {json.dumps(example)}."
+            )
     with recipe.blamed(kind, "table"):
-        table = read_table(recipe.folder / text(words["table"], "table"))
-    weight = words.get("weight")
+        table = read_table(recipe.folder / text(words.pop("table"), "table"))
+    for key in ("coords", "levels"):
+        with recipe.blamed(kind, key):
+            words[key] = _texts(words.get(key, []), key)
     with recipe.blamed(kind, "weight"):
-        weights = None if weight is None else table.numbers(text(weight, "weight"))
-    with recipe.blamed(kind, "coords"):
-        coords = {name: table.numbers(name) for name in _texts(words.get("coords", []), "coords")}
-    smallest = words.get("smallest")
-    if kind == "points":
-        if not coords:
-            raise InvalidInput("[points] needs coords", None, 'Write for example coords = ["lon", "lat"].')
-        return Points(coords, weights, recipe.words.get("arity", 2), smallest)
-    with recipe.blamed(kind, "levels"):
-        levels = {name: table.texts(name) for name in _texts(words.get("levels", []), "levels")}
+        words["weight"] = None if words.get("weight") is None else text(words["weight"], "weight")
+    return members(table, arity=recipe.words.get("arity", 2), at=partial(recipe.blamed, kind), **words)
+
+
+def members(
+    table: Table,
+    coords: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    weight: str | None = None,
+    smallest: Any = None,
+    arity: Any = 2,
+    at: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+) -> Points | Hierarchy:
+    """Return the space of a table's rows.
+
+    Parameters
+    ----------
+    table : Table
+        One row a smallest part.
+    coords : sequence of str
+        Columns of features: `Points`, or the features of a `Hierarchy` if there are levels too.
+    levels : sequence of str
+        Columns of names or codes, from the coarsest to the finest: a `Hierarchy`.
+    weight : str, optional
+        Column of weights.
+    smallest, arity
+        As of these spaces.
+    at : callable
+        From "coords", "levels" or "weight" to a context that adds to a complaint where that was said.
+    """
+    with at("weight"):
+        weights = None if weight is None else positive(table, weight)
+    with at("coords"):
+        features = {name: table.numbers(name) for name in coords}
     if not levels:
-        raise InvalidInput("[hierarchy] needs levels", None, 'Write for example levels = ["state", "county"].')
-    features = np.stack(list(coords.values()), axis=1) if coords else None
-    return Hierarchy.from_table(levels, features, weights, smallest, tuple(coords) or None)
+        if not coords:
+            fix = "Name coords, levels or sequence."
+            raise InvalidInput("a table needs columns that say where its rows are", None, fix)
+        return Points(features, weights, arity, smallest)
+    with at("levels"):
+        names = {name: table.texts(name) for name in levels}
+        check_nested(names, first=1)
+    together = np.stack(list(features.values()), axis=1) if features else None
+    return Hierarchy.from_table(names, together, weights, smallest, tuple(coords) or None)
+
+
+def positive(table: Table, weight: str) -> NDArray[np.float64]:
+    """Return a column of weights, or complain of the first that is none."""
+    weights = table.numbers(weight)
+    if not (weights > 0).all():
+        row = int(np.flatnonzero(weights <= 0)[0])
+        problem = f"column {weight} must be positive, but not in row {row + 1}"
+        raise InvalidInput(problem, float(weights[row]), "Leave such rows out.")
+    return weights
 
 
 def _measurement(recipe: Recipe) -> dict[str, Any]:

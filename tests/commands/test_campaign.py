@@ -68,6 +68,10 @@ def test_every_recipe_can_be_driven_from_a_shell(name: str, folder: Path) -> Non
     [
         (["--axis", "x=0..1", "--smallest", "0.1"], zn.Box({"x": (0, 1)}, smallest=0.1)),
         (
+            ["--axis", "c=1e-4..1:M:log", "--axis", "t=0..9", "--smallest", "0.5,3"],
+            zn.Box({"c": (1e-4, 1), "t": (0, 9)}, units={"c": "M"}, scale={"c": "log"}, smallest=[0.5, 3]),
+        ),
+        (
             ["--axis", "x=0..1:m", "--axis", "dye=red,green"],
             zn.Product({"x": (0, 1), "dye": ["red", "green"]}, units={"x": "m"}),
         ),

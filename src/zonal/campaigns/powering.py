@@ -13,11 +13,12 @@ from zonal.campaigns.rehearsal import landscape_of
 from zonal.errors import InvalidInput
 from zonal.plots import column_width
 from zonal.problems.draws import with_smallest
-from zonal.problems.landscapes import Landscape
-from zonal.spaces import Box, Sequences
+from zonal.problems.landscapes import Direction
+from zonal.recipe import space as space_of
+from zonal.recipe import where
+from zonal.spaces import Sequences
 from zonal.tables import read_table
 from zonal.tables.files import write_picture
-from zonal.tables.wording import axis_words, sequence_words
 
 
 def report(
@@ -26,11 +27,11 @@ def report(
     table: Path | None,
     axes: Sequence[str],
     sequences: str | None,
-    smallest: tuple[float, ...] | None,
+    smallest: Any,
     minimize: bool,
     signal: float | None,
     variance: float | None,
-    lengthscale: tuple[float, ...] | None,
+    lengthscale: Any,
     given: bool,
     budgets: Sequence[int],
     noise: float,
@@ -41,18 +42,22 @@ def report(
 ) -> Iterator[str]:
     """Play campaigns, write the picture and yield the lines of a report."""
     _one_of({"a TABLE": table, "--axis": axes, "--sequences": sequences})
-    direction = "minimize" if minimize else "maximize"
+    direction: Direction = "minimize" if minimize else "maximize"
     settings: dict[str, Any]
     if table is None:
         _refuse("columns are those of a table", {f"--{name}": own for name, own in columns.items()})
-        space = with_smallest(_box(axes, smallest) if axes else _sequences(str(sequences), smallest))
+        recipe = where(axes, sequences, smallest=smallest)
+        with recipe.blamed():
+            space = with_smallest(space_of(recipe))
         settings = {"direction": direction, "given": given, **_model(space, signal, variance, lengthscale)}
         known = "given" if given else "to be learned"
         about = f"f with {_description(settings)}, {known}"
     else:
         model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
         _refuse("a table has its own values, and nothing is drawn", model)
-        landscape = _landscape(table, smallest, direction, columns)
+        if not columns["value"]:
+            raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
+        landscape = landscape_of(read_table(table), smallest=smallest, direction=direction, **columns)
         space, settings, about = landscape.space, {"landscape": landscape}, f"the values of {table}"
     cells = space.leaves(space.deepest())
     yield f"{cells} smallest regions, {about}; noise {noise:g}, {runs} runs"
@@ -92,51 +97,7 @@ def _refuse(problem: str, options: Mapping[str, object]) -> None:
         raise InvalidInput(problem, stray[0], "Leave it out.")
 
 
-def _box(axes: Sequence[str], smallest: tuple[float, ...] | None) -> Box:
-    """Return the box of some axes, as they are written."""
-    words = axis_words(axes)
-    symbols = [name for name, axis in words.items() if "symbols" in axis]
-    if symbols:
-        raise InvalidInput(
-            "this axis has symbols, and functions are drawn over numbers", symbols[0], "Leave it out."
-        )
-    bounds = {name: (axis["low"], axis["high"]) for name, axis in words.items()}
-    units = {name: axis["unit"] for name, axis in words.items()}
-    return Box(bounds, smallest=_one_or_all(smallest), units=units)
-
-
-def _sequences(text: str, smallest: tuple[float, ...] | None) -> Sequences:
-    """Return the space of sequences, as it is written."""
-    return Sequences(**sequence_words(text), smallest=_count(smallest))
-
-
-def _landscape(table: Path, smallest: tuple[float, ...] | None, direction: Any, columns: Any) -> Landscape:
-    """Return the landscape of a table."""
-    if not columns["value"]:
-        raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
-    least = _one_or_all(smallest)
-    if isinstance(least, tuple):
-        raise InvalidInput("a table has one least weight", least, "Pass one number.")
-    return landscape_of(read_table(table), smallest=least, direction=direction, **columns)
-
-
-def _one_or_all(numbers: tuple[float, ...] | None) -> Any:
-    """Return a single number as such."""
-    return numbers[0] if numbers is not None and len(numbers) == 1 else numbers
-
-
-def _count(smallest: tuple[float, ...] | None) -> int:
-    """Return the fewest sequences of a pool."""
-    if smallest is None:
-        return 1
-    if len(smallest) != 1 or smallest[0] != int(smallest[0]):
-        raise InvalidInput("the smallest pool is a whole number of sequences", smallest, "Pass for example 16.")
-    return int(smallest[0])
-
-
-def _model(
-    space: Box | Sequences, signal: float | None, variance: float | None, lengthscale: tuple[float, ...] | None
-) -> dict[str, Any]:
+def _model(space: Any, signal: float | None, variance: float | None, lengthscale: Any) -> dict[str, Any]:
     """Return what functions are drawn from, as `power` takes it."""
     if signal is not None and variance is not None:
         raise InvalidInput("--variance is the square of --signal", variance, "Pass one of the two.")
@@ -145,7 +106,7 @@ def _model(
         return {"signal": std}
     if isinstance(space, Sequences):
         raise InvalidInput("sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
-    return {"kernel": Matern(std**2, _one_or_all(lengthscale))}
+    return {"kernel": Matern(std**2, lengthscale)}
 
 
 def _description(settings: Mapping[str, Any]) -> str:

@@ -25,8 +25,8 @@ from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.problems.instruments import Instrument, Noise
 from zonal.problems.landscapes import Direction, Landscape, from_table
-from zonal.spaces import Hierarchy, Points, Region, Sequences
-from zonal.spaces.nesting import check_nested
+from zonal.recipe import members, positive
+from zonal.spaces import Region, Sequences
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.tables.listings import WIDEST, aligned
@@ -302,34 +302,14 @@ def landscape_of(
         Whether high or low averages are best.
     """
     values = table.numbers(value)
-    weights = None if weight is None else table.numbers(weight)
-    if weights is not None and not (weights > 0).all():
-        row = int(np.flatnonzero(weights <= 0)[0])
-        raise InvalidInput(
-            f"column {weight} must be positive, but not in row {row + 1}",
-            float(weights[row]),
-            "Leave such rows out.",
-        )
-    if sequence is not None:
-        if coords or levels:
-            raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
-        rows = table.texts(sequence)
-        space = _sequences(rows, sequence, 1 if smallest is None else smallest)
-        by_weight = None if weights is None else dict(zip(rows, weights.tolist(), strict=True))
-        return from_table(space, dict(zip(rows, values.tolist(), strict=True)), by_weight, direction)
-    if not coords and not levels:
-        raise InvalidInput(
-            "a table needs columns that say where its rows are", None, "Name coords, levels or sequence."
-        )
-    features = np.stack([table.numbers(name) for name in coords], axis=1) if coords else None
-    area: Points | Hierarchy
-    if levels:
-        columns = {name: table.texts(name) for name in levels}
-        check_nested(columns, first=1)
-        area = Hierarchy.from_table(columns, features, weights, smallest, tuple(coords) or None)
-    else:
-        area = Points({name: table.numbers(name) for name in coords}, weights, smallest=smallest)
-    return from_table(area, values, direction=direction)
+    if sequence is None:
+        return from_table(members(table, coords, levels, weight, smallest), values, direction=direction)
+    if coords or levels:
+        raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
+    rows = table.texts(sequence)
+    weights = None if weight is None else dict(zip(rows, positive(table, weight).tolist(), strict=True))
+    space = _sequences(rows, sequence, 1 if smallest is None else smallest)
+    return from_table(space, dict(zip(rows, values.tolist(), strict=True)), weights, direction)
 
 
 def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:

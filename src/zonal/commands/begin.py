@@ -1,4 +1,4 @@
-"""A study begins, and goes on: new, extend."""
+"""A study begins, and goes on: new, extend, refit."""
 
 from __future__ import annotations
 
@@ -9,18 +9,11 @@ import click
 
 from zonal.commands.bench import standing
 from zonal.commands.frame import Command, FilePath, say, study_argument
+from zonal.commands.where import axis_options, column_options
 from zonal.errors import InvalidInput
-from zonal.recipe import arguments, template
+from zonal.recipe import arguments, template, where
 from zonal.study import Study
-from zonal.tables.wording import Recipe, axis_words, read_recipe, sequence_words
-
-# The options of `new` that say where to look, and the sections of a recipe that they stand for.
-FLAGS = {"axes": "--axis", "sequences": "--sequences", "points": "--points", "hierarchy": "--points"}
-
-
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    return [name.strip() for name in value.split(",")] if value else []
-
+from zonal.tables.wording import Key, Recipe, read_recipe
 
 EXAMPLES = """\b
 Examples:
@@ -36,26 +29,15 @@ Examples:
 @click.argument("path", metavar="[STUDY]", required=False, type=FilePath(dir_okay=False))
 @click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file that says it all.")
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with remarks, and end.")
-@click.option(
-    "--axis",
-    "axes",
-    multiple=True,
-    metavar="NAME=LOW..HIGH[:UNIT]",
-    help="An axis; repeat it. dye=red,green has symbols.",
-)
-@click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8.")
-@click.option("--points", type=FilePath(dir_okay=False), help="A table, one row a place or area.")
-@click.option("--coords", callback=_names, help="Its columns of coordinates or features, with commas between.")
-@click.option("--levels", callback=_names, help="Its columns of nested areas, the coarsest first.")
-@click.option("--weight", help="Its column of weights, such as persons.")
-@click.option("--smallest", type=float, help="The least width, weight or number of sequences worth measuring.")
+@axis_options
+@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row a place or area.")
+@column_options
 @click.option("--budget", type=click.IntRange(min=1), help="Measurements that may be made.")
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
 @click.option("--value", help="What is measured.")
 @click.option("--unit", help="In which unit.")
 @click.option("--max-looks", type=click.IntRange(min=1), help="The most measurements of one region.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of all random numbers.")
-@click.option("--minimize", is_flag=True, help="Look for the lowest average.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
     """Begin a study in a new file, from a recipe or from options."""
     if wants_template:
@@ -63,10 +45,10 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
         return
     if path is None:
         raise click.UsageError("Missing argument 'STUDY': the file to make.")
-    named = [f"--{name.replace('_', '-')}" for name, own in flags.items() if own not in (None, False, [], ())]
+    named = [name for name, own in flags.items() if own not in (None, False, ())]
     if recipe is not None and named:
-        said = "--axis" if named[0] == "--axes" else named[0]
-        raise click.UsageError(f"a recipe says it all: write into {recipe} what {said} says.")
+        flag = {"axes": "axis", "table": "points"}.get(named[0], named[0].replace("_", "-"))
+        raise click.UsageError(f"a recipe says it all: write into {recipe} what --{flag} says.")
     words = _from_flags(**flags) if recipe is None else read_recipe(recipe)
     given = arguments(words)
     with words.blamed():
@@ -75,44 +57,31 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
 
 
 def _from_flags(
-    axes: tuple[str, ...],
-    sequences: str | None,
-    points: Path | None,
-    coords: list[str],
-    levels: list[str],
-    weight: str | None,
-    smallest: float | None,
+    budget: int | None,
+    value: str | None,
+    unit: str | None,
+    noise: float | None,
+    max_looks: int | None,
+    seed: int | None,
     minimize: bool,
-    **rest: Any,
+    **place: Any,
 ) -> Recipe:
     """Return the recipe that options amount to."""
-    words: dict[str, Any] = {}
-    if axes:
-        words["axes"] = axis_words(axes)
-        if smallest is not None:
-            for axis in words["axes"].values():
-                axis |= {} if "symbols" in axis else {"smallest": smallest}
-    if sequences is not None:
-        words["sequences"] = sequence_words(sequences)
-        if smallest is not None:
-            words["sequences"]["smallest"] = int(smallest) if smallest.is_integer() else smallest
-    if points is not None:
-        kind = "hierarchy" if levels else "points"
-        said = {"table": str(points), "coords": coords, "levels": levels, "weight": weight, "smallest": smallest}
-        words[kind] = {key: own for key, own in said.items() if own not in (None, [])}
-    elif coords or levels or weight:
-        raise InvalidInput("columns are those of a table", None, "Pass --points FILE too.")
-    if rest["budget"] is None:
+    if budget is None:
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
-    measured = {"name": rest["value"], "unit": rest["unit"], "noise": rest["noise"]}
-    words["measurement"] = {key: own for key, own in measured.items() if own is not None}
-    words |= {key: rest[key] for key in ("budget", "max_looks", "seed") if rest[key] is not None}
-    if minimize:
-        words["direction"] = "minimize"
-    places: dict[tuple[str, ...], str] = {(section,): flag for section, flag in FLAGS.items() if section in words}
-    places |= {(key,): f"--{key.replace('_', '-')}" for key in ("budget", "max_looks", "seed")}
+    recipe = where(**place)
+    measured = {"name": value, "unit": unit, "noise": noise}
+    said = {
+        "budget": budget,
+        "max_looks": max_looks,
+        "seed": seed,
+        "direction": "minimize" if minimize else None,
+        "measurement": {key: own for key, own in measured.items() if own is not None},
+    }
+    places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in said}
     places |= {("measurement", "noise"): "--noise"}
-    return Recipe(words, places, "the options")
+    words = {key: own for key, own in said.items() if own is not None}
+    return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
 
 
 @click.command(cls=Command)

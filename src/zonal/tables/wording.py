@@ -174,12 +174,12 @@ def _key(written: str) -> Key:
     return tuple(parts)
 
 
-AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>.*))?")
+AXIS = re.compile(r"(?P<name>[^=]+)=(?P<low>.+?)\.\.(?P<high>[^:]+)(?::(?P<unit>[^:]*))?(?::(?P<scale>[^:]+))?")
 SYMBOLS = re.compile(r"(?P<name>[^=]+)=(?P<symbols>[^=]*,[^=]*)")
 
 
 def axis_words(texts: Sequence[str]) -> dict[str, Any]:
-    """Return axes as they are written on a command line: ``l=-180..180:deg``, ``dye=red,green``."""
+    """Return axes as they are written on a command line: ``l=-180..180:deg``, ``c=1e-3..1:M:log``, ``dye=r,g``."""
     axes: dict[str, Any] = {}
     for text in texts:
         name, axis = _axis(text)
@@ -194,12 +194,13 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
     if line := AXIS.fullmatch(text):
         low, high = _float(line["low"]), _float(line["high"])
         if low is not None and high is not None:
-            return line["name"].strip(), {"low": low, "high": high, "unit": (line["unit"] or "").strip()}
+            named = {key: line[key].strip() for key in ("unit", "scale") if line[key]}
+            return line["name"].strip(), {"low": low, "high": high, **named}
     elif listed := SYMBOLS.fullmatch(text):
         symbols = [symbol.strip() for symbol in listed["symbols"].split(",")]
         if any(_float(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
             return listed["name"].strip(), {"symbols": symbols}
-    fix = "Write x=0..1, or l=-180..180:deg, or dye=red,green."
+    fix = "Write x=0..1, or l=-180..180:deg, or c=1e-3..1:M:log, or dye=red,green."
     raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
 
 

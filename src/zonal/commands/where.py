@@ -1,0 +1,70 @@
+"""Where to look, as options of a command: what `new`, `power` and `rehearse` share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., None]
+NUMBERS = "NUMBER[,NUMBER...]"
+
+
+def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return names from a list with commas."""
+    found = tuple(name.strip() for name in (value or "").split(",") if value)
+    if "" in found:
+        raise click.BadParameter(f"{value!r} has an empty name between commas.")
+    if len(set(found)) < len(found):
+        raise click.BadParameter(f"{value!r} names a column twice.")
+    return found
+
+
+def positive_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """Return a positive number, several from a list with commas, None if nothing is said."""
+    if value is None:
+        return None
+    try:
+        found = tuple(int(part) if part.strip().isdecimal() else float(part) for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number, nor numbers with commas between.") from None
+    if not all(0 < number < math.inf for number in found):
+        raise click.BadParameter(f"{value!r} must be positive and finite.")
+    return found if len(found) > 1 else found[0]
+
+
+def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what adds options to a command, in the order in which they are listed."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+axis_options = with_options(
+    click.option(
+        "--axis",
+        "axes",
+        multiple=True,
+        metavar="NAME=LOW..HIGH[:UNIT[:log]]",
+        help="An axis; repeat it. dye=red,green has symbols.",
+    ),
+    click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
+)
+column_options = with_options(
+    click.option("--coords", callback=names, help="Columns of coordinates or features, with commas between."),
+    click.option("--levels", callback=names, help="Columns of nested areas, the coarsest first."),
+    click.option("--weight", help="Column of weights, such as persons  [default: 1 each]"),
+    click.option(
+        "--smallest",
+        callback=positive_numbers,
+        metavar=NUMBERS,
+        help="The least width, weight or number of sequences worth measuring: one, or one an axis.",
+    ),
+    click.option("--minimize", is_flag=True, help="Look for the lowest average."),
+)
