@@ -53,13 +53,13 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
 def mended(study: zn.Study) -> zn.Study:
     """Return the study after some of what was told and observed has been corrected, and some retracted."""
     first, second, third, *_ = (trial for trial in study.trials if trial.state == "told")
-    study.correct(second, 0.3, note="a typo")
+    study.correct(second, 0.3, note="a typo", by="Anna")
     for seen in study.observations[:1]:
-        study.correct(seen, 0.35)
-    study.correct(first, value(first.node) / 2, sem=0.3)
-    study.retract(third, "spilled")
+        study.correct(seen, 0.35, by="Ben")
+    study.correct(first, value(first.node) / 2, sem=0.3, by="Anna")
+    study.retract(third, "spilled", by="Anna")
     for seen in study.observations[1:2]:
-        study.retract(seen)
+        study.retract(seen, by="Ben")
     return study
 
 

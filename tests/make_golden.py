@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from lives import lived
+from lives import lived, mended
 
 FOLDER = Path(__file__).parent / "data" / "golden"
 RNG = np.random.default_rng(0)
@@ -40,6 +40,7 @@ STUDIES: dict[str, dict[str, Any]] = {
         "space": zn.Hierarchy({"North": {"Coast": ["Reef", "Bay"], "Inland": None}, "South": ["East", "West"]}),
         "policy": zn.StoOO(zn.GeometricDelta(1.0, 0.6)),
     },
+    "corrected": {"space": zn.Box([(0, 1)], smallest=1 / 16), "direction": "minimize", "rng": 5},
 }
 
 
@@ -61,7 +62,7 @@ def main() -> None:
         path = FOLDER / f"{zn.__version__}_{name}.db"
         path.unlink(missing_ok=True)
         study = zn.Study.create(path, budget=16, **given)
-        lived(study, 7)
+        mended(lived(study, 7))
         path.with_suffix(".json").write_text(json.dumps(expected(study)))
         print(path.name, path.stat().st_size, file=sys.stderr)
 

@@ -126,7 +126,7 @@ def trial_table(study: Reading, history: bool) -> Listing:
     columns["observation"] = _numbers(rows, Observation)
     columns["note"] = [now.note for _, now, _ in rows]
     columns["who"] = [now.by if history else None for _, now, _ in rows]
-    columns["when"] = [times[now.event] if times else None for _, now, _ in rows]
+    columns["when"] = [times[now.event][:19].replace("T", " ") if times else None for _, now, _ in rows]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "observation", "note", "who", "when"}
     return Listing(

@@ -553,7 +553,7 @@ def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
 
 
 def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
-    became = outcomes(state.events)
+    became = outcomes(state.events) if state.observed.size else {}
     for number, (_, fact) in enumerate(state.observed):
         past = became[True, number]
         value, sem = next((own.value, own.sem) for own in reversed(past) if own.value is not None)

@@ -185,7 +185,7 @@ class Listing:
         """Yield the name of each column and the cells that are shown, as texts."""
         for name, cells in self.columns.items():
             values: Any = cells
-            doubts: Any = self.columns.get(self.doubts.get(name, ""))
+            doubts: Any = self.columns.get(self.doubts[name]) if name in self.doubts else None
             texts = _texts(cells) if doubts is None else list(map(number, values, doubts))
             if rows is not None and self._hidden(rows):
                 texts = [*texts[: rows // 2], *texts[-(rows // 2) :]]
