@@ -69,7 +69,7 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
             plot_map(study, left)
         except InvalidInput:  # no two coordinates
             plot_regions(study, left)
-        left.set_title("one campaign of Zonal: measured (rings or dots) and found (green)")
+        left.set_title("one campaign of Zonal")
         plot_regrets(rehearsal, right)
         right.set_title(f"{rehearsal.budget} measurements, all runs")
         try:

@@ -74,6 +74,8 @@ def _figure(searched: zn.Study, f: RewardFunction) -> Figure:
     cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])
     plot_cells(searched, cells, f)
     cells.set_title(f"GPOO after {searched.told} noisy averages over cells", fontsize=11)
-    plot_tree(searched, tree)
+    drawn = plot_tree(searched, tree).get_legend()
+    if drawn is not None:
+        drawn.remove()  # one legend below explains both panels
     figure.legend(*cells.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure

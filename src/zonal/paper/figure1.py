@@ -11,6 +11,7 @@ import zonal as zn
 from zonal.paper.searches import NOISE, study
 from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
+from zonal.plots.marks import found_label
 from zonal.problems import Simulation, draw
 from zonal.problems.functions import Curve
 
@@ -89,11 +90,12 @@ def _figure(shown: Scene) -> Figure:
     handles = dict(zip(*reversed(cells.get_legend_handles_labels()), strict=True))
     rim(handles["reward function f"])
     handles["reward function f"].set_zorder(1.5)  # below the means
-    handles["region found"].set(alpha=None, facecolor=(FOUND, 0.35), edgecolor=INK, lw=0.8, ls="--")
+    found = found_label(study)
+    handles[found].set(facecolor=(FOUND, 0.35), edgecolor=INK, lw=0.8, ls="--")
     names = {
         "reward function f": "reward function f",
         "posterior mean of a cell": "mean of a cell's average",
-        "region found": "recommended cell",
+        found: "recommended cell",
         "confidence in the cell's average": "± confidence CI",
         "plus variation of f within it": "± (CI + variation δ(h))",
     }
