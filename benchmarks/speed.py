@@ -172,7 +172,7 @@ def fit_seconds() -> float:
     for k in range(1000):
         ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
     data, unknowns = ledger.data(), Unknowns(None, True, None)
-    frame = ProductFrame(space.axes, space.sides(), feedback)
+    frame = ProductFrame(space, feedback)
     keys = frame.layout.keys(feedback.footprints(cells))
     start = perf_counter()
     weigh(data, frame, unknowns, frame.correlate(keys), None, None, 1000, frame.models)

@@ -31,7 +31,7 @@ from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Observation, Prediction, Recommendation, Trial, TrialRecord
 from zonal.rounds.views import views
-from zonal.spaces import Box, Region, with_feedback
+from zonal.spaces import Region, with_feedback
 from zonal.tables.habits import missing
 from zonal.tables.listings import Listing
 from zonal.tree import TreeTable
@@ -522,7 +522,7 @@ class Reading:
         if isinstance(region, Region) and region.space == self.space:
             return with_feedback(region, self.feedback)
         if isinstance(region, Region):
-            if not (isinstance(self.space, Box) and isinstance(region.space, Box)):
+            if not (self.space.continuous and region.space.continuous):
                 raise InvalidInput("this region is of another space", region.name, "Describe it in this one.")
             region = region.bounds
         made: Region = self.space.region(region, self.feedback)

@@ -24,8 +24,9 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
+from zonal.spaces.axis_space import MOST_PARTS
+from zonal.spaces.making import has_symbols
 from zonal.spaces.nesting import check_nested
-from zonal.spaces.product import MOST_PARTS
 from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
@@ -145,10 +146,7 @@ def _axes(recipe: Recipe) -> Box | Product:
             axes[name] = _axis(recipe, name, words)
             for key, own in said.items():
                 own |= {name: words[key]} if key in words else {}
-    lines = all(
-        isinstance(axis, list | tuple) and not any(isinstance(x, str) for x in axis) for axis in axes.values()
-    )
-    kind = Box if lines and axes else Product
+    kind = Product if any(map(has_symbols, axes.values())) or not axes else Box
     smallest = said["smallest"] or recipe.words.get("smallest")
     return kind(axes, recipe.words.get("arity", 2), smallest, said["unit"] or None, said["scale"] or "linear")
 

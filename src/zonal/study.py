@@ -59,7 +59,7 @@ from zonal.rounds.settings import (
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Result, Trial
 from zonal.rounds.whose import me, person, run_of_mine
-from zonal.spaces import Box, Interval, Region, with_feedback
+from zonal.spaces import Region, with_feedback
 from zonal.tables.files import file_path
 from zonal.tables.habits import answering
 from zonal.tables.numbers import give_or_take, number
@@ -772,7 +772,7 @@ class Study(Reading):
         PointResult
             The point, with posterior mean and standard deviation of f there.
         """
-        if not isinstance(self.space, Box):
+        if not self.space.continuous:
             raise InvalidInput(
                 "points are refined within a box",
                 self.space,
@@ -780,7 +780,7 @@ class Study(Reading):
             )
         region = self.found
         if points is None:
-            listed = all(self.feedback.along(axis).finite for axis in self.space.axes)
+            listed = all(axis.measure(self.feedback).finite for axis in self.space.axes)
             points = region.points if listed else _spread(region)
         candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
         if candidates.shape[1:] != (self.space.d,):
@@ -867,8 +867,7 @@ def _smallest_note(state: State) -> str:
     problem, space = state.problem, state.problem.space
     if not isinstance(problem.policy, KnowledgeGradient) or space.deepest() is not None:
         return ""
-    lines = [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
-    parts = {space.arity ** space.splits(j, state.h_max + 1) for j in lines}
+    parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
     shown = " or ".join(str(number) for number in sorted(parts))
     return f"; the space names no smallest region, so {shown} parts of an axis were taken"
 

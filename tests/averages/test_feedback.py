@@ -17,22 +17,22 @@ UNIT = Interval("x", 0.0, 1.0)
 
 
 def test_a_centre_sees_the_middle_only() -> None:
-    places, weights = zn.Center().nodes(UNIT, 3.0)
+    places, weights = zn.Center().along(UNIT).rule(3.0, 1, 1)
     assert (places.tolist(), weights.tolist()) == ([0], [1])
-    assert zn.Center().reach(UNIT, 1.0) == 0.5
+    assert UNIT.reach(zn.Center(), 1.0) == 0.5
 
 
 @pytest.mark.parametrize("s", [1, 2, 3, 10, 101])
 def test_an_average_sees_the_middles_of_equal_parts(s: int) -> None:
-    places, weights = zn.Average(s).nodes(UNIT, 1.0)
+    places, weights = zn.Average(s).along(UNIT).rule(1.0, 1, 1)
     np.testing.assert_allclose(places, [(2 * i + 1) / (2 * s) - 0.5 for i in range(s)], rtol=0, atol=1e-16)
     np.testing.assert_allclose(places, -places[::-1], rtol=0, atol=1e-16)
     np.testing.assert_allclose(weights, 1 / s, rtol=1e-15)
-    assert zn.Average(s).reach(UNIT, 1.0) == pytest.approx(1 - 1 / (2 * s), rel=1e-15)
+    assert UNIT.reach(zn.Average(s), 1.0) == pytest.approx(1 - 1 / (2 * s), rel=1e-15)
 
 
 def test_a_mean_reaches_across_the_region() -> None:
-    assert zn.Mean().reach(UNIT, 0.3) == 0.3
+    assert UNIT.reach(zn.Mean(), 0.3) == 0.3
 
 
 @settings(deadline=None, max_examples=50)
@@ -43,7 +43,7 @@ def test_no_point_of_a_region_is_farther_from_a_seen_point_than_the_reach(
     for feedback in (zn.Center(), zn.Average(s)):
         region = zn.Box([(low, low + width)]).cell((0, 0), feedback)
         farthest = max(abs(edge - point) for edge in region.edges[0] for point in region.points[:, 0])
-        assert farthest == pytest.approx(feedback.reach(region.space.axes[0], region.sizes[0]), rel=1e-9)
+        assert farthest == pytest.approx(region.space.axes[0].reach(feedback, region.sizes[0]), rel=1e-9)
 
 
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(4), zn.Mean()])

@@ -39,7 +39,7 @@ class Recorded:
 
     def __init__(self, kernel: Kernel, feedback: Feedback, space: zn.Box = LINE) -> None:
         self.kernel, self.feedback, self.space = kernel, feedback, space
-        self.followed = alone(ProductFrame(space.axes, space.sides(), feedback), kernel)
+        self.followed = alone(ProductFrame(space, feedback), kernel)
         self.regions: list[ProductRegion] = []
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 
@@ -107,7 +107,7 @@ def wave(region: ProductRegion, feedback: Feedback) -> float:
     (center,), (width,) = region.offset, region.sizes
     if feedback == zn.Mean():
         return math.sin(6 * center) * float(np.sinc(3 * width / math.pi))
-    places, weights = feedback.nodes(region.space.axes[0], width)
+    places, weights = feedback.along(region.space.axes[0]).rule(width, 1, 1)
     return float(weights @ np.sin(6 * (center + places)))
 
 

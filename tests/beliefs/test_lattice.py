@@ -56,7 +56,7 @@ class Prepared:
     """What a fit is made of: a frame that knows the regions, and the ledger of the rewards."""
 
     def __init__(self, told: Rewards) -> None:
-        self.frame = ProductFrame(STRIP.axes, STRIP.sides(), FEEDBACK)
+        self.frame = ProductFrame(STRIP, FEEDBACK)
         distinct = list(dict.fromkeys(region.node for region in told.regions))
         cells = {region.node: region for region in told.regions}
         layout = self.frame.layout

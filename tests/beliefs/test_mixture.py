@@ -54,7 +54,7 @@ Reward = tuple[int, float, float | None]  # cell, value, known noise variance
 
 
 def followed(models: list[Own] = MODELS) -> Followed:
-    frame = ProductFrame(BOX.axes, np.ones(1), FEEDBACK)
+    frame = ProductFrame(BOX, FEEDBACK)
     weighted = [Weighted(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
     return Followed(frame, weighted, ZERO)
 

@@ -16,7 +16,7 @@ from zonal.beliefs.model import Unknowns, first_guess, standard_units
 
 def unit(feedback: Feedback) -> ProductFrame:
     """Return the unit interval as learning sees it."""
-    return ProductFrame(zn.Box([(0, 1)]).axes, np.ones(1), feedback)
+    return ProductFrame(zn.Box([(0, 1)]), feedback)
 
 
 def test_the_first_guess_is_on_the_scale_of_the_rewards() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import oracle_regions
 import zonal as zn
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
-from zonal.problems.draws import drawn_kernel, model_of, with_smallest
+from zonal.problems.draws import drawn_kernel, model_of
 
 Array = NDArray[np.float64]
 
@@ -185,7 +185,7 @@ def test_without_a_kernel_every_function_has_its_own() -> None:
     ],
 )
 def test_a_space_without_a_smallest_region_gets_one(space: Any, cells: int) -> None:
-    cut = with_smallest(space)
+    cut = space.with_smallest()
     assert cut.leaves(cut.deepest()) == cells
     assert (type(cut), cut.names, cut.units, cut.arity) == (type(space), space.names, space.units, space.arity)
     assert cut.cell((1, 1)).name == space.cell((1, 1)).name
@@ -194,7 +194,7 @@ def test_a_space_without_a_smallest_region_gets_one(space: Any, cells: int) -> N
 
 @pytest.mark.parametrize("space", [zn.Sequences("ACGT", 3), zn.Points(POINTS), zn.Hierarchy(AREAS), LINE])
 def test_a_space_that_has_a_smallest_region_stays_as_it_is(space: Any) -> None:
-    assert with_smallest(space) is space
+    assert space.with_smallest() is space
 
 
 @pytest.mark.parametrize(

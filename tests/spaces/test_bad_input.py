@@ -220,7 +220,22 @@ SYMBOLS: dict[str, tuple[Make, object, str]] = {
     "an axis of one symbol": (lambda: Product({"x": (0, 1), "dye": ["red"]}), 1, "axis dye must have from 2"),
     "an axis of 53 symbols": (lambda: Product({"s": ALPHABET}), 53, "axis s must have from 2 to 52"),
     "an axis with a symbol twice": (lambda: Product({"dye": ["r", "g", "r"]}), "r", "axis dye has a symbol twice"),
-    "an axis of symbols and numbers": (lambda: Product({"dye": ["r", 2]}), 2, "axis dye has a symbol that is not"),
+    "an axis of symbols and lists": (
+        lambda: Product({"dye": ["r", [2]]}),
+        [2],
+        "axis dye has a symbol that is not",
+    ),
+    "a symbol that is no number": (
+        lambda: Product({"n": ["r", np.inf]}),
+        np.inf,
+        "a symbol of axis n must be finite",
+    ),
+    "symbols that are written alike": (lambda: Product({"n": ["1", 1]}), 1, "axis n has a symbol twice"),
+    "a number and a truth that are equal": (
+        lambda: Product({"n": [1, True, 2]}),
+        True,
+        "axis n has a symbol twice",
+    ),
     "an axis with a negative frequency": (
         lambda: Product({"dye": {"r": 1, "g": -1}}),
         -1,
@@ -228,7 +243,8 @@ SYMBOLS: dict[str, tuple[Make, object, str]] = {
     ),
     "an axis with a frequency of text": (lambda: Product({"dye": {"r": 1, "g": "x"}}), "x", "the frequency of g"),
     "an axis that decreases": (lambda: Product({"t": (1, 0)}), (1.0, 0.0), "the bounds of axis t must increase"),
-    "an axis of three numbers": (lambda: Product({"t": (0, 1, 2)}), (0, 1, 2), "axis t must be a pair"),
+    "an axis of one number": (lambda: Product({"t": (0,)}), (0,), "axis t must be a pair"),
+    "an axis of lists": (lambda: Product({"t": [[0], [1], [2]]}), [[0], [1], [2]], "axis t must be a pair"),
     "smallest of an axis of symbols": (
         lambda: Product({"t": (0, 1), "dye": ["r", "g"]}, smallest={"dye": 1, "t": 0.1}),
         "dye",
@@ -273,7 +289,7 @@ REGIONS: dict[str, tuple[Any, Any, object, str]] = {
     "beyond an axis": (MIXED, {"t": (0.5, 1.5)}, (0.5, 1.5), "within axis t"),
     "edges the wrong way": (MIXED, {"t": (0.5, 0.2)}, (0.5, 0.2), "within axis t"),
     "no pair": (MIXED, {"t": 0.5}, 0.5, "a part of axis t is a pair"),
-    "a bound that is nan": (MIXED, {"t": (0, NAN)}, NAN, "bound must be finite"),
+    "a bound that is nan": (MIXED, {"t": (0, NAN)}, (0.0, NAN), "a region must lie within axis t"),
     "an array for symbols": (MIXED, [(0, 1), (0, 1)], [(0, 1), (0, 1)], "a mapping of axis to part"),
     "a row number too large": (POINTS, [0, 3], 3, "between 0 and 2"),
     "a negative row number": (POINTS, [-1, 2], -1, "between 0 and 2"),

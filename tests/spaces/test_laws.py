@@ -168,7 +168,7 @@ def test_a_product_stops_only_when_no_axis_can_be_split(kind: Kind) -> None:
 def test_the_axis_split_is_among_the_least_split_so_far(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=100, deepest=8)):
-        assert len({tuple(cell.widths) for cell in level if not space.categories}) <= 1
+        assert len({tuple(cell.widths) for cell in level if space.continuous}) <= 1
         if not space.may_split(level[0]):
             break
         splits = [space.splits(axis, depth) for axis in range(space.d)]
@@ -351,7 +351,7 @@ def test_without_features_leaves_are_alike_where_they_share_ancestors(kind: Kind
 def test_no_cell_reaches_further_than_its_depth_says(kind: Kind) -> None:
     space = kind.space
     for depth, level in enumerate(kinds.levels(space, most=100, deepest=4)):
-        reach = space.reach(depth, zn.Center().reach)
+        reach = space.reach(depth, zn.Center())
         if isinstance(space, MemberSpace):
             assert kind.X is not None
             widest = np.max([np.ptp(kind.X[cell.members], axis=0) for cell in level], axis=0)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.kernels import Along, Kernel, Match, Term
+from zonal.averages.kernels import Factor, Kernel, Match, Term
 from zonal.averages.layout import Alike, Intervals, Pairs, ProductLayout
 from zonal.averages.measures import Measure, means
 from zonal.averages.motifs import Motif, Pieces
@@ -95,6 +95,13 @@ class Matches:
         return self._correlation + (1 - self._correlation) * overlap
 
 
+def averages(layout: Any, measures: Sequence[Any], factor: Factor) -> Distances | Matches:
+    """Return the averages of a factor of a kernel along an axis, whose parts a layout tells apart."""
+    if isinstance(factor, Match):
+        return Matches(factor.correlation)
+    return Distances(layout, measures, factor.profile, factor.lengthscale)
+
+
 class Products:
     """One term of a kernel: a product over axes, at variance one."""
 
@@ -125,21 +132,19 @@ class Tables:
 
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
-        self._kept: dict[tuple[int, Profile, float], Distances] = {}
+        self._kept: dict[tuple[int, Factor], Distances] = {}
         self._pieces: dict[Motif, Pieces] = {}
 
-    def _factor(self, j: int, factor: Along | Match) -> Distances | Matches:
+    def _factor(self, j: int, factor: Factor) -> Distances | Matches:
         """Return the averages of a factor along an axis."""
-        if isinstance(factor, Match):
-            return Matches(factor.correlation)
-        key = j, factor.profile, factor.lengthscale
-        if key not in self._kept:
+        if (j, factor) in self._kept:
+            return self._kept[j, factor]
+        found = averages(self.layout.parts[j], self.layout.measures[j], self.layout.axes[j].factor(factor))
+        if isinstance(found, Distances):  # which remember what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be asked for again
                 self._kept.pop(next(iter(self._kept)))
-            part = self.layout.parts[j]
-            assert isinstance(part, Intervals)
-            self._kept[key] = Distances(part, self.layout.measures[j], factor.profile, factor.lengthscale)
-        return self._kept[key]
+            self._kept[j, factor] = found
+        return found
 
     def term(self, term: Term) -> Products | Pieces:
         """Return the covariances of averages under one term of a kernel, at variance one."""

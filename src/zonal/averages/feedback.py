@@ -12,14 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.measures import STD, Measure, Nodes, Normal, Uniform
 from zonal.errors import InvalidInput, positive_number, whole_number
-from zonal.spaces import Interval, MemberRegion, ProductRegion, Region
+
+if TYPE_CHECKING:
+    from zonal.spaces import Interval, MemberRegion, Region
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -62,6 +64,17 @@ class Subsets(NamedTuple):
 AnyFootprints = Footprints | Subsets
 
 
+def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
+    """Return some of the members, spread evenly over the weight, and their shares.
+
+    Members in the order of the tree that are close together are alike, so every part of a cell gets its share.
+    """
+    cumulative = np.cumsum(weights)
+    at = np.searchsorted(cumulative, (np.arange(number) + 0.5) / number * cumulative[-1])
+    chosen, times = np.unique(np.minimum(at, len(positions) - 1), return_counts=True)
+    return positions[chosen], times / number
+
+
 class Feedback(ABC):
     """What all feedbacks share."""
 
@@ -73,50 +86,19 @@ class Feedback(ABC):
         """Return the places of the members of a region that are seen, and their shares."""
         raise InvalidInput("this feedback is for axes, not for members", self, "Use Center, Average or Mean.")
 
-    def nodes(self, axis: Interval, width: float) -> tuple[Floats, Floats]:
-        """Return the points seen of an interval of a width, counted from its centre, and their weights."""
-        measure = self.along(axis)
-        if not isinstance(measure, Nodes):
-            raise InvalidInput(
-                "what is seen of a region is no list of representative points",
-                self,
-                "Use region.bounds, or Average(s) for a grid of points.",
-            )
-        return measure.rule(width)
-
-    def reach(self, axis: Interval, width: float) -> float:
-        """Return the farthest distance from what is seen of an interval to a point of it."""
-        return self.along(axis).reach(width)
-
     def footprints(self, regions: Sequence[Region]) -> Any:
         """Return where measurements of `regions`, all of one space, look."""
-        if isinstance(regions[0], MemberRegion):
-            members, shares = [], []
-            for region in regions:
-                assert isinstance(region, MemberRegion)
-                seen, share = self.seen(region)
-                members.append(seen)
-                shares.append(share)
-            return Subsets(members, shares)
-        products: Sequence[ProductRegion] = regions  # type: ignore[assignment]
-        return Footprints(
-            np.array([[own.offset for own in products], [own.sizes for own in products]], dtype=float)
-        )
+        return regions[0].space.footprints(regions, self)
 
     def check(self, space: Any) -> None:
         """Complain if a measurement of this kind has no meaning on a space."""
-        if space.axes is None:
-            self.seen(space.cell((0, 0)))
-            return
-        lines = [axis for axis in space.axes if isinstance(axis, Interval)]
-        if not lines:
-            self._refuse_symbols(space.axes)
-        for axis in lines:
-            self.along(axis)
+        if space.axes is not None and not space.lines:
+            self._refuse_symbols(space)
+        space.check_feedback(self)
 
-    def _refuse_symbols(self, axes: Sequence[Any]) -> None:
-        for axis in axes:
-            if not isinstance(axis, Interval):
+    def _refuse_symbols(self, space: Any) -> None:
+        for axis in space.axes or ():
+            if axis.symbolic:
                 raise InvalidInput(
                     f"a set of symbols ({axis.name}) has no centre and no grid of points",
                     self,
@@ -127,12 +109,7 @@ class Feedback(ABC):
 def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
     """Return where measurements of `regions` look, each as its own feedback sees it, or the usual one."""
     seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
-    if all(own == usual for own in seen):
-        return usual.footprints(regions)
-    if isinstance(regions[0], MemberRegion):
-        each = [own.footprints([region]) for own, region in zip(seen, regions, strict=True)]
-        return Subsets([one.members[0] for one in each], [one.shares[0] for one in each])
-    return Footprints(usual.footprints(regions).extents, tuple(seen))
+    return regions[0].space.footprints(regions, usual, None if all(own == usual for own in seen) else seen)
 
 
 @dataclass(frozen=True)
@@ -149,7 +126,7 @@ class Center(Feedback):
 
     def check(self, space: Any) -> None:
         """Complain if the space has an axis of symbols."""
-        self._refuse_symbols(space.axes or ())
+        self._refuse_symbols(space)
 
 
 @dataclass(frozen=True)
@@ -182,7 +159,7 @@ class Average(Feedback):
         if space.axes is not None:
             whole_number(self.s, "Average's s", 1, MOST_STUDIED)
         if self.s == 1:
-            self._refuse_symbols(space.axes or ())
+            self._refuse_symbols(space)
 
 
 @dataclass(frozen=True)

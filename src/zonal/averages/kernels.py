@@ -55,6 +55,9 @@ class Match:
         return 2 * (1 - self.correlation)
 
 
+Factor = Along | Match
+
+
 @runtime_checkable
 class Term(Protocol):
     """A product over axes, the variance first; or one of `motifs.Motif`, which has no factors."""
@@ -62,7 +65,7 @@ class Term(Protocol):
     @property
     def variance(self) -> float: ...  # noqa: D102
 
-    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
 
     def variation(self, symbols: Sequence[bool]) -> Floats:
@@ -215,7 +218,7 @@ class ProductKernel(OverAxes):
         """Return one lengthscale for each of `d` axes."""
         return _one_an_axis(self.lengthscale, d, "lengthscale")
 
-    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; axes of symbols are refused."""
         if any(symbols):
             raise InvalidInput(
@@ -332,7 +335,7 @@ class Categorical(OverAxes):
         """Return one correlation for each of `d` axes."""
         return _one_an_axis(self.correlation, d, "correlation")
 
-    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; continuous axes are refused."""
         if not all(symbols):
             raise InvalidInput(
@@ -376,7 +379,7 @@ class Mixed(OverAxes):
         """The products over axes of which this kernel is the sum."""
         return (self,)
 
-    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
         if number in (0, len(symbols)):

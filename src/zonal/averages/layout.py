@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.measures import Measure
-from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -179,7 +178,7 @@ class Pools:
 
     rows = 1
 
-    def __init__(self, axis: Category) -> None:
+    def __init__(self, axis: Any) -> None:
         self._axis = axis
         self._numbers: dict[float, int] = {}
         self._frequencies = np.zeros((0, len(axis.symbols)))
@@ -204,8 +203,8 @@ class Pools:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of parts of the axis: of all symbols together, or of one each."""
-        pools, shares = self._axis.extents(parts, pieces)
-        return self.keys(np.array(pools), np.array(shares), (), enter=True)
+        pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
+        return self.keys(pools, pools, (), enter=True)
 
     def pairs(self, some: Floats, others: Floats) -> Floats:
         """Return the overlaps of all pairs, shape (some, others)."""
@@ -234,23 +233,20 @@ class ProductLayout:
 
     Attributes
     ----------
-    axes : sequence of Interval or Category
+    axes : sequence of Axis
     symbols : tuple of bool
         Which of them are axes of symbols.
-    parts : list of Intervals or Pools
-        By axis.
+    parts : list
+        By axis: what says which pairs of its parts are alike.
     measures : list of list of Measure
-        What is seen of an interval, by axis and view; none on an axis of symbols.
+        What is seen of a part, by axis and view; None on an axis of symbols.
     """
 
-    def __init__(self, axes: Sequence[Interval | Category], feedback: Feedback) -> None:
+    def __init__(self, axes: Sequence[Any], feedback: Feedback) -> None:
         self._ranks: list[int] = []  # of feedbacks, by view
-        self.parts: list[Intervals | Pools] = [
-            Pools(axis) if isinstance(axis, Category) else Intervals(axis.high - axis.low, self._ranks)
-            for axis in axes
-        ]
+        self.parts: list[Intervals | Pools] = [axis.layout(self._ranks) for axis in axes]
         self.axes = axes
-        self.symbols = tuple(isinstance(axis, Category) for axis in axes)
+        self.symbols = tuple(axis.symbolic for axis in axes)
         self.measures: list[list[Measure]] = [[] for _ in axes]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
@@ -302,7 +298,7 @@ class ProductLayout:
         return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:
-        """Return the frequencies of symbols at each axis that has any, shape (n, symbols) each."""
+        """Return the frequencies of symbols at each axis, shape (n, symbols) each."""
         each = zip(self.parts, self._rows, strict=True)
         return [part.frequencies(keys[own]) for part, own in each if isinstance(part, Pools)]
 
@@ -317,8 +313,7 @@ class ProductLayout:
         """Return the number of a feedback not met before."""
         number = len(self._views)
         for axis, measures in zip(self.axes, self.measures, strict=True):
-            if isinstance(axis, Interval):
-                measures[number:] = [feedback.along(axis)]
+            measures[number:] = [axis.measure(feedback)]
         self._views[feedback] = number
         order = sorted(self._views, key=repr)
         self._ranks[:] = [order.index(own) for own in self._views]

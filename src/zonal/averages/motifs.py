@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.kernels import Along, Kernel, Match
+from zonal.averages.kernels import Factor, Kernel
 from zonal.averages.layout import Pairs, ProductLayout
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
-from zonal.spaces import Category, Interval
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +73,7 @@ class Motif(Kernel):
         """The kernel itself: it is one term of a sum."""
         return (self,)
 
-    def along(self, symbols: Sequence[bool]) -> list[Along | Match]:
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Refuse: pieces are no product over axes."""
         raise _misplaced(self)
 
@@ -112,9 +111,7 @@ class Pieces:
         self._lengths = lengths_of_pieces(layout.axes, kernel)
         correlation = kernel.correlation
         # The root of (1 - rho) I + rho 1 1', which has two different eigenvalues.
-        axis = layout.axes[0]
-        assert isinstance(axis, Category)
-        size = len(axis.symbols)
+        size = len(layout.axes[0].symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
         self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))  # of entered pools, by number
@@ -201,10 +198,10 @@ class Pieces:
         return np.concatenate(blocks, axis=1)
 
 
-def lengths_of_pieces(axes: Sequence[Interval | Category], kernel: Motif) -> list[int]:
+def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
     """Return how long the pieces are that sequences of these axes are compared by, or complain of the kernel."""
     lengths = [long for long in kernel.lengths if long <= len(axes)]
-    symbols = {axis.symbols if isinstance(axis, Category) else None for axis in axes}
+    symbols = {axis.symbols if axis.symbolic else None for axis in axes}
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.custom import Custom
-from zonal.averages.feedback import Feedback, Subsets
+from zonal.averages.feedback import Feedback, Subsets, spread_evenly
 from zonal.averages.kernels import Kernel
 from zonal.averages.layout import Pairs
-from zonal.spaces import MemberSpace
-from zonal.spaces.members import spread_evenly
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from zonal.spaces import MemberSpace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -17,13 +17,12 @@ from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Sum
-from zonal.averages.layout import ProductLayout
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
-from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, SubsetLayout
+from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance
 from zonal.beliefs.gp import Covariance
 from zonal.beliefs.tracked import Keys, Layout
 from zonal.errors import InvalidInput
-from zonal.spaces import Category, Interval, MemberSpace, Sequences, Space
+from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
 Floats = NDArray[np.float64]
@@ -101,9 +100,9 @@ def with_motifs(variance: float, correlation: float | Sequence[float], lengths: 
     return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
 
 
-def families_of(space: Space) -> tuple[Family, ...]:
+def families_of(space: Any) -> tuple[Family, ...]:
     """Return what is learned where there are only symbols: places matter; of sequences perhaps motifs do."""
-    if not isinstance(space, Sequences) or space.length <= min(LENGTHS) or not usual_lengths(space.arity):
+    if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
         return (Categorical,)
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
@@ -121,19 +120,13 @@ def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
 class ProductFrame:
     """A space of axes."""
 
-    def __init__(
-        self,
-        axes: Sequence[Interval | Category],
-        sides: Floats,
-        feedback: Feedback,
-        of_symbols: tuple[Family, ...] = (Categorical,),
-    ) -> None:
-        self._of_symbols = of_symbols
+    def __init__(self, space: Any, feedback: Feedback) -> None:
+        self._of_symbols = families_of(space)
         self._feedback = feedback
-        self.layout = ProductLayout(axes, feedback)
+        self.layout = space.layout(feedback)
         self._tables = Tables(self.layout)
-        self.sides = sides
-        self.symbols = tuple(isinstance(axis, Category) for axis in axes)
+        self.sides = space.sides()
+        self.symbols = tuple(j not in space.lines for j in range(space.d))
         self.costly = False
         self.growth, self.models = GROWTH, MODELS
         self.room = ROOM
@@ -182,12 +175,9 @@ class ProductFrame:
         return lambda family, axes: self.covariance(kernel_from(family, 1.0, axes, self.symbols)).of(pairs)
 
 
-def frame_of(space: Space, feedback: Feedback) -> Frame:
+def frame_of(space: Any, feedback: Feedback) -> Frame:
     """Return a space as beliefs see it."""
-    if space.axes is None:
-        assert isinstance(space, MemberSpace)
-        return SubsetFrame(space, feedback)
-    return ProductFrame(space.axes, space.sides(), feedback, families_of(space))
+    return SubsetFrame(space, feedback) if space.axes is None else ProductFrame(space, feedback)
 
 
 class SubsetFrame:
@@ -195,7 +185,7 @@ class SubsetFrame:
 
     def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
         self._space = space
-        self.layout = SubsetLayout(space, feedback)
+        self.layout = space.layout(feedback)
         self.sides = space.sides()
         self.symbols = (space.symbolic,) * space.d
         self.costly = True

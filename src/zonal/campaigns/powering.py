@@ -12,11 +12,9 @@ from zonal.campaigns.power import Power, power
 from zonal.campaigns.rehearsal import landscape_of
 from zonal.errors import InvalidInput
 from zonal.plots import column_width
-from zonal.problems.draws import with_smallest
 from zonal.problems.landscapes import Direction
 from zonal.recipe import space as space_of
 from zonal.recipe import where
-from zonal.spaces import Sequences
 from zonal.tables import read_table
 from zonal.tables.files import write_picture
 
@@ -48,7 +46,7 @@ def report(
         _refuse("columns are those of a table", {f"--{name}": own for name, own in columns.items()})
         recipe = where(axes, sequences, smallest=smallest)
         with recipe.blamed():
-            space = with_smallest(space_of(recipe))
+            space = space_of(recipe).with_smallest()
         settings = {"direction": direction, "given": given, **_model(space, signal, variance, lengthscale)}
         known = "given" if given else "to be learned"
         about = f"f with {_description(settings)}, {known}"
@@ -104,7 +102,7 @@ def _model(space: Any, signal: float | None, variance: float | None, lengthscale
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
     if lengthscale is None:
         return {"signal": std}
-    if isinstance(space, Sequences):
+    if not space.lines:
         raise InvalidInput("sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
     return {"kernel": Matern(std**2, lengthscale)}
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from zonal.commands import regions, sheets
+from zonal.commands import sheets
 from zonal.commands.frame import (
     NOTHING_LEFT,
     Command,
@@ -110,7 +110,7 @@ def _write_new(path: Path, content: str) -> None:
 
 def trial_json(trial: Trial) -> dict[str, Any]:
     """Return a trial for programs."""
-    return {"trial": trial.number, "look": trial.replicate, "region": regions.as_json(trial.region)}
+    return {"trial": trial.number, "look": trial.replicate, "region": trial.region.as_json()}
 
 
 def echo_trials(trials: Sequence[Trial]) -> None:
@@ -185,7 +185,7 @@ def observe(
         assert region is not None
         if value is None:
             raise click.UsageError("Missing argument 'VALUE'.")
-        place = regions.from_text(study.space, region)
+        place = study.space.from_text(region)
         seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""))
         say(f"1 measurement taken in: observation {seen.number}.")
         return
@@ -234,7 +234,7 @@ def allow(study: Study, region: str) -> None:
 
     A REGION reads as in `zonal observe`; the whole space takes back every give-up. What is forbidden stays so.
     """
-    number = study.allow(regions.from_text(study.space, region))
+    number = study.allow(study.space.from_text(region))
     say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from zonal.commands import regions, sheets
+from zonal.commands import sheets
 from zonal.commands.bench import standing, trial_json
 from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
@@ -64,7 +64,7 @@ def _document(study: Study) -> str:
         if isinstance(one, TrialRecord):
             trials.append({**trial_json(one), **said(now), "earlier": earlier})
         else:
-            where = {"observation": one.number, "region": regions.as_json(one.region)}
+            where = {"observation": one.number, "region": one.region.as_json()}
             outside.append({**where, **said(now), "earlier": earlier})
     value = {"name": study.value_name, "unit": study.value_unit}
     head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}

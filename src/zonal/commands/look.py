@@ -10,7 +10,7 @@ from typing import Any, get_args
 import click
 import numpy as np
 
-from zonal.commands import regions, sheets
+from zonal.commands import sheets
 from zonal.commands.bench import NUMBERS, echo_trials, standing, trial_json
 from zonal.commands.carry import edits
 from zonal.commands.frame import (
@@ -132,7 +132,7 @@ def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outl
 
 def _recommendation(one: Recommendation) -> dict[str, Any]:
     sure = {"gap": _finite(one.gap), "probability_best": _finite(one.probability_best)}
-    return {"region": regions.as_json(one.region), "mean": one.mean, "std": one.std, **sure}
+    return {"region": one.region.as_json(), "mean": one.mean, "std": one.std, **sure}
 
 
 def _finite(value: float) -> float | None:
@@ -215,18 +215,14 @@ def predict(
         raise click.UsageError("Pass REGIONs, or --csv FILE.")
     space = study.space
     asked: list[Region] = (
-        [space.region(regions.from_text(space, text)) for text in where]
-        if sheet is None
-        else sheets.places(sheet, space)
+        [space.region(space.from_text(text)) for text in where] if sheet is None else sheets.places(sheet, space)
     )
     chances = {
         side: study.probability(asked, **{side: limit}) for side, limit in limits.items() if limit is not None
     }
     found = [Prediction(*own) for own in zip(*study.predict(asked), strict=True)]
     if as_json:
-        answers = [
-            {"region": regions.as_json(one), **own._asdict()} for one, own in zip(asked, found, strict=True)
-        ]
+        answers = [{"region": one.as_json(), **own._asdict()} for one, own in zip(asked, found, strict=True)]
         echo_json([own | {side: chances[side][at] for side in chances} for at, own in enumerate(answers)])
         return
     more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
@@ -258,7 +254,7 @@ above, below = _beyond("above"), _beyond("below")
 
 
 def _likely(one: Likely) -> dict[str, Any]:
-    return {**vars(one), "region": regions.as_json(one.region)}
+    return {**vars(one), "region": one.region.as_json()}
 
 
 @click.command(cls=Command)

@@ -22,10 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from zonal.commands import regions
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.trials import Trial
-from zonal.spaces import Interval
 
 GRACE = 2.0  # seconds to end after SIGTERM
 KILLED = 0.5  # after SIGKILL, which takes a moment
@@ -86,7 +84,7 @@ class Program:
             "look": trial.replicate,
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
-            "region": regions.as_json(trial.region),
+            "region": trial.region.as_json(),
         }
         with tempfile.TemporaryFile() as asked, _Output() as out, _Output() as err:
             asked.write(json.dumps(question).encode() + b"\n")
@@ -252,10 +250,9 @@ def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
     bounds: Mapping[str, Any] = question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
         variables |= {f"{_variable(name)}_LOW": repr(low), f"{_variable(name)}_HIGH": repr(high)}
-    space = trial.region.space
-    for axis in getattr(space, "axes", ()):
-        if not isinstance(axis, Interval) and isinstance(question["region"]["symbols"], dict):
-            variables[_variable(axis.name)] = "|".join(question["region"]["symbols"][axis.name])
+    symbols = question["region"].get("symbols", {})
+    if isinstance(symbols, dict):
+        variables |= {_variable(name): "|".join(map(str, own)) for name, own in symbols.items()}
     return {name: text.replace("\0", "") for name, text in variables.items()}
 
 

@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from zonal.commands import regions
 from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, standard_deviation
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
@@ -21,6 +20,7 @@ from zonal.tables.cells import csv_text, unescaped
 
 T = TypeVar("T")
 
+MOST_DIGITS = 18  # of what can be counted
 SHOWN_ROWS = 20
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # of a value, in any case
 CALLED = {"value": "a value", "sem": "a standard error"}
@@ -82,11 +82,8 @@ class Sheet(Generic[T]):
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
     """Return a sheet of questions, with empty columns for the answers."""
-    header = ["trial", "region", "look", *regions.columns(space), "value", "sem", "note"]
-    rows = [
-        [one.number, one.region.name, one.replicate, *regions.cells(one.region), None, None, None]
-        for one in trials
-    ]
+    header = ["trial", "region", "look", *space.columns, "value", "sem", "note"]
+    rows = [[one.number, one.region.name, one.replicate, *one.region.row(), None, None, None] for one in trials]
     return csv_text([header, *rows])
 
 
@@ -96,7 +93,7 @@ def outcomes(study: Study) -> str:
     Columns of their own have the numbers of the latter, and values that were corrected or retracted, if there are
     any: as rows they might be told again.
     """
-    header = ["trial", "region", "look", *regions.columns(study.space), "state", "value", "sem", "note"]
+    header = ["trial", "region", "look", *study.space.columns, "state", "value", "sem", "note"]
     rows: list[list[float | str | None]] = []
     for one, (*before, now) in study.history():
         number, look, observation = None, None, None
@@ -106,7 +103,7 @@ def outcomes(study: Study) -> str:
             observation = one.number
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
-        what = [*regions.cells(one.region), now.state, now.value, now.sem, now.note, observation, earlier]
+        what = [*one.region.row(), now.state, now.value, now.sem, now.note, observation, earlier]
         rows.append([number, one.region.name, look, *what])
     columns = list(zip([*header, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
@@ -154,7 +151,7 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
         seen.setdefault(one.region.key, []).append((one.value, one.sem))
 
     def read(cells: dict[str, str], row: int) -> tuple[Region, Answer | None, bool]:
-        region: Region = space.region(regions.from_cells(space, cells), feedback)
+        region: Region = space.region(space.from_row(cells), feedback)
         answer, before = _answer(cells, row), seen.setdefault(region.key, [])
         known = answer is not None and any(answer.repeats(*own) for own in before)
         before += [] if answer is None else [(answer.value, answer.sem)]
@@ -170,7 +167,7 @@ def places(path: Path, space: Any) -> list[Region]:
     """Return the regions of a sheet; or complain of every bad row."""
 
     def read(cells: dict[str, str], row: int) -> Region:
-        region: Region = space.region(regions.from_cells(space, cells))
+        region: Region = space.region(space.from_row(cells))
         return region
 
     return _every_row(read_table(path), space, (), read, "predicted")
@@ -180,12 +177,12 @@ def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
     """Return what every row says, or complain of all that cannot be read, by row."""
-    exact = regions.columns(space)
+    exact = space.columns
     columns = {name: table.cells(name) for name in needed}
     for name in ("trial", "region", "value", "sem", "note", *exact):
         if name not in columns and table.find(name) is not None:
             columns[name] = table.cells(name)
-    edges = [name for name in exact if name.endswith((regions.LOW, regions.HIGH))]
+    edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
     pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
     found, wrong = [], []
     for at in range(table.rows):
@@ -212,8 +209,15 @@ class BadSheet(ZonalError, ValueError):
     """A sheet with rows that cannot be taken; the message lists them."""
 
 
+def counted(text: str) -> int | None:
+    """Return the number that a trial is counted by, None if the text is none."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) <= MOST_DIGITS else 10**MOST_DIGITS  # which is too large as well
+
+
 def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
-    number = regions.counted(cell)
+    number = counted(cell)
     if number is None:
         raise InvalidInput("a trial is a whole number", cell, "Copy it from the sheet that `zonal ask` wrote.")
     if number >= len(trials):

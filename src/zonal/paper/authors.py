@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import Average, Footprints
 from zonal.averages.kernels import RBF
-from zonal.averages.layout import ProductLayout
 from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
@@ -74,7 +73,7 @@ class Task:
         """Return the true average of the function over a cell's representative points."""
         if node not in self._averages:
             center, width = self.footprints([node]).extents[:, 0, 0].tolist()
-            places, _ = self.feedback.nodes(Box([(0, 1)]).axes[0], width)
+            places, _ = self.feedback.along(Box([(0, 1)]).axes[0]).rule(width, 1, 1)
             points = (center + places)[:, None]
             self._averages[node] = float(np.mean(np.asarray(self.function(points))))
         return self._averages[node]
@@ -94,7 +93,7 @@ class Posterior:
     """What rewards teach under the likelihood's variance, which is not that of the rewards; by row."""
 
     def __init__(self, task: Task) -> None:
-        self._layout = ProductLayout(Box([(0, 1)]).axes, task.feedback)
+        self._layout = Box([(0, 1)]).layout(task.feedback)
         self._belief: GaussianBelief | None = None
 
     def track(self, footprints: Footprints) -> None:

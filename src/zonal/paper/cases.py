@@ -94,7 +94,7 @@ class Case:
     @property
     def reach(self) -> float:
         """How far the unit interval reaches from what is seen of it."""
-        return self.feedback.reach(self.problem.space.axes[0], 1.0)
+        return self.feedback.along(self.problem.space.axes[0]).reach(1.0)
 
     @cached_property
     def L(self) -> Floats:
@@ -112,7 +112,7 @@ class Case:
     def deltas(self) -> Floats:
         """Delta by depth, down to h_max + 1."""
         space = self.problem.space
-        reach = [space.reach(h, self.feedback.reach) for h in range(self.problem.h_max + 2)]
+        reach = [space.reach(h, self.feedback) for h in range(self.problem.h_max + 2)]
         return np.array(reach) @ self.L
 
     def delta(self, depth: int) -> float:

@@ -15,8 +15,7 @@ from zonal.plots.lines import along, plot_cells, plot_function, plot_tree
 from zonal.plots.maps import plot_map, plot_pairs
 from zonal.plots.regrets import plot_regrets
 from zonal.plots.shelves import plot_regions
-from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, lines, rim, set_axis
-from zonal.spaces import Box, MemberSpace
+from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, rim, set_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +78,7 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
 def _picture(study: Reading, kind: Kind | None) -> Any:
     """Return what draws a kind of picture of a study."""
     space = study.space
-    line, flat = isinstance(space, Box) and space.d == 1, space.d == 2 and isinstance(space, Box | MemberSpace)
+    line, flat = space.continuous and space.d == 1, len(space.lines) == space.d == 2
     named = {
         "history": plot_history,
         "model": plot_model,
@@ -93,7 +92,7 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     known = bool(study.models)  # an empirical belief knows the nodes of the tree alone
     if along(space) is not None and (known or line):
         return plot_function if known else named["cells"]
-    return named["map" if len(lines(space)) > 1 and (known or flat) else "regions"]
+    return named["map" if len(space.lines) > 1 and (known or flat) else "regions"]
 
 
 def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:

@@ -10,7 +10,7 @@ import numpy as np
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel
 from zonal.errors import InvalidInput
-from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, is_log, legend_above, lines
+from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, is_log, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     if not models or isinstance(models[0].model.kernel, Custom):
         raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
     ax = axes_or_new(ax)
-    symbols = [j not in lines(space) for j in range(space.d)]
+    symbols = [j not in space.lines for j in range(space.d)]
     share, sides = np.linspace(0, 1, 200), space.sides()
     weights = np.array([own.weight for own in models])
     bars: dict[str, float] = {}

@@ -19,11 +19,9 @@ from zonal.plots.style import (
     axes_or_new,
     is_log,
     legend_above,
-    lines,
     set_axis,
     value_label,
 )
-from zonal.spaces import Box, MemberRegion, MemberSpace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +48,7 @@ class Curve(NamedTuple):
 
 def along(space: Any) -> int | None:
     """Return the only continuous axis or feature of a space, None if there are none or several."""
-    found = lines(space)
+    found = space.lines
     return found[0] if len(found) == 1 else None
 
 
@@ -124,11 +122,11 @@ def _with_symbols(mark: Mark) -> Mark:
 def _curves(study: Reading, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, the best ones if there are too many."""
     space = study.space
-    if isinstance(space, MemberSpace):
+    if space.axes is None:
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
-        members = [MemberRegion(space, None, None, place, place + 1) for place in places.tolist()]
+        members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
-    axis, others = space.axes[j], [axis for _, axis in space.categories]
+    axis, others = space.axes[j], [axis for axis in space.axes if axis.symbolic]
     x = np.asarray(axis.native(np.linspace(axis.low, axis.high, SAMPLES)), dtype=float)
     curves = []
     for symbols in itertools.product(*(other.symbols for other in others)):
@@ -273,7 +271,7 @@ def _middle(study: Reading, low: float, high: float) -> float:
 
 
 def _one_axis(study: Reading) -> None:
-    if not isinstance(study.space, Box) or study.space.d != 1:
+    if not (study.space.continuous and study.space.d == 1):
         raise InvalidInput(
             "this picture is for boxes of one axis", study.space.names, "Use plot_regions, or read study.tree."
         )

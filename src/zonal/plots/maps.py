@@ -22,13 +22,12 @@ from zonal.plots.style import (
     colour_bar,
     colour_map,
     legend_above,
-    lines,
     mean_label,
     set_axis,
     strength,
     value_label,
 )
-from zonal.spaces import Box, MemberSpace, Region
+from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def plot_map(
         regions that are forbidden, cannot be measured or are under way; and the region found in green.
     """
     space = study.space
-    if lines(space)[:2] != [0, 1] or (isinstance(space, Box) and space.d > 2) or len(lines(space)) < 2:
+    if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
         raise InvalidInput("this map needs two coordinates", space.names, "Use plot_regions.")
     ax = axes_or_new(ax, 7.5, 5.0)
     panel = _Map(study, 0, 1, {}, None if truth is None else _true(space, truth), _outlines(space, shapes))
@@ -115,7 +114,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
         inner = ax.inset_axes(((column + 0.19) / across, 1 - (row + 0.82) / down, 0.75 / across, 0.7 / down))
         shown = panel.draw(inner, (float(means.min()), float(means.max())))
         inner.tick_params(labelsize="small")
-        inner.set_title(", ".join(panel.symbols.values()), fontsize="small")
+        inner.set_title(", ".join(map(str, panel.symbols.values())), fontsize="small")
         handles, labels = inner.get_legend_handles_labels()
         explained = dict(zip(labels, handles, strict=True)) | explained
     if not is_empty(study):
@@ -126,8 +125,8 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
 
 def _panels(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first if there are too many."""
-    space, pairs = study.space, list(itertools.combinations(lines(study.space), 2))
-    named = [] if isinstance(space, MemberSpace) else [axis for _, axis in space.categories]
+    space, pairs = study.space, list(itertools.combinations(study.space.lines, 2))
+    named = [axis for axis in space.axes or () if axis.symbolic]
     chosen = [axis.symbols for axis in named]
     if len(pairs) * math.prod(len(symbols) for symbols in chosen) > MOST_PANELS and named:
         found: Any = study.found
@@ -142,15 +141,15 @@ def _panels(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
 
 def _true(space: Any, truth: Any) -> Floats:
     """Return true values in the order of the members, or by pixel."""
-    if isinstance(space, MemberSpace):
-        return np.asarray(in_order(truth, space.ways, "truth"))[space.rows]
+    if space.axes is None:
+        truth = np.asarray(in_order(truth, space.ways, "truth"))[space.rows]
     return np.asarray(truth)
 
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
     """Return the polygons of the members, in the order of the tree; None where they have none."""
     own = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
-    if own is None or not isinstance(space, MemberSpace):
+    if own is None or space.axes is not None:
         return None
     listed = list(in_order(own, space.ways, "shapes"))
     if len(listed) != space.size:
@@ -175,7 +174,7 @@ class _Map:
 
     @cached_property
     def members(self) -> bool:
-        return isinstance(self.study.space, MemberSpace)
+        return self.study.space.axes is None
 
     @cached_property
     def whole(self) -> bool:
@@ -189,7 +188,7 @@ class _Map:
         if self.whole:
             return None
         found = self.study.found.bounds
-        others = {space.names[at]: tuple(found[at]) for at in lines(space) if at not in (self.j, self.k)}
+        others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
     @cached_property
@@ -307,7 +306,7 @@ class _Map:
         """Return where a region is in the map."""
         if not self._shows(region):
             return []
-        if not isinstance(self.study.space, MemberSpace):
+        if not self.members:
             return [box(region.bounds[self.j], region.bounds[self.k])]
         own: Any = region
         if self.shapes is not None:

@@ -19,7 +19,6 @@ from zonal.plots.style import (
     mean_label,
     strength,
 )
-from zonal.spaces import Hierarchy, Sequences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,14 +95,14 @@ def _name(
     study: Reading, ax: Axes, left: Floats, width: Floats, nodes: list[tuple[int, int]], shelves: Any
 ) -> None:
     """Write the names of regions into their rectangles, where there is room for the whole name."""
-    if not isinstance(study.space, Hierarchy | Sequences):
+    if not study.space.cell((0, 0)).label:
         return
     colours = shelves.to_rgba(shelves.get_array())[:, :3] * shelves.get_alpha()[:, None]
     light = colours @ [0.3, 0.59, 0.11] + (1 - shelves.get_alpha())  # on white paper
     room = ax.get_window_extent()
     height = room.height / (max(depth for depth, _ in nodes) + 1)
     for row in np.flatnonzero(width > NARROWEST):
-        label = study.space.cell(nodes[row]).name.split(" > ")[-1]
+        label = study.space.cell(nodes[row]).label
         text = ax.text(
             left[row] + width[row] / 2, nodes[row][0] + 0.4, label, ha="center", va="center", fontsize=6.5,
             color="white" if light[row] < DARK else "black", clip_on=True, zorder=4.5,

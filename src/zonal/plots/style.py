@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.spaces import Interval, MemberSpace
 from zonal.tables.listings import labelled
 
 if TYPE_CHECKING:
@@ -131,16 +130,9 @@ def colour_map(study: Reading) -> str:
     return "cividis" if study.direction == "maximize" else "cividis_r"
 
 
-def lines(space: Any) -> list[int]:
-    """Return the axes or features that are numbers."""
-    if isinstance(space, MemberSpace):
-        return [] if space.symbolic else list(range(space.d))
-    return [j for j, axis in enumerate(space.axes) if isinstance(axis, Interval)]
-
-
 def is_log(space: Any, j: int) -> bool:
     """Tell whether an axis is logarithmic."""
-    return bool(space.axes and getattr(space.axes[j], "log", False))
+    return bool(space.axes) and space.axes[j].scale == "log"
 
 
 def axis_label(space: Any, j: int) -> str:

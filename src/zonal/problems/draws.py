@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, toeplitz
+from scipy.linalg import lapack
 
+from zonal.averages.covariance import averages
 from zonal.averages.custom import Custom, custom, is_kernel
-from zonal.averages.kernels import Along, Categorical, Kernel, Match, Matern, Term
+from zonal.averages.feedback import Mean
+from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term
 from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.frames import families_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
-from zonal.spaces import Box, Category, Interval, MemberSpace, Product, Sequences
 
 Floats = NDArray[np.float64]
 # Roots of covariances that multiply noise, one a dimension; and the axes from which on the product is added.
@@ -74,7 +75,7 @@ class Model:
             terms = _roots(self.space, kernel)
         with one_thread():
             values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
-        if isinstance(self.space, MemberSpace):
+        if self.space.axes is None:
             values = np.asarray(values)[self.space.place]
         return Drawn(kernel, from_table(self.space, values, direction=self.direction))
 
@@ -100,13 +101,16 @@ def model_of(
     direction : {"maximize", "minimize"}
         Whether high or low averages are best.
     """
-    space = with_smallest(space)
+    if not hasattr(space, "with_smallest"):
+        fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
+        raise InvalidInput("functions are drawn on a space", space, fix)
+    space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Model(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
     if signal is not None:
         raise InvalidInput("a kernel says itself how much f varies", signal, "Leave signal out, or the kernel.")
-    if isinstance(space, MemberSpace) and callable(kernel) and not isinstance(kernel, type | Kernel):
+    if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
         raise InvalidInput(
@@ -119,56 +123,24 @@ def model_of(
     return model
 
 
-def with_smallest(space: Any) -> Any:
-    """Return a space with a smallest region: its own, or that of a search which is given none."""
-    if isinstance(space, MemberSpace | Sequences) or space.deepest() is not None:
-        return space
-    lines = [axis for axis in space.axes if isinstance(axis, Interval)]
-    widths = dict(zip(space.names, space.widths(space.cut()).tolist(), strict=True))
-    smallest = {axis.name: widths[axis.name] for axis in lines}
-    units = {axis.name: axis.unit for axis in lines}
-    axes = {
-        axis.name: axis.ends if isinstance(axis, Interval) else dict(zip(axis.symbols, axis.shares, strict=True))
-        for axis in space.axes
-    }
-    scale = {axis.name: "log" if axis.log else "linear" for axis in lines}
-    return type(space)(axes, space.arity, smallest, units, scale)
-
-
 def _check_size(space: Any) -> None:
-    if isinstance(space, MemberSpace):
-        most, fix = MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
-    elif isinstance(space, Box | Product):
-        most, fix = MOST_CELLS, "Give the space a wider smallest=."
-    elif isinstance(space, Sequences):
-        most, fix = MOST_CELLS, "Use fewer positions, or pass a landscape."
-    else:
-        raise InvalidInput(
-            "functions are drawn on a space", space, "Pass a Box, Product, Sequences, Points or Hierarchy."
-        )
+    most = MOST_MEMBERS if space.axes is None else MOST_CELLS
     number = math.prod(_cells(space))
     if number > most:
+        fix = "Give the space a larger smallest=, use fewer positions or members, or pass a landscape."
         raise InvalidInput(f"functions are drawn on {most} smallest parts at most", number, fix)
 
 
 def _cells(space: Any) -> list[int]:
     """Return the number of smallest parts of each axis, or of members."""
-    if isinstance(space, MemberSpace):
+    if space.axes is None:
         return [space.size]
-    deepest = space.deepest()
-    return [
-        len(axis.symbols) if isinstance(axis, Category) else space.arity ** space.splits(j, deepest)
-        for j, axis in enumerate(space.axes)
-    ]
+    return [axis.pixels(number) for axis, number in zip(space.axes, space.pieces(space.deepest()), strict=True)]
 
 
 def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
     """Draw a kernel of the family that is learned by default, from the priors of learning."""
-    symbols = np.array(
-        [space.symbolic] * space.d
-        if isinstance(space, MemberSpace)
-        else [isinstance(axis, Category) for axis in space.axes]
-    )
+    symbols = np.array([j not in space.lines for j in range(space.d)])
     own, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
     median, spread = LENGTHSCALE_PRIOR
     scales = np.clip(median * np.exp(spread * own), *BOUNDS["lengthscale"]) * space.sides()
@@ -181,9 +153,9 @@ def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
 def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
-        if isinstance(space, MemberSpace):
+        if space.axes is None:
             own = () if isinstance(kernel, Custom) else kernel.terms
-            if space.symbolic and not all(isinstance(term, Categorical | Motif) for term in own):
+            if not space.lines and not all(isinstance(term, Categorical | Motif) for term in own):
                 raise InvalidInput(
                     "a hierarchy without features has no distances",
                     kernel,
@@ -204,19 +176,16 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
             scale = math.sqrt(term.variance / places / len(lengths))
             pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
         return pieces
-    along = zip(space.axes, cells, term.along([isinstance(axis, Category) for axis in space.axes]), strict=True)
+    along = zip(space.axes, cells, term.along([axis.symbolic for axis in space.axes]), strict=True)
     roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
 
-def _covariance(axis: Interval | Category, cells: int, factor: Along | Match) -> Floats:
+def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:
     """Return the covariance of the averages over equal parts of an axis, or of the values of its symbols."""
-    if isinstance(factor, Match):
-        return np.asarray(factor.correlation + (1 - factor.correlation) * np.eye(cells))
-    assert isinstance(axis, Interval)
-    widths = np.full(cells, (axis.high - axis.low) / cells / factor.lengthscale)
-    gaps = np.asarray(widths * np.arange(cells), dtype=np.float64)
-    return np.asarray(toeplitz(factor.profile.mean(gaps, widths, widths)))
+    layout = axis.layout([0])
+    keys = layout.cells(np.arange(cells), cells)
+    return averages(layout, [axis.measure(Mean())], axis.factor(factor)).of(layout.pairs(keys, keys))
 
 
 def _root(covariance: Floats, kernel: Kernel) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
-from zonal.spaces import Category, Region, with_feedback
+from zonal.spaces import Region, with_feedback
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -97,11 +97,11 @@ class Simulation(Instrument):
         """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
         place = region.space, region.key
         if place not in self._known:
-            if region.space.axes is None:
+            if region.space.axes is not None:
+                self._known[place] = _mean(self._values, region, self._feedback)
+            else:
                 seen = with_feedback(region, self._feedback)
                 self._known[place] = float(seen.weights @ self._values(seen.points))
-            else:
-                self._known[place] = _mean(self._values, region, self._feedback)
         return self._known[place]
 
     def _values(self, points: Floats) -> Floats:
@@ -152,9 +152,15 @@ def simulate(
 
 def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
     """Return the mean of f over what a feedback sees of a product, by finer and finer rules until two agree."""
+
+    def rule(j: int, panels: int, order: int) -> tuple[Floats, Floats]:
+        axis, part = region.along[j]
+        places: tuple[Floats, Floats] = axis.rule(part, feedback, panels, order)
+        return places
+
     axes = range(len(region.space.axes))
-    exact = {j: _rule(region, feedback, j, 1, 1) for j in axes}
-    finer = {j: _rule(region, feedback, j, 2, 1)[0] for j in axes}
+    exact = {j: rule(j, 1, 1) for j in axes}
+    finer = {j: rule(j, 2, 1)[0] for j in axes}
     # Along an axis of symbols, and where points are looked at, or one, every rule is the same.
     free = [j for j in axes if len(finer[j]) > len(exact[j][0]) and np.ptp(finer[j]) > 0]
     most = MOST_POINTS // math.prod(len(exact[j][0]) for j in axes if j not in free)
@@ -166,7 +172,7 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
         )
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):
-        rules = exact | {j: _rule(region, feedback, j, panels, order) for j in free}
+        rules = exact | {j: rule(j, panels, order) for j in free}
         places, shares = zip(*rules.values(), strict=True)
         grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
         values = f(region.space.native(grid))  # rules are spread as the axes are: over decades, if logarithmic
@@ -180,16 +186,6 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     if gap > POOR * scale:
         warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
     return estimate
-
-
-def _rule(region: Any, feedback: Feedback, j: int, panels: int, order: int) -> tuple[Floats, Floats]:
-    """Return places along an axis of the space, and weights that average over what is seen of a region there."""
-    axis, offset = region.space.axes[j], region.offset[j]
-    if isinstance(axis, Category):
-        symbols = axis.members(int(offset))
-        return np.array(symbols, dtype=float), axis.frequencies(int(offset))[symbols]
-    places, weights = feedback.along(axis).rule(region.sizes[j], panels, order)
-    return axis.low + offset + places, weights
 
 
 def _finer(d: int, most: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonal.averages.feedback import Feedback, Mean
 from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
 from zonal.problems.instruments import Instrument, Noise
-from zonal.spaces import Category, MemberRegion, MemberSpace, ProductRegion, Region, Space
+from zonal.spaces import MemberRegion, MemberSpace, ProductRegion, Region, Space
 from zonal.spaces.member_columns import checked_weights
 from zonal.spaces.members import sums
 from zonal.tables.dataframes import as_frame, as_series
@@ -197,7 +197,7 @@ class _GridTable(Landscape):
 
     def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
         super().__init__(space, direction)
-        shape = tuple(len(axis.symbols) if isinstance(axis, Category) else None for axis in space.axes)
+        shape = tuple(axis.pixels(1) if axis.symbolic else None for axis in space.axes)
         self._values = _numbers(values, shape)
         self._weights = None if weights is None else _numbers(weights, self._values.shape)
         if self._weights is not None and not (self._weights > 0).all():
@@ -205,8 +205,8 @@ class _GridTable(Landscape):
 
     def _average(self, region: ProductRegion, feedback: Feedback) -> float:
         overlaps, inside = [], []
-        for j, (offset, size) in enumerate(zip(region.offset, region.sizes, strict=True)):
-            overlap = self._overlap(j, offset, size, feedback)
+        for j, (axis, part) in enumerate(region.along):
+            overlap = self._seen(j, axis, part, feedback)
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])
@@ -217,15 +217,9 @@ class _GridTable(Landscape):
         space, seen = self.space, Mean()
         depth = space.deepest() if depth is None else depth
         overlaps = []
-        for j, axis in enumerate(space.axes):
-            splits = space.splits(j, depth)
-            if isinstance(axis, Category):
-                pools = [1 << s for s in range(len(axis.symbols))] if splits else [axis.whole]
-                overlaps.append(np.array([self._overlap(j, pool, 0.0, seen) for pool in pools]))
-            else:
-                parts, whole = space.arity**splits, axis.high - axis.low
-                centers = whole * (2 * np.arange(parts) + 1) / (2 * parts)
-                overlaps.append(np.array([self._overlap(j, center, whole / parts, seen) for center in centers]))
+        for j, (axis, pieces) in enumerate(zip(space.axes, space.pieces(depth), strict=True)):
+            cells = [axis.cell(part, pieces) for part in range(pieces)]
+            overlaps.append(np.array([self._seen(j, axis, cell, seen) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps)
         by_node = np.empty(averages.size)
         by_node[self._indices(depth, averages.shape)] = averages.ravel()
@@ -243,15 +237,13 @@ class _GridTable(Landscape):
             scale *= children
         return index
 
-    def _overlap(self, j: int, offset: float, size: float, feedback: Feedback) -> Floats:
-        """Return the share of each pixel, or symbol, in what is seen of one part of an axis."""
-        axis, pixels = self.space.axes[j], self._values.shape[j]
-        if not isinstance(axis, Category):
-            return feedback.along(axis).shares(offset, size, (axis.high - axis.low) / pixels, pixels)
-        inside = axis.frequencies(int(offset))
-        if self._weights is not None:  # which take the place of frequencies
-            inside = (inside > 0) / np.count_nonzero(inside)
-        return np.asarray(inside)
+    def _seen(self, j: int, axis: Any, part: Any, feedback: Feedback) -> Floats:
+        """Return the share of each pixel, or symbol, in what is seen of one part of an axis.
+
+        Weights, if there are any, take the place of frequencies.
+        """
+        shares: Floats = axis.seen_in(part, feedback, self._values.shape[j], equal=self._weights is not None)
+        return shares
 
     def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
         """Return weighted averages along every axis."""

@@ -39,7 +39,7 @@ from zonal.rounds.settings import Problem, Settings, is_of_user
 from zonal.rounds.state import State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
-from zonal.spaces import Interval, Region
+from zonal.spaces import Region
 from zonal.theory import Variation
 from zonal.tree import Tree
 
@@ -243,12 +243,12 @@ def bands(state: State) -> tuple[Floats, Floats]:
 def _bind(problem: Problem, state: State) -> Rules:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    reach = np.array([space.reach(depth, feedback.reach) for depth in range(h_max + 2)])
+    reach = np.array([space.reach(depth, feedback) for depth in range(h_max + 2)])
     spread = partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max)
     smooth = None if kernel is None else problem.frame.smoothness(kernel)
     noisy = problem.learner is not None and problem.unknowns.noise
-    lines = [axis for axis in space.axes or () if isinstance(axis, Interval)]
-    endless = not all(feedback.along(axis).ends for axis in lines)
+    lines = [space.axes[j] for j in space.lines] if space.axes else []
+    endless = not all(axis.measure(feedback).ends for axis in lines)
     bound = problem.policy.bind(
         Setting(
             counts=state.counts,

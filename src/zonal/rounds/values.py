@@ -24,7 +24,7 @@ from zonal.averages import kernels
 from zonal.beliefs import lattice
 from zonal.errors import StudyFileError
 from zonal.rounds import events
-from zonal.spaces import Region
+from zonal.spaces import Interval, Logarithmic, Region
 
 NESTED = frozenset((dict, list))  # what JSON has beside plain values
 MARKS = ("own", "given", "learned")  # of what is not stored
@@ -165,7 +165,7 @@ class Decoder:
     own: Callable[[dict[str, Any]], Any] | None = None
     space: Any = None
     left: int = MOST_BYTES
-    _makers: dict[str, Callable[..., Any]] = field(default_factory=dict, init=False)
+    _makers: dict[str, Callable[..., Any]] = field(default_factory=lambda: {"Interval": _interval}, init=False)
 
     def __call__(self, value: Any) -> Any:
         """Return the value of which `encode` made this."""
@@ -222,6 +222,11 @@ class Decoder:
         array = np.frombuffer(content, kind).reshape(packed["shape"]).astype(kind.newbyteorder("="))
         array.flags.writeable = False
         return array
+
+
+def _interval(log: bool = False, given: Any = None, **parts: Any) -> Interval:
+    """Return a continuous axis; up to format 2 logarithmic ones were called intervals too."""
+    return Logarithmic(**parts, given=given) if log else Interval(**parts)
 
 
 def _whole(kind: type, **parts: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Frame
 from zonal.errors import InvalidInput
-from zonal.spaces import Space
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ CELLS = 16  # of a depth that are looked at
 
 
 def spread_by_depth(
-    space: Space, kernel: Kernel | None, feedback: Feedback, frame: Frame, h_max: int
+    space: Any, kernel: Kernel | None, feedback: Feedback, frame: Frame, h_max: int
 ) -> tuple[Floats, Floats]:
     """Return, by depth, the prior std of f about a cell's average, and log the number of smallest regions."""
     if kernel is None:

@@ -1,23 +1,26 @@
 """Where can we look? Spaces, their regions, and how a region is split.
 
-A region is a product over axes (`product_region.py`: an interval of a continuous axis, a set of symbols of a
-categorical one; split in `product.py` and `sequences.py`) or a set of weighted members (`members.py`, split by
-position in `points.py` or by the user in `hierarchy.py`). Nothing else. These rooms must not know kernels,
-measurements or policies; a region only carries the feedback it will be measured with, so that it can list its
-representative points.
+A region is a product over axes (`product_region.py`: a part of each axis, which answers for it; split in
+`axis_space.py`) or a set of weighted members (`members.py`, split by position in `points.py` or by the user in
+`hierarchy.py`). Nothing else. An axis knows measures and kernels one pair at a time (`averages`); these rooms must
+not know beliefs or policies.
 """
 
 from typing import Any
 
-from zonal.spaces.axes import Category, Interval
+from zonal.spaces.axes import Interval
+from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.hierarchy import Hierarchy
+from zonal.spaces.making import Axis
 from zonal.spaces.members import Level, MemberRegion, MemberSpace
 from zonal.spaces.points import Points
-from zonal.spaces.product import AxisSpace, Box, Product
+from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Node, Region, Space, Viewer, with_feedback
+from zonal.spaces.region import Node, Region, Space, with_feedback
+from zonal.spaces.scales import Logarithmic
 from zonal.spaces.sequences import Sequences
+from zonal.spaces.symbols import Category
 
 
 def as_space(given: Any) -> Any:
@@ -27,12 +30,14 @@ def as_space(given: Any) -> Any:
 
 
 __all__ = [
+    "Axis",
     "AxisSpace",
     "Box",
     "Category",
     "Hierarchy",
     "Interval",
     "Level",
+    "Logarithmic",
     "MemberRegion",
     "MemberSpace",
     "Node",
@@ -43,7 +48,6 @@ __all__ = [
     "Region",
     "Sequences",
     "Space",
-    "Viewer",
     "as_space",
     "with_feedback",
 ]

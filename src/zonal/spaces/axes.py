@@ -1,30 +1,86 @@
-"""Axes: intervals of numbers, and symbols with their shares, made of what users pass or refused with a reason."""
+"""Axes: what spaces of axes are made of. An axis answers for itself, and nobody asks which kind it is.
+
+It says how it is split and which part is which, what part somebody means, how a part is written, what a feedback
+sees of it and what a kernel is along it. `Interval` is an axis of numbers, `symbols.Category` one of symbols; a
+new kind is a subclass of one of them that says what is new (`scales.Logarithmic` is one).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.averages.layout import Intervals
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING, Floats
+from zonal.tables.listings import Cell, Span, labelled
 
-MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
+if TYPE_CHECKING:
+    from zonal.averages.feedback import Feedback
+    from zonal.averages.kernels import Factor
+    from zonal.averages.measures import Measure
+
+# The centre of a part of an axis, counted from the lower end so that no digits are lost far from 0, its width, and
+# its edges. Of symbols: the set of them as a number, its share of the whole, and the set again, twice.
+Part = tuple[float, float, tuple[float, float]]
+
+LOW, HIGH = "_low", "_high"  # columns of a sheet
+SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
-Scale = Literal["linear", "log"]
+class Answers:
+    """What most axes answer.
+
+    Attributes
+    ----------
+    symbolic : bool
+        Whether its places are equal or not, instead of having distances.
+    scale : str
+        By which `Box` takes such an axis, and pictures draw it.
+    measured_in : str
+        What widths and lengthscales are in, if not in the unit.
+    """
+
+    symbolic: ClassVar[bool] = False
+    scale: ClassVar[str] = "linear"
+    measured_in: ClassVar[str] = ""
+
+    def check(self: Any) -> None:
+        """Complain of an axis from a file if nobody could have made it."""
+        if not alike(self, self.again()) or not isinstance(self.name, str):
+            raise InvalidInput("this is no axis that Zonal has made", self, "Go back to what was written.")
+
+    def native(self, places: Any) -> Any:
+        """Return places on the axis in the user's numbers; symbols are their numbers."""
+        return places
+
+    def is_distinct(self, part: Part) -> bool:
+        """Tell whether a part's edges, rounded, are its own."""
+        return True
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor that a kernel has along this axis, of the one along a straight line."""
+        return factor
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Answers):
     """A continuous axis.
 
-    `low`, `high` and `smallest` are as the axis is split and modelled: in decades if it is logarithmic. `native`
-    and `own` turn places on it into the user's numbers and back.
+    Parameters
+    ----------
+    name : str
+    low, high : float
+        Its ends.
+    unit : str
+        For tables and pictures.
+    smallest : float, optional
+        The smallest useful width.
     """
 
     name: str
@@ -32,161 +88,251 @@ class Interval:
     high: float
     unit: str = ""
     smallest: float | None = None
-    log: bool = False
-    given: tuple[float, float] | None = None  # the ends of a logarithmic axis, which powers of ten might miss
+
+    @classmethod
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+        """Return the axis between two of the user's numbers, or complain."""
+        axis = cls(name, *ends, unit)
+        if smallest is None:
+            return axis
+        width = positive_number(smallest, f"smallest on axis {name}")
+        if width * (1 - ROUNDING) > axis.side:
+            wide = f"{axis.side:g} {axis.measured_in}".rstrip()
+            problem = f"smallest on axis {name} is wider than the axis ({wide})"
+            raise InvalidInput(problem, width, "Pass a width within the axis.")
+        return replace(axis, smallest=width)
+
+    def again(self) -> Self:
+        """Return the axis as it would be made today."""
+        return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
+
+    @property
+    def side(self) -> float:
+        """The width of the whole."""
+        return self.high - self.low
 
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end in the user's numbers."""
-        return self.given or (self.low, self.high)
+        return self.low, self.high
 
-    def native(self, place: Any) -> Any:
-        """Return a place on the axis, or an array of them, in the user's numbers."""
-        if not self.log:
-            return place
-        low, high = self.ends
-        shown = 10.0 ** np.asarray(place, dtype=float)
-        return np.where(place == self.low, low, np.where(place == self.high, high, shown))[()]
-
-    def own(self, number: float) -> float:
+    def place(self, number: float, arity: int) -> float:
         """Return the place on the axis of one of the user's numbers; minus infinity where there is none."""
-        if not self.log:
-            return number
-        if number in self.ends:
-            return self.low if number == self.ends[0] else self.high
-        return math.log10(number) if number > 0 else -math.inf
+        return number
 
-
-@dataclass(frozen=True)
-class Category:
-    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit a symbol."""
-
-    name: str
-    symbols: tuple[str, ...]
-    shares: tuple[float, ...]
+    # How it is split.
 
     @property
-    def whole(self) -> int:
-        """The set of all symbols."""
-        return (1 << len(self.symbols)) - 1
+    def endless(self) -> bool:
+        """Whether it may be split without end."""
+        return self.smallest is None
 
-    def share(self, pool: int) -> float:
-        """Return the share of a set of symbols in the whole."""
-        return 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
+    def parts(self, arity: int) -> int:
+        """Return into how many parts it is split, in a space that splits into `arity`."""
+        return arity
 
-    def members(self, pool: int) -> list[int]:
-        """Return the numbers of the symbols of a set."""
-        return [s for s in range(len(self.symbols)) if pool >> s & 1]
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it may be split again, having been split so often."""
+        if self.smallest is None:
+            return True
+        width: float = self.side / arity ** (splits + 1)
+        return bool(width >= self.smallest * (1 - ROUNDING))
 
-    def frequencies(self, pool: int) -> Floats:
-        """Return the frequency of every symbol within a set, shape (symbols,); they add up to 1."""
-        inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
-        return np.asarray(inside / inside.sum())
+    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
+        """Tell whether it has as many parts as anybody wants where there is no smallest width."""
+        return bool(arity**splits >= wanted)
 
-    def extents(self, parts: Any, pieces: int) -> tuple[Any, Any]:
-        """Return the sets of some of `pieces` parts as numbers, and their shares: all symbols, or one each."""
-        pools = [self.whole if pieces == 1 else 1 << int(part) for part in parts]
-        return [float(pool) for pool in pools], [self.share(pool) for pool in pools]
+    def with_smallest(self, width: float) -> Self:
+        """Return the same axis with a smallest width."""
+        return replace(self, smallest=width)
 
-    def pool(self, symbols: Any) -> int:
-        """Return one symbol, or several, as a number."""
-        listed = [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols)
-        pool = 0
-        for symbol in listed:
-            if not isinstance(symbol, str) or symbol not in self.symbols:
-                raise InvalidInput(
-                    f"axis {self.name} has no such symbol", symbol, f"Choose from {', '.join(self.symbols)}."
-                )
-            pool |= 1 << self.symbols.index(symbol)
-        if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", symbols, "Name at least one.")
-        return pool
+    def width(self, pieces: int) -> float:
+        """Return the width of one of so many parts."""
+        return self.side / pieces
+
+    def pixels(self, pieces: int) -> int:
+        """Return how many smallest places there are, with the axis split into so many parts."""
+        return pieces
+
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return one of so many parts, by its number; neighbours share their edges to the last bit."""
+        low, high = self.low, self.high
+        whole = high - low
+        upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
+        return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
+
+    # What somebody means.
+
+    def take(self, what: Any, arity: int) -> Part:
+        """Return the part that a user describes; the whole for None."""
+        if what is None:
+            return self.cell(0, 1)
+        try:
+            low, high = what
+        except (TypeError, ValueError):
+            raise InvalidInput(f"a part of axis {self.name} is a pair", what, "Pass (low, high).") from None
+        what = f"a bound on axis {self.name}"
+        low, high = (edge if isinstance(edge, float) else finite_number(edge, what) for edge in (low, high))
+        return self.between(self.place(low, arity), self.place(high, arity), (float(low), float(high)))
+
+    def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
+        """Return the part between two places, or complain of what was given."""
+        slack = ROUNDING * self.side
+        if not (low <= high and self.low - slack <= low and high <= self.high + slack):
+            first, last = self.ends
+            raise InvalidInput(
+                f"a region must lie within axis {self.name} ({first:g} to {last:g}), low before high",
+                given,
+                "Pass finite bounds inside of the space.",
+            )
+        return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
+
+    def is_part(self, part: Part) -> bool:
+        """Tell whether what a file says of a part belongs together, and lies on the axis."""
+        offset, size, (low, high) = part
+        slack = ROUNDING * self.side
+        within = self.low - slack <= low <= high <= self.high + slack
+        return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
+
+    def overlap(self, one: Part, other: Part) -> bool:
+        """Tell whether two parts have anything in common; an edge is nothing."""
+        slack, (low, high), (left, right) = ROUNDING * self.side, one[2], other[2]
+        return min(high, right) - max(low, left) > (-slack if low == high or left == right else slack)
+
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether a part lies within another, but for rounding."""
+        (low, high), (left, right) = outer[2], inner[2]
+        slack = ROUNDING * (right - left)
+        return low - slack <= left and right <= high + slack
+
+    def is_distinct(self, part: Part) -> bool:
+        """Tell whether a part's edges, rounded, are its own."""
+        _, size, (low, high) = part
+        return abs(high - low - size) <= size / 4
+
+    # How a part is written.
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the edges in the user's numbers."""
+        low, high = part[2]
+        return float(self.native(low)), float(self.native(high))
+
+    def center(self, part: Part) -> float:
+        """Return the centre in the user's numbers."""
+        return float(self.native(self.low + part[0]))
+
+    def symbols_in(self, part: Part) -> tuple[Any, ...] | None:
+        """Return None: there are no symbols."""
+        return None
+
+    def plain(self, part: Part) -> Any:
+        """Return a part ready for JSON, which `take` takes back."""
+        return list(self.bounds(part))
+
+    def text(self, part: Part) -> str:
+        """Return what a person reads, but for the name of the axis."""
+        return f"{self.span(*part[2])} {self.unit}".rstrip()
+
+    def span(self, low: float, high: float) -> str:
+        """Return "low..high", with as many digits as it takes to tell neighbours apart."""
+        size = high - low if high > low else max(abs(low), 1.0) * 1e-3
+        digits = max(0, 3 - math.floor(math.log10(size)))
+        shown = [f"{edge:.{digits}f}" for edge in (low, high)]
+        shown = [edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown]
+        return "..".join("0" if edge == "-0" else edge for edge in shown)
+
+    def from_text(self, text: str) -> Any:
+        """Return what `take` takes from what a person wrote; ends of the axis may be rounded as in names."""
+        span = SPAN.fullmatch(text)
+        if span is None:
+            raise InvalidInput(f"a part of axis {self.name} is a span", text, f"Write {self.example}.")
+        edges = self._number(span["low"]), self._number(span["high"])
+        low, high = max(edges[0], self.ends[0]), min(edges[1], self.ends[1])
+        if low < high and self.span(self.place(low, 2), self.place(high, 2)) == f"{span['low']}..{span['high']}":
+            return low, high
+        return edges
+
+    @property
+    def example(self) -> str:
+        """How a part is written."""
+        low, high = self.ends
+        return f"{self.name}={low:g}..{high:g}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a sheet that say exactly which part is meant."""
+        return [self.name + LOW, self.name + HIGH]
+
+    def cells(self, part: Part) -> list[Any]:
+        """Return the cells of these columns."""
+        return list(self.bounds(part))
+
+    def from_cells(self, cells: Mapping[str, str]) -> Any:
+        """Return what `take` takes from those of these cells that are filled in."""
+        edges = zip(self.columns, self.ends, strict=True)
+        return tuple(self._number(cells[name]) if name in cells else end for name, end in edges)
+
+    def _number(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            problem = f"a bound on axis {self.name} must be a number"
+            raise InvalidInput(problem, text, "Write for example 0.5.") from None
+
+    def listed(self, part: Part) -> dict[str, Cell]:
+        """Return a part as a cell of a table for people."""
+        return {labelled(self.name, self.unit): Span(*self.bounds(part))}
+
+    def as_json(self, part: Part) -> dict[str, Any]:
+        """Return a part for programs."""
+        return {"bounds": list(self.bounds(part)), **({"units": self.unit} if self.unit else {})}
+
+    def described(self) -> dict[str, Any]:
+        """Return what makes such an axis, for people: what it is under "", and whatever is not the usual."""
+        scale = {"scale": self.scale} if self.scale != "linear" else {}
+        return {"": self.ends, **({"smallest": self.smallest} if self.smallest else {}), **scale}
+
+    # What is seen of it, and what a kernel is along it.
+
+    def layout(self, ranks: list[int]) -> Intervals:
+        """Return what says which pairs of parts are alike."""
+        return Intervals(self.side, ranks)
+
+    def measure(self, feedback: Feedback) -> Measure:
+        """Return what a feedback sees of a part."""
+        return feedback.along(self)
+
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return the farthest distance from what is seen of a part of a width to a point of it."""
+        return self.measure(feedback).reach(width)
+
+    def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
+        """Return places on the axis, and weights that average over what is seen of a part.
+
+        A density is cut into `panels`, with `order` places each; without any there must be points to list.
+        """
+        measure, (offset, size, _) = self.measure(feedback), part
+        if not (panels or measure.finite):
+            raise InvalidInput(
+                "what is seen of a region is no list of representative points",
+                feedback,
+                "Use region.bounds, or Average(s) for a grid of points.",
+            )
+        places, weights = measure.rule(size, panels, order)
+        return self.low + offset + places, weights
+
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return how much of what is seen of a part lies in each of so many pixels; in all 1."""
+        offset, size, _ = part
+        return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
+
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+        """Return places within a part, drawn at random, as the user has them."""
+        low, high = part[2]
+        return self.native(rng.uniform(low, high, number)).tolist()
 
 
-Axis = Interval | Category
-
-
-def check_axis(axis: Any) -> None:
-    """Complain of an axis from a file if nobody could have made it."""
-    again: Axis | None = None
-    if isinstance(axis, Category):
-        again = category(axis.name, axis.symbols, axis.shares)
-    elif isinstance(axis, Interval):
-        scale = "log" if axis.log else "linear"
-        (again,) = intervals([(axis.name, axis.ends)], axis.smallest, [axis.unit], [scale])
-    if again is None or not alike(axis, again) or not isinstance(axis.name, str):
-        raise InvalidInput("this is no axis that Zonal has made", axis, "Go back to what was written.")
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Tell whether two values are of the same kind and the same, but for rounding."""
-    if type(one) is not type(other):
-        return False
-    if is_dataclass(one):
-        return all(alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(alike, one, other))
-    return math.isclose(one, other, rel_tol=ROUNDING) if isinstance(one, float) else bool(one == other)
-
-
-def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
-    """Return names and pairs of a box's axes."""
-    listed: list[Any] = []
-    if isinstance(bounds, Mapping):
-        listed = [(str(name), pair) for name, pair in bounds.items()]
-    elif isinstance(bounds, Iterable) and getattr(bounds, "ndim", 1) > 0:
-        pairs = list(bounds)
-        listed = [("x" if len(pairs) == 1 else f"x{j}", pair) for j, pair in enumerate(pairs)]
-    if not listed:
-        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis.")
-    return listed
-
-
-def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any) -> tuple[Interval, ...]:
-    """Return checked continuous axes."""
-    names = tuple(name for name, _ in listed)
-    ends = [_pair(name, pair) for name, pair in listed]
-    logs = [
-        _is_log(name, kind) for name, kind in zip(names, _per_axis(scale, "scale", "linear", names), strict=True)
-    ]
-    pairs = [_decades(name, pair) if log else pair for name, pair, log in zip(names, ends, logs, strict=True)]
-    shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
-    least: list[float | None] = [None] * len(names)
-    if smallest is not None:
-        for j, width in enumerate(_per_axis(smallest, "smallest", None, names)):
-            least[j] = width = positive_number(width, f"smallest on axis {names[j]}")
-            low, high = pairs[j]
-            if width * (1 - ROUNDING) > high - low:
-                raise InvalidInput(
-                    f"smallest on axis {names[j]} is wider than the axis ({high - low:g}{' decades' * logs[j]})",
-                    width,
-                    "Pass a width within the axis.",
-                )
-    return tuple(
-        Interval(name, pair[0], pair[1], unit, width, log, given if log else None)
-        for name, pair, unit, width, log, given in zip(names, pairs, shown, least, logs, ends, strict=True)
-    )
-
-
-def _is_log(name: str, scale: Any) -> bool:
-    """Tell whether an axis is logarithmic."""
-    if not isinstance(scale, str) or scale not in ("linear", "log"):
-        raise InvalidInput(f"the scale of axis {name} must be 'linear' or 'log'", scale, "Choose one of the two.")
-    return scale == "log"
-
-
-def _decades(name: str, ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis in decades."""
-    if ends[0] <= 0:
-        raise InvalidInput(
-            f"axis {name} is logarithmic, so its bounds must be positive",
-            ends,
-            "Start above 0, or drop the scale.",
-        )
-    return math.log10(ends[0]), math.log10(ends[1])
-
-
-def _pair(name: str, pair: Any) -> tuple[float, float]:
+def checked_ends(name: str, pair: Any) -> tuple[float, float]:
     """Return the checked bounds of a continuous axis."""
     try:
         low, high = pair
@@ -200,63 +346,12 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
     return low, high
 
 
-def has_symbols(axis: Any) -> bool:
-    """Tell an axis of symbols from a continuous one."""
-    if isinstance(axis, (str, Mapping)):
-        return True
-    return np.iterable(axis) and any(isinstance(symbol, str) for symbol in axis)
-
-
-def symbols_of(name: str, axis: Any) -> Category:
-    """Return a checked axis of symbols."""
-    listed = list(axis)
-    frequencies = list(axis.values()) if isinstance(axis, Mapping) else None
-    return category(name, listed, frequencies)
-
-
-def category(name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Category:
-    """Return a checked axis of symbols, equally frequent unless said otherwise."""
-    wrong = [symbol for symbol in symbols if not isinstance(symbol, str) or not symbol]
-    if wrong:
-        raise InvalidInput(f"axis {name} has a symbol that is not text", wrong[0], "Pass symbols as text.")
-    if not 2 <= len(symbols) <= MOST_SYMBOLS:
-        raise InvalidInput(
-            f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
-            len(symbols),
-            "For more kinds of things use Hierarchy or Points.",
-        )
-    twice = [symbol for j, symbol in enumerate(symbols) if symbol in symbols[:j]]
-    if twice:
-        raise InvalidInput(f"axis {name} has a symbol twice", twice[0], "Name each symbol once.")
-    if frequencies is None:
-        return Category(name, tuple(symbols), (1 / len(symbols),) * len(symbols))
-    if len(frequencies) != len(symbols):
-        raise InvalidInput(
-            f"axis {name} needs a frequency for each of {len(symbols)} symbols", list(frequencies), "Pass as many."
-        )
-    shares = [
-        positive_number(share, f"the frequency of {symbol} on axis {name}")
-        for symbol, share in zip(symbols, frequencies, strict=True)
-    ]
-    return Category(name, tuple(symbols), tuple(share / sum(shares) for share in shares))
-
-
-def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return one value an axis from a mapping, a sequence or a single value."""
-    d = len(names)
-    if values is None:
-        return [default] * d
-    if isinstance(values, Mapping):
-        unknown = set(values) - set(names)
-        if unknown:
-            raise InvalidInput(f"{what} names an axis that is not there", sorted(unknown)[0], f"Axes: {names}.")
-        if default is None and len(values) < d:
-            missing = [name for name in names if name not in values]
-            raise InvalidInput(f"{what} must name every axis", values, f"Add {missing[0]!r}.")
-        return [values.get(name, default) for name in names]
-    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        return [values] * d
-    listed = list(values)
-    if len(listed) != d:
-        raise InvalidInput(f"{what} must be one value, or one for each of {d} axes", values, "Pass as many.")
-    return listed
+def alike(one: Any, other: Any) -> bool:
+    """Tell whether two values are of the same kind and the same, but for rounding."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(alike(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return math.isclose(one, other, rel_tol=ROUNDING) if isinstance(one, float) else bool(one == other)

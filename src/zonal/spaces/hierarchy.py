@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace
@@ -22,7 +23,7 @@ from zonal.spaces.nesting import (
     paths_of,
     texts_of,
 )
-from zonal.spaces.region import ROUNDING, Region, Viewer
+from zonal.spaces.region import ROUNDING, Region
 from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of
 from zonal.tables.listings import Cell
 
@@ -205,7 +206,7 @@ class Hierarchy(MemberSpace):
     def __repr__(self) -> str:
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Viewer | None = None) -> MemberRegion:
+    def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
         """Return any set of leaves, in the tree or not.
 
         Parameters
@@ -278,6 +279,19 @@ class Hierarchy(MemberSpace):
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, also if they came by name of the leaf."""
         return in_order(by_name(values, [path[-1] for path in self._paths_by_row], what), self.ways, what)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a sheet that say where a region is, beside its name: none are needed."""
+        return []
+
+    def from_text(self, text: str) -> Any:
+        """Return what `region` takes from what a person wrote: the name."""
+        return text
+
+    def label(self, region: MemberRegion) -> str:
+        """Return the last part of a region's name."""
+        return region.name.split(JOINT)[-1]
 
     def describe(self, region: MemberRegion) -> str:
         """Return the names from the top down, or how many leaves there are."""

@@ -6,20 +6,22 @@ of the tree is a few arrays. How a cell is split is the business of `points.py` 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.averages.feedback import Feedback, Subsets, spread_evenly
+from zonal.averages.subset_covariance import SubsetLayout
 from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
 from zonal.spaces.nesting import by_name
-from zonal.spaces.region import Floats, Immutable, Node, Region, Viewer, checked_node
+from zonal.spaces.region import Floats, Node, Region, Space, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 from zonal.tables.listings import Cell
 
@@ -143,6 +145,28 @@ class MemberRegion(Region):
             return bool(self.start <= other.start and other.stop <= self.stop)
         return bool(np.isin(other.positions, self.positions).all())
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what programs are told: name, node, rows and weight, and bounds of features."""
+        found = super().as_json() | {"rows": self.members.tolist(), "weight": self.weight}
+        named = zip(self.space.names, self.bounds.tolist(), strict=True)
+        return found if self.space.symbolic else found | {"bounds": dict(named)}
+
+    def row(self) -> list[Any]:
+        """Return the cells of the columns of a sheet that say exactly where it is."""
+        return [" ".join(map(str, self.members.tolist()))] if self.space.columns else []
+
+    @property
+    def label(self) -> str:
+        """A short name, for pictures; "" if there is none."""
+        return str(self.space.label(self))
+
+    def _sample(self, number: int, rng: np.random.Generator) -> Any:
+        weights = self.space.weights[self.positions]
+        drawn = rng.choice(self.positions, number, p=weights / weights.sum())
+        if self.space.symbolic:
+            return [self.space.region([int(self.space.rows[place])]).name for place in drawn]
+        return np.asarray(self.space.features[drawn])
+
     def nearest(self) -> Ints:
         """Return the place of the member nearest to the centre, in an array."""
         if self.space.symbolic:
@@ -184,7 +208,7 @@ def _part(above: Level, below: Level) -> bool:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class MemberSpace(Immutable, ABC):
+class MemberSpace(Space):
     """What spaces of weighted members share.
 
     Attributes
@@ -282,6 +306,20 @@ class MemberSpace(Immutable, ABC):
         """The usual number of children of a node."""
         return 2
 
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The features that have distances, by number."""
+        return () if self.symbolic else tuple(range(self.d))
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there are axes: no."""
+        return False
+
+    def with_smallest(self) -> Self:
+        """Return the space itself: its members are its smallest regions."""
+        return self
+
     @cached_property
     def place(self) -> Ints:
         """The place in the order of the tree of each of the user's rows."""
@@ -366,13 +404,13 @@ class MemberSpace(Immutable, ABC):
         """Return the depth of the deepest cells: members are parts enough."""
         return self.deepest()
 
-    def cell(self, node: Node, feedback: Viewer | None = None) -> MemberRegion:
+    def cell(self, node: Node, feedback: Feedback | None = None) -> MemberRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
         level = self.level(depth)
         return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
 
-    def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> MemberRegion:
+    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of a node that is kept as the run of its members."""
         return MemberRegion(self, node, feedback, int(cell[0]), int(cell[1]))
 
@@ -412,7 +450,7 @@ class MemberSpace(Immutable, ABC):
         extent = self.features.max(axis=0) - self.features.min(axis=0)
         return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
 
-    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
+    def reach(self, depth: int, feedback: Feedback) -> Floats:
         """Return the largest extent of each feature in a cell of a depth; of codes, whether there are several."""
         level = self.level(depth)
         if not len(level.start):
@@ -422,6 +460,22 @@ class MemberSpace(Immutable, ABC):
         high, low = (np.asarray(pick.reduceat(padded, edges, axis=0))[::2] for pick in (np.maximum, np.minimum))
         extent = (high - low).max(axis=0)
         return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
+
+    def check_feedback(self, feedback: Feedback) -> None:
+        """Complain if a feedback has no meaning here."""
+        feedback.seen(self.cell((0, 0)))
+
+    def layout(self, feedback: Feedback) -> SubsetLayout:
+        """Return what says which pairs of regions are alike."""
+        return SubsetLayout(self, feedback)
+
+    def footprints(
+        self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
+    ) -> Subsets:
+        """Return where measurements of regions look, by the usual feedback or each by its own."""
+        feedbacks = [usual] * len(regions) if others is None else others
+        each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
+        return Subsets([members for members, _ in each], [shares for _, shares in each])
 
     def member_names(self, region: MemberRegion) -> list[Any]:
         """Return the members by label, or by row number where they have none."""
@@ -437,7 +491,7 @@ class MemberSpace(Immutable, ABC):
             rows = {name: row for row, name in enumerate(way) if times[name] == 1} | rows
         return rows
 
-    def subset(self, what: Any, feedback: Viewer | None) -> MemberRegion:
+    def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of some members, by name, by row number or as a mask."""
         listed = self._listed(in_order(what, self.ways, "a mask") if _is_mask(what) else what)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
@@ -483,14 +537,3 @@ def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
     """Return the sum over each of some runs of members, by itself: differences of running sums would cancel."""
     edges = np.stack([start, stop], axis=1).ravel()
     return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)
-
-
-def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
-    """Return some of the members, spread evenly over the weight, and their shares.
-
-    Members in the order of the tree that are close together are alike, so every part of a cell gets its share.
-    """
-    cumulative = np.cumsum(weights)
-    at = np.searchsorted(cumulative, (np.arange(number) + 0.5) / number * cumulative[-1])
-    chosen, times = np.unique(np.minimum(at, len(positions) - 1), return_counts=True)
-    return positions[chosen], times / number

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.members import Ints, Level, MemberRegion, MemberSpace, sums
-from zonal.spaces.region import ROUNDING, Floats, Region, Viewer
+from zonal.spaces.region import ROUNDING, Floats, Region
 from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell, Span
 
@@ -86,7 +87,7 @@ class Points(MemberSpace):
     def __repr__(self) -> str:
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
 
-    def region(self, what: Any, feedback: Viewer | None = None) -> MemberRegion:
+    def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
         """Return any set of points, in the tree or not.
 
         Parameters
@@ -114,6 +115,29 @@ class Points(MemberSpace):
         """Return the extent of each feature."""
         return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
 
+    @property
+    def columns(self) -> list[str]:
+        """The column of a sheet that says exactly which points are meant."""
+        return ["rows"]
+
+    def from_cells(self, cells: Mapping[str, str]) -> Any:
+        """Return what `region` takes from this cell."""
+        return self.from_text(cells["rows"])
+
+    def from_text(self, text: str) -> Any:
+        """Return row numbers, with blanks or commas between, or the name of a point."""
+        if text in self._row_of:
+            return text
+        words = text.replace(",", " ").split()
+        if not words or not all(word.isdecimal() for word in words):
+            fix = "Write 0 3 17; the first row is 0."
+            raise InvalidInput("a region of points is the numbers of its rows", text, fix)
+        return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
+
+    def label(self, region: MemberRegion) -> str:
+        """Return nothing: there is no short name."""
+        return ""
+
     def describe(self, region: MemberRegion) -> str:
         """Return how many points there are, and where."""
         number = len(region.positions)
@@ -128,6 +152,7 @@ class Points(MemberSpace):
 
 
 AT_ONCE = 1 << 20  # cuts of cells
+MOST_DIGITS = 18  # of what can be counted
 FEW_PARTS = 64  # that may be asked for whatever the number of points
 
 

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
+
+if TYPE_CHECKING:
+    from zonal.averages.feedback import Feedback
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
+MOST_DRAWN = 10_000_000  # points at random
 DEEPEST = 10_000  # depth of a cell: no search comes near, and the cells of a depth are counted exactly
-
-
-class Viewer(Protocol):
-    """What a region must know of a feedback: where it looks, and with which weights."""
-
-    def nodes(self, axis: Any, width: float) -> tuple[Floats, Floats]:
-        """Return the points seen of an interval of a width, counted from its centre, and their weights."""
-
-    def seen(self, region: Any) -> tuple[Any, Floats]:
-        """Return the places of the members of a region that are seen, and their shares."""
-
-    def reach(self, axis: Any, width: float) -> float:
-        """Return the farthest distance from what is seen of an interval to a point of it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +56,7 @@ class Region(ABC):
 
     space: Any = field(repr=False)
     node: Node | None = None
-    feedback: Viewer | None = field(default=None, repr=False, compare=False)  # how it is seen is not what it is
+    feedback: Feedback | None = field(default=None, repr=False, compare=False)  # how it is seen is not what it is
 
     @property
     @abstractmethod
@@ -116,13 +107,48 @@ class Region(ABC):
     def x(self) -> Any:
         """Where it is, in a word: the centre where there are numbers only."""
 
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
+        """Return points drawn at random, evenly over the region: what an objective does with a range.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : int or Generator, optional
+            Where the random numbers come from.
+
+        Returns
+        -------
+        array of shape (n, d), or list
+            Where there are numbers only, points; with symbols a value an axis by name, of sequences the sequence,
+            of leaves without features their names.
+        """
+        return self._sample(whole_number(n, "n", 0, MOST_DRAWN), random_generator(rng))
+
+    @abstractmethod
+    def _sample(self, number: int, rng: np.random.Generator) -> Any:
+        """Return points drawn at random."""
+
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return what it is, in plain numbers and texts, ready for JSON; ``space.region`` takes it back."""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return what programs are told: its name, its node, and where it is."""
+        return {"name": self.name, "node": None if self.node is None else list(self.node)}
+
+    @abstractmethod
+    def row(self) -> list[Any]:
+        """Return the cells of the columns of a sheet that say exactly where it is (``space.columns``)."""
+
     @abstractmethod
     def cells(self) -> dict[str, Cell]:
         """Return one cell an axis, a feature or a level, by its name and unit, for a table."""
+
+    @property
+    def label(self) -> str:
+        """A short name, for pictures; "" if there is none."""
+        return ""
 
     @abstractmethod
     def overlaps(self, other: Any) -> bool:
@@ -132,12 +158,12 @@ class Region(ABC):
     def holds(self, other: Any) -> bool:
         """Tell whether a region of the same space lies within this one."""
 
-    def __getitem__(self, name: str) -> Any:
-        """Return the part of one axis: its edges, or its symbols."""
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        """Return the part of one axis: its edges, or its symbols, however many there are."""
         parts = self.as_dict()
         if name not in parts:
             raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
-        return parts[name]
+        return tuple(parts[name]) if isinstance(parts[name], list) else (parts[name],)
 
     def _repr_html_(self) -> str:
         """Return what a person wants to know first, for a notebook."""
@@ -148,7 +174,7 @@ class Region(ABC):
         """Return what a person wants to know first."""
         return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
 
-    def viewer(self) -> Viewer:
+    def viewer(self) -> Feedback:
         """Return the feedback this region is measured with, or complain that there is none."""
         if self.feedback is None:
             raise InvalidInput(
@@ -159,87 +185,67 @@ class Region(ABC):
         return self.feedback
 
 
-class Space(Protocol):
-    """What is asked of a space."""
+class Space(ABC):
+    """Where we can look, and how a region is split. A space is a value: a copy is the thing itself.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the axes, or of the features.
+    axes : tuple of Axis, or None
+        None for a space of members.
+    lines : tuple of int
+        The axes, or features, that have distances, by number.
+    continuous : bool
+        Whether this is a space of axes that all have distances.
+    base : int
+        The usual number of children of a node.
+    """
+
+    names: Any
+    axes: Any
+    lines: Any
+    continuous: Any
+    base: Any
 
     @property
-    def axes(self) -> Any:
-        """The axes, by number; None for a space of members."""
-
-    @property
+    @abstractmethod
     def d(self) -> int:
         """The number of axes, or of features."""
 
-    @property
-    def base(self) -> int:
-        """The usual number of children of a node."""
-
-    def cell(self, node: Node, feedback: Viewer | None = None) -> Region:
+    @abstractmethod
+    def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
         """Return the region of a node of the tree."""
 
+    @abstractmethod
     def split(self, region: Any) -> tuple[Region, ...]:
         """Return the children of a cell of the tree, in order."""
 
-    def whole(self) -> Ints:
-        """Return the whole space as a row of numbers, shape (1, q), by which a search keeps its cells."""
-
-    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
-        """Return the indices of a cell's children, and the children as rows of numbers."""
-
-    def splittable(self, depth: int, indices: Ints) -> Any:
-        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
-
-    def seen(self, node: Node, cell: Any, feedback: Viewer | None) -> Region:
-        """Return the region of a node that is kept as a row of numbers."""
-
+    @abstractmethod
     def may_split(self, region: Any) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
 
+    @abstractmethod
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
 
-    def leaves(self, depth: int) -> int:
-        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
-
-    def leaf(self, depth: int, number: int) -> Node:
-        """Return one of these regions, by number."""
-
-    def typical(self, depth: int, most: int) -> list[Node]:
-        """Return cells that stand for all of a depth, `most` of them at the most."""
-
-    def inside(self, depth: int, bottom: int) -> int:
-        """Return the number of smallest regions, of the depth `bottom`, or of members, in a cell of a depth."""
-
-    def arrange(self, values: Any, what: str) -> Any:
-        """Return a table of values as the space orders them: one dimension an axis, or one value a member."""
-
+    @abstractmethod
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
 
-    def cut(self) -> int:
-        """Return the depth of the smallest regions where the space has none of its own."""
-
-    def sides(self) -> Floats:
-        """Return the width of the whole space along each axis, shape (d,)."""
-
-    def reach(self, depth: int, inside: Callable[[Any, float], float]) -> Floats:
-        """Return how far a cell of a depth reaches along each axis from what is seen of it.
-
-        `inside` tells how far an interval of a width reaches along a continuous axis.
-        """
-
-    def region(self, what: Any, feedback: Viewer | None = None) -> Region:
+    @abstractmethod
+    def region(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, in the tree or not."""
 
-    def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
-
-    def describe(self, region: Any) -> str:
-        """Return the name of a region."""
-
-
-class Immutable:
-    """A space is a value: a copy is the thing itself."""
+    def from_row(self: Any, cells: Mapping[str, str]) -> Any:
+        """Return what `region` takes from the cells of a sheet: exact columns, or the region as text."""
+        exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
+        if exact:
+            return self.from_cells(exact)
+        if not cells.get("region"):
+            wanted = ", ".join(self.columns or ["region"])
+            raise InvalidInput("a row must say which region was measured", "", f"Fill in {wanted}.")
+        return self.from_text(str(cells["region"]))
 
     def __copy__(self) -> Self:
         return self
@@ -264,6 +270,6 @@ def checked_node(node: Any, space: Any) -> Node:
     return depth, index
 
 
-def with_feedback(region: Region, feedback: Viewer) -> Region:
+def with_feedback(region: Region, feedback: Feedback) -> Region:
     """Return the same region as seen by another feedback."""
     return replace(region, feedback=feedback)

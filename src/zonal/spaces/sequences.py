@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, finite_number, whole_number
-from zonal.spaces.axes import Category, alike, category
-from zonal.spaces.product import AxisSpace
+from zonal.spaces.axes import alike
+from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Region, Viewer
+from zonal.spaces.region import Region
+from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 
 LONGEST = 1000  # positions: of more, the covariances of pools are too small for a float
@@ -73,9 +75,12 @@ class Sequences(AxisSpace):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1, LONGEST)
         symbols = list(alphabet)
+        wrong = [symbol for symbol in symbols if not isinstance(symbol, str) or not symbol]
+        if wrong:
+            raise InvalidInput("the alphabet has a symbol that is not text", wrong[0], "Pass symbols as text.")
         rows = _frequencies(frequencies, length, symbols)
         put = object.__setattr__
-        put(self, "axes", tuple(category(f"position {j}", symbols, rows[j]) for j in range(length)))
+        put(self, "axes", tuple(Category.of(f"position {j}", symbols, rows[j]) for j in range(length)))
         unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
         if unreadable:
             raise InvalidInput(
@@ -111,7 +116,7 @@ class Sequences(AxisSpace):
             raise InvalidInput("these are no sequences that Zonal has made", self, "Go back to what was written.")
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
+    def alphabet(self) -> tuple[Any, ...]:
         """The symbols, in order."""
         return self.axes[0].symbols
 
@@ -120,17 +125,10 @@ class Sequences(AxisSpace):
         """Positions of a sequence."""
         return len(self.axes)
 
-    def axis_at(self, depth: int) -> int | None:
-        """Return the position that is fixed by splitting a cell of a depth."""
-        return self.order[depth] if depth < self._fixed else None
-
-    def splits(self, axis: int, depth: int) -> int:
-        """Return 1 if a position is fixed at a depth, else 0."""
-        return int(self._turn[axis] < min(depth, self._fixed))
-
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
-        return int(self.arity**depth) if depth <= self._fixed else 0
+    def _next_axis(self, splits: tuple[int, ...]) -> int | None:
+        """Return the position that is fixed next."""
+        fixed = sum(splits)
+        return self.order[fixed] if fixed < self._fixed else None
 
     @cached_property
     def _fixed(self) -> int:
@@ -139,7 +137,7 @@ class Sequences(AxisSpace):
             k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
         )
 
-    def region(self, what: Any, feedback: Viewer | None = None) -> ProductRegion:
+    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, in the tree or not.
 
         Parameters
@@ -161,8 +159,15 @@ class Sequences(AxisSpace):
                 what,
                 "Name a symbol, or a set of symbols, for each.",
             )
-        pools = {j: axis.pool(part) for j, (axis, part) in enumerate(zip(self.axes, parts, strict=True))}
-        return self._between(np.zeros((self.length, 2)), pools, feedback)
+        return self._of(parts, feedback)
+
+    def from_text(self, text: str) -> Any:
+        """Return what `region` takes from what a person wrote: the same."""
+        return text
+
+    def written(self, symbols: Sequence[str]) -> str:
+        """Return one sequence as a text."""
+        return self._joint.join(symbols)
 
     def tokens(self, text: str) -> list[str]:
         """Return a text as symbols: letter by letter, or blanks between where symbols have several letters."""
@@ -213,8 +218,8 @@ class Sequences(AxisSpace):
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         codes = []
-        for axis, pool in zip(self.axes, region.offset, strict=True):
-            members = [axis.symbols[s] for s in axis.members(int(pool))]
+        for members in region.symbols:
+            assert members is not None
             if len(members) == 1:
                 codes.append(members[0])
             elif self._codes:
@@ -222,11 +227,6 @@ class Sequences(AxisSpace):
             else:
                 codes.append(self._any if len(members) == self.arity else f"[{self._joint.join(members)}]")
         return self._joint.join(codes)
-
-    @cached_property
-    def _turn(self) -> tuple[int, ...]:
-        """When each position is fixed."""
-        return tuple(self.order.index(j) for j in range(self.length))
 
     @cached_property
     def _joint(self) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import zonal as zn
-from zonal.commands import regions
 from zonal.spaces import Region
 
 AXES: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green", "blue"], "solvent": {"water": 3, "ethanol": 1}}
@@ -17,6 +16,8 @@ SPACES: dict[str, Any] = {
     "product": zn.Product(AXES, units={"x": "mm"}),
     "dose": zn.Box({"c": (1e-6, 1e-2), "t": (0.123456, 1)}, units={"c": "M"}, scale={"c": "log"}),
     "uneven": zn.Product({"c": (0.0123456, 0.7654321), "dye": ["red", "green"]}, arity=3, scale={"c": "log"}),
+    "numbers": zn.Product({"layers": [1, 2, 4], "rate": {0.1: 1, 0.01: 2}, "shuffle": [True, False], "x": (0, 1)}),
+    "any": zn.Product({"what": ["any", "none"], "x": (0, 1)}),
     "dna": zn.Sequences("ACGT", 3),
     "words": zn.Sequences(["do", "re", "mi"], 2),
     "points": zn.Points({"a": [1, 2, 3, 4], "b": [0, 0, 1, 5]}),
@@ -39,8 +40,8 @@ def cells_of(space: Any) -> list[Region]:
 def test_a_region_survives_a_sheet(name: str) -> None:
     space = SPACES[name]
     for region in cells_of(space):
-        row = dict(zip(regions.columns(space), regions.cells(region), strict=True))
-        back = space.region(regions.from_cells(space, row | {"region": region.name}))
+        row = dict(zip(space.columns, map(str, region.row()), strict=True))
+        back = space.region(space.from_row(row | {"region": region.name}))
         assert back.name == region.name
         assert back.key == region.key
         assert back.bounds == pytest.approx(region.bounds, rel=1e-15)
@@ -50,27 +51,27 @@ def test_a_region_survives_a_sheet(name: str) -> None:
 def test_a_region_is_read_from_what_is_printed(name: str) -> None:
     space = SPACES[name]
     for region in cells_of(space):
-        text = str(regions.cells(region)[0]) if name == "points" else region.name
-        assert space.region(regions.from_text(space, text)).name == region.name
+        text = str(region.row()[0]) if name == "points" else region.name
+        assert space.region(space.from_text(text)).name == region.name
 
 
 @pytest.mark.parametrize("name", sorted(SPACES))
 def test_a_region_is_json_for_programs(name: str) -> None:
     for region in cells_of(SPACES[name]):
-        assert json.loads(json.dumps(regions.as_json(region)))["name"] == region.name
+        assert json.loads(json.dumps(region.as_json()))["name"] == region.name
 
 
 def test_json_says_where_a_region_is() -> None:
     box, mixed = SPACES["box"].cell((1, 0)), SPACES["product"].cell((2, 0))
-    assert regions.as_json(box) == {
+    assert box.as_json() == {
         "name": box.name,
         "node": [1, 0],
         "bounds": {"l": [-180.0, -60.0], "sin b": [-1.0, 1.0]},
         "units": {"l": "deg"},
     }
-    assert regions.as_json(mixed)["symbols"] == {"dye": ["red"], "solvent": ["water", "ethanol"]}
-    assert regions.as_json(SPACES["dna"].cell((1, 1)))["symbols"] == [["C"], [*"ACGT"], [*"ACGT"]]
-    assert regions.as_json(SPACES["points"].cell((1, 1)))["rows"] == [2, 3]
+    assert mixed.as_json()["symbols"] == {"dye": ["red"], "solvent": ["water", "ethanol"]}
+    assert SPACES["dna"].cell((1, 1)).as_json()["symbols"] == [["C"], [*"ACGT"], [*"ACGT"]]
+    assert SPACES["points"].cell((1, 1)).as_json()["rows"] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -94,10 +95,10 @@ def test_json_says_where_a_region_is() -> None:
 def test_a_text_that_is_no_region_is_refused(name: str, text: str, says: str) -> None:
     space = SPACES[name]
     with pytest.raises(zn.InvalidInput, match=says):
-        space.region(regions.from_text(space, text))
+        space.region(space.from_text(text))
 
 
 def test_parts_of_axes_may_be_left_out_of_a_text() -> None:
-    assert SPACES["product"].region(
-        regions.from_text(SPACES["product"], "dye = red|blue, x=0.1..0.2 mm")
-    ).name == ("x 0.1..0.2 mm, dye red|blue, solvent any")
+    assert SPACES["product"].region(SPACES["product"].from_text("dye = red|blue, x=0.1..0.2 mm")).name == (
+        "x 0.1..0.2 mm, dye red|blue, solvent any"
+    )

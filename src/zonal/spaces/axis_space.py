@@ -1,0 +1,403 @@
+"""What spaces of axes share: which axis is split at each depth, and the cells that makes.
+
+The cells of the tree lie on a lattice: a cell is kept as exact integers (how often each axis was split, and which
+part it is), so that neighbours share their edges to the last bit at any depth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from zonal.averages.feedback import Feedback, Footprints
+from zonal.averages.layout import ProductLayout
+from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.making import Axis
+from zonal.spaces.product_region import ProductRegion
+from zonal.spaces.region import Floats, Ints, Node, Region, Space, checked_node
+
+MOST_PARTS = 1000  # of a cell
+PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of a continuous axis, by the number of such axes; 8 if there are more
+MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
+PROBE = np.zeros(1)
+
+
+class _Level(NamedTuple):
+    """What all cells of a depth share.
+
+    Attributes
+    ----------
+    depth : int
+    splits : list of int
+        How often each axis was split.
+    pieces : list of int
+        Of how many parts each axis consists by now.
+    axis : int or None
+        That is split next.
+    children : int
+        Into how many parts.
+    able : bool
+        Whether it may be: none of them is under the smallest useful size.
+    """
+
+    depth: int
+    splits: list[int]
+    pieces: list[int]
+    axis: int | None
+    children: int
+    able: bool
+
+
+class AxisSpace(Space):
+    """What spaces of axes share: which axis is split at each depth, and the cells that makes.
+
+    For a space of one's own, write `_next_axis`.
+    """
+
+    axes: tuple[Axis, ...]
+    arity: int
+    spelled: ClassVar[str] = ""  # what a region is called where its name says it all
+
+    def __repr__(self) -> str:
+        """Return the axes, and what else is not the usual."""
+        said: dict[str, dict[str, Any]] = {"": {}}
+        for axis in self.axes:
+            for what, own in axis.described().items():
+                said.setdefault(what, {})[axis.name] = own
+        more = "".join(f", {what}={own}" for what, own in sorted(said.items(), reverse=True) if what)
+        return f"{type(self).__name__}({said['']}, arity={self.arity}{more})"
+
+    def check(self) -> None:
+        """Complain of a space from a file if nobody could have made it."""
+        if not isinstance(self.axes, tuple) or not self.axes:
+            raise InvalidInput("a space needs at least one axis", self.axes, "Go back to what was written.")
+        for axis in self.axes:
+            if not isinstance(axis, Axis):
+                raise InvalidInput("this is no axis", axis, "Go back to what was written.")
+            axis.check()
+        whole_number(self.arity, "arity", 2, MOST_PARTS)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes' names."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The axes' units."""
+        return tuple(axis.unit for axis in self.axes)
+
+    @property
+    def d(self) -> int:
+        """The number of axes."""
+        return len(self.axes)
+
+    @property
+    def base(self) -> int:
+        """The usual number of children of a node."""
+        return self.arity
+
+    @cached_property
+    def lines(self) -> tuple[int, ...]:
+        """The axes that have distances, by number."""
+        return tuple(j for j, axis in enumerate(self.axes) if not axis.symbolic)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether all axes have distances."""
+        return len(self.lines) == self.d
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """One pair (low, high) an axis."""
+        return tuple(axis.bounds(axis.cell(0, 1)) for axis in self.axes)
+
+    @cached_property
+    def _shown(self) -> list[tuple[int, Axis]]:
+        """The axes whose places are not the user's numbers."""
+        return [(j, axis) for j, axis in enumerate(self.axes) if axis.native(PROBE) is not PROBE]
+
+    def native(self, places: Floats) -> Floats:
+        """Return places, shape (..., d), in the user's numbers."""
+        if not self._shown:
+            return places
+        shown = np.array(places)
+        for j, axis in self._shown:
+            shown[..., j] = axis.native(shown[..., j])
+        return shown
+
+    # The tree.
+
+    def _next_axis(self, splits: tuple[int, ...]) -> int | None:
+        """Return the axis to split next, given how often each was: the widest relative to its whole.
+
+        The first of equals; those that cannot be split further are passed over.
+        """
+        each = zip(self.axes, splits, strict=True)
+        left = [j for j, (axis, number) in enumerate(each) if axis.may_split(number, self.arity)]
+        return min(left, key=splits.__getitem__, default=None)
+
+    def _level(self, depth: int) -> _Level:
+        """Return what all cells of a depth share; below the deepest ones, what those share."""
+        levels = self._levels
+        last = levels[len(levels) - 1]
+        while last.depth < depth and last.axis is not None:
+            splits, pieces = list(last.splits), list(last.pieces)
+            splits[last.axis] += 1
+            pieces[last.axis] *= last.children
+            last = self._made_level(last.depth + 1, splits, pieces)
+            levels[last.depth] = last
+        return levels.get(depth, last)
+
+    @cached_property
+    def _levels(self) -> dict[int, _Level]:
+        """The levels of the tree, as far as they were asked for."""
+        return {0: self._made_level(0, [0] * self.d, [1] * self.d)}
+
+    def _made_level(self, depth: int, splits: list[int], pieces: list[int]) -> _Level:
+        j = self._next_axis(tuple(splits))
+        if j is None:
+            return _Level(depth, splits, pieces, None, 0, False)
+        able = self.axes[j].may_split(splits[j], self.arity)
+        return _Level(depth, splits, pieces, j, self.axes[j].parts(self.arity), able)
+
+    def axis_at(self, depth: int) -> int | None:
+        """Return the axis on which cells of a depth are split, None if they are not."""
+        return self._level(depth).axis
+
+    def splits(self, axis: int, depth: int) -> int:
+        """Return how often `axis` was split on the way to `depth`."""
+        return self._level(depth).splits[axis]
+
+    def children_at(self, depth: int) -> int:
+        """Return the number of children of a cell of a depth."""
+        return self._level(depth).children
+
+    def pieces(self, depth: int) -> list[int]:
+        """Return into how many parts each axis is split at a depth."""
+        return (self._levels[depth] if depth in self._levels else self._level(depth)).pieces
+
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+        level = self._level(depth)
+        return math.prod(level.pieces) if level.depth == depth else 0
+
+    def leaves(self, depth: int) -> int:
+        """Return the number of regions if the tree ended at a depth."""
+        return self.count(depth)
+
+    def leaf(self, depth: int, number: int) -> Node:
+        """Return one of the regions if the tree ended at a depth, by number."""
+        return depth, number
+
+    def typical(self, depth: int, most: int) -> list[Node]:
+        """Return cells that stand for all of a depth: one, since all are alike."""
+        return [(depth, 0)]
+
+    def inside(self, depth: int, bottom: int) -> int:
+        """Return the number of cells of the depth `bottom` in one of a depth."""
+        return self.count(bottom) // self.count(depth)
+
+    def deepest(self) -> int | None:
+        """Return the depth of the smallest cells, None if there is no smallest."""
+        endless = any(axis.endless for axis in self.axes)
+        depth = 0
+        while self._level(depth).able:
+            depth += 1
+            if endless and depth > MOST_LEVELS:
+                return None
+        return depth
+
+    def cut(self) -> int:
+        """Return the depth of the smallest regions where nobody named any: every axis has `PARTS` or just more."""
+        wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
+        while self._level(depth).able and not all(
+            axis.is_fine(self.splits(j, depth), self.arity, wanted) for j, axis in enumerate(self.axes)
+        ):
+            depth += 1
+        return depth
+
+    def with_smallest(self) -> Self:
+        """Return a space with a smallest region: its own, or that of a search which is given none."""
+        if self.deepest() is not None:
+            return self
+        widths = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        made = object.__new__(type(self))
+        parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
+        vars(made).update(parts, axes=tuple(axis.with_smallest(width) for axis, width in widths))
+        return made
+
+    def widths(self, depth: int) -> Floats:
+        """Return the widths of a cell at `depth`, shape (d,); on an axis of symbols 1, or 0 once it is split."""
+        return np.array([axis.width(number) for axis, number in zip(self.axes, self.pieces(depth), strict=True)])
+
+    def sides(self) -> Floats:
+        """Return the width of the whole space along each axis, shape (d,)."""
+        return self.widths(0)
+
+    def reach(self, depth: int, feedback: Feedback) -> Floats:
+        """Return how far a cell of a depth reaches along each axis from what a feedback sees of it."""
+        widths = zip(self.axes, self.widths(depth).tolist(), strict=True)
+        return np.array([axis.reach(feedback, width) for axis, width in widths])
+
+    # Cells.
+
+    def cell(self, node: Node, feedback: Feedback | None = None) -> ProductRegion:
+        """Return the region of a node of the tree."""
+        depth, index = checked_node(node, self)
+        parts, scale, digits = [0] * self.d, [1] * self.d, index
+        for above in reversed(range(depth)):  # the last digit of the index was written by the last split
+            level = self._level(above)
+            assert level.axis is not None
+            digits, digit = divmod(digits, level.children)
+            parts[level.axis] += digit * scale[level.axis]
+            scale[level.axis] *= level.children
+        return self.seen((depth, index), np.array(parts), feedback)
+
+    def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> ProductRegion:
+        """Return the region of a node that is kept as the parts of the axes which it is."""
+        own = tuple(cell.tolist())
+        each = zip(self.axes, own, self.pieces(node[0]), strict=True)
+        offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in each], strict=True)
+        return ProductRegion(self, node, feedback, offset, sizes, edges, own)
+
+    def whole(self) -> Ints:
+        """Return the whole space as the part of each axis that it is, shape (1, d)."""
+        return np.zeros((1, self.d), dtype=np.int64)
+
+    def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
+        """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
+        level = self._levels[depth] if depth in self._levels else self._level(depth)
+        cells = cell[None].repeat(level.children, 0)
+        numbers = np.arange(level.children)
+        cells[:, level.axis] *= level.children
+        cells[:, level.axis] += numbers
+        return level.children * index + numbers, cells
+
+    def splittable(self, depth: int, indices: Ints) -> bool:
+        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
+        return (self._levels[depth] if depth in self._levels else self._level(depth)).able
+
+    def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
+        """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
+        if region.node is None or region.parts is None:
+            raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
+        depth, index = region.node
+        if self.axis_at(depth) is None:
+            raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
+        _, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
+        first = index * len(cells)
+        return tuple(self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells))
+
+    def may_split(self, region: ProductRegion) -> bool:
+        """Tell whether a cell has children, none of them under the smallest useful size."""
+        return region.node is not None and self._level(region.node[0]).able
+
+    # What somebody means.
+
+    def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
+        """Return any region of the space, on the tree's lattice or not.
+
+        Parameters
+        ----------
+        what : mapping of name to part, or array_like of shape (d, 2)
+            For a continuous axis (low, high), equal edges meaning a point; for an axis of symbols one symbol, or
+            several in a list. Axes that are not named are whole. An array gives lower and upper edges, if all
+            axes are continuous.
+        feedback : feedback, optional
+            How the region is measured; needed for its representative points.
+        """
+        if isinstance(what, Mapping):
+            unknown = [name for name in what if name not in self.names]
+            if unknown:
+                raise InvalidInput("a region names an axis that is not there", unknown[0], f"Axes: {self.names}.")
+            return self._of([what.get(name) for name in self.names], feedback)
+        if not self.continuous:
+            axis = next(axis for axis in self.axes if axis.symbolic)
+            raise InvalidInput(
+                "a region of a space with symbols is a mapping of axis to part",
+                what,
+                f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
+            )
+        try:
+            edges = np.array(what)
+            if edges.dtype.kind not in "iuf":
+                raise TypeError
+        except (TypeError, ValueError):
+            raise InvalidInput("a region's bounds must be numbers", what, "Pass pairs.") from None
+        if edges.shape != (self.d, 2):
+            raise InvalidInput(
+                f"a region's bounds must have shape ({self.d}, 2), one pair an axis",
+                what,
+                "Pass (low, high) for each axis.",
+            )
+        return self._of(edges.tolist(), feedback)
+
+    def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
+        """Return the region of a part of each axis, as a user describes it."""
+        each = zip(self.axes, described, strict=True)
+        offset, sizes, edges = zip(*[axis.take(part, self.arity) for axis, part in each], strict=True)
+        return ProductRegion(self, None, feedback, offset, sizes, edges)
+
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, and not several."""
+        if isinstance(what, (Region, Mapping)) or not np.iterable(what):
+            return True
+        first: Any = next(iter(what), [[]])
+        if isinstance(first, (Region, Mapping, str)):
+            return False
+        edge = next(iter(first), 0) if np.iterable(first) else 0
+        return isinstance(edge, str) or not np.iterable(edge)
+
+    def describe(self, region: ProductRegion) -> str:
+        """Return the name of a region."""
+        return ", ".join([f"{axis.name} {axis.text(part)}" for axis, part in region.along])
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a sheet that say exactly where a region is, beside its name."""
+        return [] if self.spelled else [name for axis in self.axes for name in axis.columns]
+
+    def from_cells(self, cells: Mapping[str, str]) -> Any:
+        """Return what `region` takes from those cells of `columns` that are filled in."""
+        named = [axis for axis in self.axes if any(name in cells for name in axis.columns)]
+        return {axis.name: axis.from_cells(cells) for axis in named}
+
+    def from_text(self, text: str) -> Any:
+        """Return what `region` takes from what a person wrote: ``l=0..90, dye=red|green``."""
+        parts: dict[str, Any] = {}
+        for word in text.split(","):
+            part = word.strip()
+            axis = next((axis for axis in self.axes if part.removeprefix(axis.name)[:1] in ("=", " ")), None)
+            if axis is None or not part.startswith(axis.name):
+                fix = f"Write {self.axes[0].example}."
+                raise InvalidInput("a part of a region begins with the name of an axis", part, fix)
+            parts[axis.name] = axis.from_text(part.removeprefix(axis.name).strip(" ="))
+        return parts
+
+    def arrange(self, values: Any, what: str) -> Any:
+        """Return values as an array with one dimension an axis: as they are."""
+        return values
+
+    # What is seen.
+
+    def check_feedback(self, feedback: Feedback) -> None:
+        """Complain if a feedback has no meaning here."""
+        for axis in self.axes:
+            axis.measure(feedback)
+
+    def layout(self, feedback: Feedback) -> ProductLayout:
+        """Return what says which pairs of regions are alike."""
+        return ProductLayout(self.axes, feedback)
+
+    def footprints(
+        self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
+    ) -> Footprints:
+        """Return where measurements of regions look, by the usual feedback or each by its own."""
+        extents = np.array([[own.offset for own in regions], [own.sizes for own in regions]], dtype=float)
+        return Footprints(extents, None if others is None else tuple(others))

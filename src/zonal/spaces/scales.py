@@ -1,0 +1,68 @@
+"""Continuous axes with another scale than their own numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from zonal.errors import InvalidInput
+from zonal.spaces.axes import Interval
+
+EXACT = 52  # bits of a whole number in a float
+
+
+@dataclass(frozen=True)
+class Logarithmic(Interval):
+    """A continuous axis that is split, averaged over and modelled in decades.
+
+    `low`, `high` and `smallest` are in decades; users see and give their own numbers.
+    """
+
+    scale: ClassVar[str] = "log"
+    measured_in: ClassVar[str] = "decades"
+
+    given: tuple[float, float] = (1.0, 10.0)  # the ends as the user has them: powers of ten might miss them
+
+    @classmethod
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+        """Return the axis between two of the user's numbers, or complain."""
+        if ends[0] <= 0:
+            problem = f"axis {name} is logarithmic, so its bounds must be positive"
+            raise InvalidInput(problem, ends, "Start above 0, or drop the scale.")
+        low, high = map(math.log10, ends)
+        return replace(super().of(name, (low, high), unit, smallest), given=ends)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end in the user's numbers."""
+        return self.given
+
+    def native(self, places: Any) -> Any:
+        """Return places on the axis in the user's numbers."""
+        low, high = self.ends
+        shown = 10.0 ** np.asarray(places, dtype=float)
+        return np.where(places == self.low, low, np.where(places == self.high, high, shown))[()]
+
+    def place(self, number: float, arity: int) -> float:
+        """Return where one of the user's numbers is: at a cell's edge, if that is shown as this number.
+
+        Powers and logarithms round, and a cell that is written down must be found again.
+        """
+        if number in self.ends:
+            return self.low if number == self.ends[0] else self.high
+        if number <= 0:
+            return -math.inf
+        place = math.log10(number)
+        pieces = arity ** np.arange(int(EXACT / math.log2(arity)) + 1.0)
+        edges = self.low + self.side * (np.round((place - self.low) / self.side * pieces) / pieces)
+        shown_alike = self.native(edges) == number
+        return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
+
+    def span(self, low: float, high: float) -> str:
+        """Return "low..high" in the user's numbers, with as many digits as it takes to tell neighbours apart."""
+        decades = high - low if high > low else 1e-3
+        digits = max(3, 2 - math.floor(math.log10(decades)))
+        return f"{self.native(low):.{digits}g}..{self.native(high):.{digits}g}"

@@ -1,0 +1,251 @@
+"""An axis of symbols, each with its share of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.layout import Pools
+from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.spaces.axes import Answers, Part, alike
+from zonal.spaces.region import Floats
+from zonal.tables.listings import Cell
+
+if TYPE_CHECKING:
+    from zonal.averages.feedback import Feedback
+
+MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class Category(Answers):
+    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit a symbol.
+
+    It is split into its symbols, once. What an axis can be asked is what `axes.Interval` can.
+    """
+
+    name: str
+    symbols: tuple[Any, ...]
+    shares: tuple[float, ...]
+
+    symbolic: ClassVar[bool] = True
+    unit: ClassVar[str] = ""
+    low: ClassVar[float] = 0.0
+    side: ClassVar[float] = 1.0
+    endless: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
+        """Return a checked axis of symbols, equally frequent unless said otherwise."""
+        symbols = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in symbols]
+        for symbol in symbols:
+            if isinstance(symbol, float):
+                finite_number(symbol, f"a symbol of axis {name}")
+            if not isinstance(symbol, str | int | float) or symbol == "":
+                fix = "Pass symbols as text, numbers or booleans."
+                raise InvalidInput(f"axis {name} has a symbol that is not text and no number", symbol, fix)
+        if not 2 <= len(symbols) <= MOST_SYMBOLS:
+            raise InvalidInput(
+                f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
+                len(symbols),
+                "For more kinds of things use Hierarchy or Points.",
+            )
+        texts = [str(symbol) for symbol in symbols]
+        twice = [one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j]]
+        if twice:
+            raise InvalidInput(f"axis {name} has a symbol twice", twice[0], "Name each symbol once.")
+        if frequencies is None:
+            return cls(name, tuple(symbols), (1 / len(symbols),) * len(symbols))
+        if len(frequencies) != len(symbols):
+            problem = f"axis {name} needs a frequency for each of {len(symbols)} symbols"
+            raise InvalidInput(problem, list(frequencies), "Pass as many.")
+        shares = [
+            positive_number(share, f"the frequency of {symbol} on axis {name}")
+            for symbol, share in zip(symbols, frequencies, strict=True)
+        ]
+        return cls(name, tuple(symbols), tuple(share / sum(shares) for share in shares))
+
+    def again(self) -> Self:
+        """Return the axis as it would be made today."""
+        return self.of(self.name, self.symbols, self.shares)
+
+    # Sets of symbols as numbers.
+
+    @property
+    def whole(self) -> int:
+        """The set of all symbols."""
+        return (1 << len(self.symbols)) - 1
+
+    def share(self, pool: int) -> float:
+        """Return the share of a set of symbols in the whole."""
+        return 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
+
+    def members(self, pool: float) -> list[int]:
+        """Return the numbers of the symbols of a set."""
+        return [s for s in range(len(self.symbols)) if int(pool) >> s & 1]
+
+    def frequencies(self, pool: int) -> Floats:
+        """Return the frequency of every symbol within a set, shape (symbols,); they add up to 1."""
+        inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
+        return np.asarray(inside / inside.sum())
+
+    def pool(self, symbols: Any) -> int:
+        """Return one symbol, or several, as a number."""
+        pool = 0
+        for symbol in [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols):
+            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
+                known = ", ".join(map(str, self.symbols))
+                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
+            pool |= 1 << self.symbols.index(symbol)
+        if not pool:
+            raise InvalidInput(f"a region needs a symbol on axis {self.name}", symbols, "Name at least one.")
+        return pool
+
+    def _part(self, pool: int) -> Part:
+        return float(pool), self.share(pool), (float(pool), float(pool))
+
+    # How it is split.
+
+    def parts(self, arity: int) -> int:
+        """Return into how many parts it is split."""
+        return len(self.symbols)
+
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it may be split again, having been split so often."""
+        return splits == 0
+
+    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
+        """Tell whether nobody wants it split further."""
+        return splits > 0
+
+    def with_smallest(self, width: float) -> Self:
+        """Return the same axis: single symbols are its smallest parts."""
+        return self
+
+    def width(self, pieces: int) -> float:
+        """Return 1, or 0 once it is split."""
+        return float(pieces == 1)
+
+    def pixels(self, pieces: int) -> int:
+        """Return how many symbols there are."""
+        return len(self.symbols)
+
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return all symbols, or one of them."""
+        return self._part(self.whole if pieces == 1 else 1 << part)
+
+    # What somebody means.
+
+    def take(self, what: Any, arity: int) -> Part:
+        """Return the part that a user describes: one symbol, or several; all for None."""
+        return self._part(self.whole if what is None else self.pool(what))
+
+    def is_part(self, part: Part) -> bool:
+        """Tell whether what a file says of a part belongs together."""
+        pool = int(part[0])
+        return 0 < pool <= self.whole and alike(part, self._part(pool))
+
+    def overlap(self, one: Part, other: Part) -> bool:
+        """Tell whether two parts have a symbol in common."""
+        return bool(int(one[0]) & int(other[0]))
+
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether all symbols of a part are in another."""
+        return not int(inner[0]) & ~int(outer[0])
+
+    # How a part is written.
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the numbers of the first and the last symbol."""
+        members = self.members(part[0])
+        return members[0], members[-1]
+
+    def center(self, part: Part) -> float:
+        """Return the number of the symbol if there is only one, else NaN."""
+        members = self.members(part[0])
+        return members[0] if len(members) == 1 else math.nan
+
+    def symbols_in(self, part: Part) -> tuple[Any, ...]:
+        """Return the symbols of a part."""
+        return tuple(self.symbols[s] for s in self.members(part[0]))
+
+    def plain(self, part: Part) -> Any:
+        """Return the symbol, or a list of them, which `take` takes back."""
+        named = self.symbols_in(part)
+        return named[0] if len(named) == 1 else list(named)
+
+    def text(self, part: Part) -> str:
+        """Return what a person reads, but for the name of the axis."""
+        return ANY if int(part[0]) == self.whole else "|".join(map(str, self.symbols_in(part)))
+
+    def from_text(self, text: str) -> Any:
+        """Return what `take` takes from what a person wrote; whole numbers may be written with a point."""
+        if text == ANY and ANY not in self.symbols:
+            return None
+        known = {str(symbol): symbol for symbol in self.symbols}
+        return [known.get(word, word) for word in text.split("|")]
+
+    @property
+    def example(self) -> str:
+        """How a part is written."""
+        return f"{self.name}={self.symbols[0]}|{self.symbols[1]}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The column of a sheet that says which symbols are meant."""
+        return [self.name]
+
+    def cells(self, part: Part) -> list[Any]:
+        """Return the cell of this column."""
+        return ["|".join(map(str, self.symbols_in(part)))]
+
+    def from_cells(self, cells: Mapping[str, str]) -> Any:
+        """Return what `take` takes from this cell."""
+        return self.from_text(cells[self.name])
+
+    def listed(self, part: Part) -> dict[str, Cell]:
+        """Return a part as a cell of a table for people."""
+        return {self.name: self.text(part)}
+
+    def as_json(self, part: Part) -> dict[str, Any]:
+        """Return a part for programs."""
+        return {"symbols": list(self.symbols_in(part))}
+
+    def described(self) -> dict[str, Any]:
+        """Return what makes such an axis, for people."""
+        return {"": list(self.symbols)}
+
+    # What is seen of it, and what a kernel is along it.
+
+    def layout(self, ranks: list[int]) -> Pools:
+        """Return what says how often two parts draw the same symbol."""
+        return Pools(self)
+
+    def measure(self, feedback: Feedback) -> None:
+        """Return None: of a set of symbols always all is seen."""
+        return
+
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return whether there are several symbols, as a distance."""
+        return width
+
+    def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
+        """Return the symbols' numbers, and their frequencies within a part."""
+        members = self.members(part[0])
+        return np.array(members, dtype=float), self.frequencies(int(part[0]))[members]
+
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return the frequency of every symbol within a part, or the same for all of them."""
+        inside = self.frequencies(int(part[0]))
+        return np.asarray((inside > 0) / np.count_nonzero(inside)) if equal else inside
+
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+        """Return symbols of a part, drawn at random by their frequencies."""
+        members, shares = self.members(part[0]), self.frequencies(int(part[0]))
+        return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
