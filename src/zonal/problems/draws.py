@@ -124,10 +124,13 @@ def model_of(
 
 
 def _check_size(space: Any) -> None:
-    most = MOST_MEMBERS if space.axes is None else MOST_CELLS
+    most, fix = MOST_CELLS, "Give the space a wider smallest=."
+    if space.axes is None:
+        most, fix = MOST_MEMBERS, "Merge members into larger ones, or pass a landscape."
+    elif not space.lines:
+        fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
     if number > most:
-        fix = "Give the space a larger smallest=, use fewer positions or members, or pass a landscape."
         raise InvalidInput(f"functions are drawn on {most} smallest parts at most", number, fix)
 
 
