@@ -82,9 +82,9 @@ WANTED = {
     "cube": "measured: larger circles, larger regions",
     "two axes and symbols": "measured: larger circles, larger regions",
     "points of four features": "measured: larger circles, larger regions",
-    "symbols": "measured",
-    "dna": "measured",
-    "areas": "measured",
+    "symbols": "measured: larger dots, more often",
+    "dna": "measured: larger dots, more often",
+    "areas": "measured: larger dots, more often",
 }
 
 

@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from zonal import looking
 from zonal.averages.feedback import Average, Feedback
 from zonal.driving.engines import Anywhere, Measure
-from zonal.driving.leftovers import Hand
-from zonal.driving.portion import Portion, checked_executor
+from zonal.driving.hand import Hand
 from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.driving.run import ENOUGH, Callback, OnError, drive
 from zonal.errors import (
@@ -699,11 +698,11 @@ class Study(Reading):
         enough = None if tolerance is None else _Enough(self, positive_number(tolerance, "tolerance"))
         told = None if callback is None else lambda _, trial: callback(self, trial)
         with run_of_mine() as run:
-            part = Portion(Hand(self, run, take_over), n)
+            part = Hand(self, run, take_over, n)
             why = drive(
                 part,
                 measure,
-                executor=checked_executor(executor),
+                executor=executor,
                 workers=workers,
                 callback=told,
                 progress=self._standing if progress else None,
@@ -720,7 +719,7 @@ class Study(Reading):
         if reached:
             message = f"the gap is {found.gap:.3g}, within the tolerance of {tolerance:g}; {message}"
         else:
-            message = f"{why}; {message}" if why else f"{part.spent()}: {message}"
+            message = f"{why}; {message}" if why else f"{part.spent}: {message}"
         if not self.stands_out():
             message += "; no region stands out"
         message += _smallest_note(self._state)

@@ -301,9 +301,6 @@ def test_what_is_no_executor_is_refused(executor: Any) -> None:
     with pytest.raises(zn.InvalidInput, match="executor must be"):
         study.optimize(wave, executor)
     assert study.trials == []
-    if executor == 30:
-        with pytest.raises(zn.InvalidInput, match=r"Did you mean workers=30\?"):
-            make_study().optimize(wave, 30)
 
 
 @pytest.mark.parametrize(

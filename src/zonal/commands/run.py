@@ -15,7 +15,7 @@ import click
 from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
 from zonal.commands.programs import CannotStart, Failed, Program, Value
-from zonal.driving.leftovers import Hand
+from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError, duration
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine

@@ -220,6 +220,8 @@ class Elsewhere:
 
 def engine_for(measure: Measure, where: Anywhere, workers: int | None, timeout: float | None) -> Engine:
     """Return the engine for what the user said: nothing, a number of threads, an executor, or how to start one."""
+    if isinstance(where, int):
+        raise InvalidInput("the second argument is an executor", where, f"Did you mean n={where}?")
     if where is None:
         if workers is None and timeout is None:
             return Here(measure)
@@ -251,7 +253,7 @@ def _no_executor(executor: Any) -> InvalidInput:
     return InvalidInput(
         "executor must be a concurrent.futures executor, a Dask client, or a function that starts one",
         executor,
-        f"Did you mean workers={executor}?" if isinstance(executor, int) else "Pass for example workers=4.",
+        "Pass for example workers=4.",
     )
 
 

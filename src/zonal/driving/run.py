@@ -11,14 +11,15 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from types import FrameType, TracebackType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
+from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, InvalidInput, StudyFileError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
 
@@ -33,39 +34,8 @@ ENOUGH = "good enough"
 READABLE = 0.5  # seconds for which the words beside a progress bar stay
 
 
-class Driven(Protocol):
-    """What the driver needs of a study."""
-
-    @property
-    def budget(self) -> int:
-        """Measurements that may be made in all."""
-
-    @property
-    def remaining(self) -> int:
-        """Measurements that may still be asked for."""
-
-    @property
-    def pending(self) -> tuple[Trial, ...]:
-        """Trials under way."""
-
-    def ask(self) -> Trial:
-        """Return the next trial."""
-
-    def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
-        """Take in a measurement."""
-
-    def give_up(self, trial: Trial) -> None:
-        """Take back a trial that failed."""
-
-    def forgive(self, trials: Sequence[Trial]) -> None:
-        """Hold give-ups against no region."""
-
-    def withdraw(self, trial: Trial) -> None:
-        """Take back a trial that was not tried."""
-
-
 def drive(
-    study: Driven,
+    study: Hand,
     measure: Measure,
     *,
     executor: Anywhere = None,
@@ -79,34 +49,18 @@ def drive(
 ) -> str:
     """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
 
-    With several workers, a new trial is asked for as soon as any measurement is done.
+    With several workers, a new trial is asked for as soon as any measurement is done. Where an error goes to the
+    caller, or nothing was told at all, the failures since the last success are held against no region. The
+    parameters are those of `Study.optimize`, but for these:
 
     Parameters
     ----------
-    study : Study
+    study : Hand
         What is asked and told.
-    measure : callable
-        Region to value, or to (value, standard error).
-    executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
-        Where to measure; without it, here. A function without arguments that returns an executor lets measurements
-        go on after a worker process has died; it is called again then.
-    workers : int, optional
-        Measurements under way at once; by default as many as the executor has workers. Without an executor, so
-        many threads.
-    callback : callable, optional
-        Called with the study and the trial after each measurement; raise StopIteration to stop.
     progress : callable, optional
         Says how the search stands, beside a progress bar on a terminal or in a notebook; None for no bar.
     enough : callable, optional
         Called after each measurement: whether to stop, because the answer is good enough.
-    on_error : {"raise", "give_up"}
-        What to do if a measurement fails. Its trial is given up either way; then the error goes to the caller,
-        once what is under way has been told, or measuring goes on. Where an error goes to the caller, or nothing
-        was told at all, the failures since the last success are held against no region.
-    max_failures : int, optional
-        With ``on_error="give_up"``: one failure more raises its error; by default as many as measurements remain.
-    timeout : float, optional
-        Seconds after which a measurement has failed. It cannot be stopped, so its worker is lost until it ends.
     """
     if not callable(measure):
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
@@ -131,7 +85,7 @@ class _Rules:
 class _Run:
     """What is under way, and why it is to end."""
 
-    def __init__(self, study: Driven, engine: Engine, rules: _Rules, bar: _Bar, ctrl_c: _CtrlC) -> None:
+    def __init__(self, study: Hand, engine: Engine, rules: _Rules, bar: _Bar, ctrl_c: _CtrlC) -> None:
         self._study, self._engine, self._rules, self._bar, self._ctrl_c = study, engine, rules, bar, ctrl_c
         self._under_way: dict[Job, Trial] = {}
         self._hanging: list[Job] = []
@@ -216,7 +170,7 @@ class _Run:
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed. What is under way is waited for all the same: nothing measured is lost."""
-        told = trial not in self._study.pending  # then it is a warning turned into an error, and came after
+        told = not self._study.is_under_way(trial)  # then it is a warning turned into an error, and came after
         if not told:
             self._study.give_up(trial)
             self._in_a_row.append(trial)
@@ -258,7 +212,7 @@ class _Run:
                 _tell(self._study, trial, job.outcome()[0])
             except Exception as error:
                 log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
-                if trial in self._study.pending:
+                if self._study.is_under_way(trial):
                     self._study.give_up(trial)
         if self._in_a_row and (self._failure is not None or not self._told):  # the fault is the instrument's
             with suppress(StudyFileError):  # the file is the failure then
@@ -266,7 +220,7 @@ class _Run:
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 
-def _tell(study: Driven, trial: Trial, value: Any) -> None:
+def _tell(study: Hand, trial: Trial, value: Any) -> None:
     """Tell a value, or a value and its standard error."""
     if isinstance(value, tuple) and len(value) == 2:
         study.tell(trial, *value)
@@ -281,7 +235,7 @@ class _Stop:
         self._callback = callback
         self._enough = enough
 
-    def __call__(self, study: Driven, trial: Trial) -> str:
+    def __call__(self, study: Hand, trial: Trial) -> str:
         try:
             if self._callback is not None:
                 self._callback(study, trial)
@@ -293,7 +247,7 @@ class _Stop:
 class _Bar:
     """A progress bar on a terminal or in a notebook, with how the search stands beside it; or none."""
 
-    def __init__(self, study: Driven, standing: Callable[[], str] | None) -> None:
+    def __init__(self, study: Hand, standing: Callable[[], str] | None) -> None:
         self._study = study
         self._standing = standing
         self._bar: Any = None

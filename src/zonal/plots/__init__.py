@@ -11,7 +11,7 @@ from zonal.errors import InvalidInput
 from zonal.looking import NOTHING, headline, is_empty
 from zonal.plots.correlations import plot_model
 from zonal.plots.history import plot_history
-from zonal.plots.lines import along, plot_cells, plot_function, plot_tree
+from zonal.plots.lines import along, plot_cells, plot_function
 from zonal.plots.maps import plot_map, plot_pairs
 from zonal.plots.regrets import plot_regrets
 from zonal.plots.shelves import plot_regions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
+plot_tree = plot_regions  # as it is called where there is but one axis
 Kind = Literal["history", "tree", "model", "regions", "map", "cells"]
 
 __all__ = [
@@ -53,11 +54,11 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
     study : Study
         On any space.
     kind : {"history", "tree", "model", "regions", "map", "cells"}, optional
-        The measurements in order; the tree of cells above their axis (of other spaces, as shelves); how alike f is
-        at two places; all regions as shelves; a map of two coordinates, or maps of all pairs; the cells along the
-        only axis. By default the picture that suits the space: f with bands along one
-        axis, a map of two, maps of all pairs of more axes or one for each symbol, shelves for sequences and for
-        hierarchies without features.
+        The measurements in order; the tree of regions as shelves, above their axis if there is but one ("tree" and
+        "regions" are the same); how alike f is at two places; a map of two coordinates, or maps of all pairs; the
+        cells along the only axis. By default the picture that suits the space: f with bands along one axis, a map
+        of two, maps of all pairs of more axes or one for each symbol, shelves for sequences and for hierarchies
+        without features.
     ax : Axes, optional
         Where to draw; on new axes otherwise. A title that it has stays; else it says how far the study is.
     **more
@@ -82,7 +83,7 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     named = {
         "history": plot_history,
         "model": plot_model,
-        "tree": plot_tree if line else plot_regions,
+        "tree": plot_regions,
         "regions": plot_regions,
         "cells": _explained_cells,
         "map": plot_map if flat else plot_pairs,

@@ -33,8 +33,6 @@ Function = Callable[[Floats], Floats]
 SAMPLES = 400  # along the axis
 MOST_CURVES = len(OTHERS)
 MOST_BARS = 200  # measurements drawn one by one
-MOST_LOOKS = 5  # that have a colour of their own
-THICK = 0.22  # half of a node's height, of the distance of two depths
 
 
 class Curve(NamedTuple):
@@ -176,11 +174,13 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     Axes
         With posterior means as lines, confidence as dark and variation of f as light bands.
     """
-    _one_axis(study)
+    if not (study.space.continuous and study.space.d == 1):
+        raise InvalidInput("this picture is for boxes of one axis", study.space.names, "Use plot_regions.")
     ax = axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    left, right = _cells(study)[leaves].T
+    nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
+    left, right = np.array([study.space.cell(node).bounds[0] for node in nodes]).T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
     spread = [float(mean.min()), float(mean.max())]
@@ -210,68 +210,3 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
         ax.set_xscale("log")
     ax.set_ylabel(value_label(study))
     return ax
-
-
-def plot_tree(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw the tree of a one-dimensional study: nodes as wide as their cells, coloured by number of measurements.
-
-    Parameters
-    ----------
-    study : Study
-        On a space of one axis.
-    ax : Axes, optional
-        Where to draw; on new axes otherwise.
-
-    Returns
-    -------
-    Axes
-        With what is forbidden, cannot be measured, is under way, and the recommended node framed.
-    """
-    from matplotlib.collections import PolyCollection
-    from matplotlib.ticker import MaxNLocator
-
-    _one_axis(study)
-    ax, tree, cells = axes_or_new(ax), study.tree, _cells(study)
-    child = np.flatnonzero(tree.parent >= 0)
-    x, parent = np.array([_middle(study, *cell) for cell in cells.tolist()]), tree.parent[child]
-    ends = [tree.depth[parent] + THICK, tree.depth[child] - THICK]
-    ax.plot([x[parent], x[child]], ends, color="#999999", lw=0.6, zorder=1)
-    boxes = [_shelf(cell, depth) for cell, depth in zip(cells, tree.depth.tolist(), strict=True)]
-    shown = PolyCollection(boxes, cmap="Blues", clim=(-0.2, MOST_LOOKS), edgecolor=INK, linewidth=0.4, zorder=2)
-    shown.set_array(np.minimum(tree.count, MOST_LOOKS))
-    ax.add_collection(shown)
-    ax.set_ylim(int(tree.depth.max()) + 0.6, -0.6)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlim(*study.space.bounds[0])
-    set_axis(ax, study.space, 0)
-    ax.set_ylabel("depth in the tree")
-    draw_marks(marks(study), ax, lambda region: [_shelf(region.bounds[0], region.node[0])])  # type: ignore[index]
-    ticks = range(MOST_LOOKS + 1)
-    bar = ax.figure.colorbar(shown, ax=ax, pad=0.01, fraction=0.04, ticks=ticks, boundaries=np.arange(-0.5, 6))
-    bar.ax.set_yticklabels([*map(str, ticks[:-1]), f"{MOST_LOOKS}+"])
-    bar.set_label("measurements")
-    legend_above(ax)
-    return ax
-
-
-def _shelf(edges: Floats, depth: int) -> Floats:
-    """Return a node as a box about its depth."""
-    return box(edges, (depth - THICK, depth + THICK))
-
-
-def _cells(study: Reading) -> Floats:
-    """Return the edges of all nodes, a row each."""
-    tree = study.tree
-    nodes = zip(tree.depth.tolist(), tree.index.tolist(), strict=True)
-    return np.array([study.space.cell(node).bounds[0] for node in nodes])
-
-
-def _middle(study: Reading, low: float, high: float) -> float:
-    return float(np.sqrt(low * high)) if is_log(study.space, 0) else (low + high) / 2
-
-
-def _one_axis(study: Reading) -> None:
-    if not (study.space.continuous and study.space.d == 1):
-        raise InvalidInput(
-            "this picture is for boxes of one axis", study.space.names, "Use plot_regions, or read study.tree."
-        )

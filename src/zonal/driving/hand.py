@@ -1,21 +1,24 @@
-"""Trials that nobody is at any more: a run takes them up before it asks for new ones."""
+"""A study in the hands of one run: a part of its budget, and what others left lying first."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, whole_number
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import is_gone
+
+if TYPE_CHECKING:
+    from zonal.study import Study
 
 log = logging.getLogger("zonal")
 
 
 class Hand:
-    """A study in the hands of one run: it is asked under the run's name, what was left lying first.
+    """What a run sees of a study: it asks under its own name, for trials that nobody is at any more first.
 
     Parameters
     ----------
@@ -24,14 +27,24 @@ class Hand:
         The run.
     take_over : bool
         Whether all that is under way now counts as left lying.
+    n : int, optional
+        How many more measurements it makes at most; all that remain by default.
     """
 
-    def __init__(self, study: Shared, by: str, take_over: bool) -> None:
+    def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:
         self._study = study
         self._by = by
         self._unwritten: set[int] = set()
         # As of now, with whose they are: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
+        self._part: int | None = None
+        if n is not None:
+            remaining, part = self.remaining, whole_number(n, "n", 1)
+            if part > remaining:
+                raise BudgetSpent(
+                    f"n={n} measurements asked for, but only {remaining} remain. Pass fewer, or call extend()."
+                )
+            self._part = part
 
     def _left(self, asked: Asked) -> bool:
         return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
@@ -44,20 +57,28 @@ class Hand:
     @property
     def remaining(self) -> int:
         """Measurements that may still be begun."""
-        return self._study.remaining + sum(map(self._left, self._study.under_way))
+        remaining = self._study.remaining + sum(map(self._left, self._study.under_way))
+        return remaining if self._part is None else min(remaining, self._part)
 
     @property
-    def pending(self) -> tuple[Trial, ...]:
-        """Trials under way."""
-        return self._study.pending
+    def spent(self) -> str:
+        """What has been spent once none remain."""
+        whole = self._part is None or not self._study.remaining
+        return "the budget is spent" if whole else "the part asked for is spent"
+
+    def is_under_way(self, trial: Trial) -> bool:
+        """Tell whether a trial has neither been told nor taken back."""
+        return trial in self._study.pending
 
     def ask(self) -> Trial:
         """Return a trial that was left lying, or else a new one."""
         trial = self._study.take_up(self._by, self._left)
         try:
-            return self._study.ask(by=self._by) if trial is None else trial
+            trial = self._study.ask(by=self._by) if trial is None else trial
         except BudgetSpent as error:  # by others, who are at it too
             raise Exhausted(str(error)) from error
+        self._take(1)
+        return trial
 
     def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
         """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
@@ -72,6 +93,7 @@ class Hand:
         """Take back a trial that failed; one that was measured waits to be told."""
         if trial.number not in self._unwritten:
             self._study.give_up(trial)
+        self._take(-1)
 
     def forgive(self, trials: Sequence[Trial]) -> None:
         """Hold give-ups against no region."""
@@ -80,26 +102,9 @@ class Hand:
     def withdraw(self, trial: Trial) -> None:
         """Take back a trial that was not tried."""
         self._study.withdraw(trial)
+        self._take(-1)
 
-
-class Shared(Protocol):
-    """What a hand needs of a study."""
-
-    @property
-    def budget(self) -> int: ...  # noqa: D102
-    @property
-    def remaining(self) -> int: ...  # noqa: D102
-    @property
-    def pending(self) -> tuple[Trial, ...]: ...  # noqa: D102
-    @property
-    def under_way(self) -> tuple[Asked, ...]:
-        """Trials under way, with whose they are."""
-
-    def ask(self, *, by: str) -> Trial: ...  # noqa: D102
-    def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a trial under way that is wanted, taken from who was at it; None if there is none."""
-
-    def tell(self, trial: Trial, value: float, sem: float | None) -> None: ...  # noqa: D102
-    def give_up(self, trial: Trial) -> None: ...  # noqa: D102
-    def forgive(self, trials: Sequence[Trial]) -> None: ...  # noqa: D102
-    def withdraw(self, trial: Trial) -> None: ...  # noqa: D102
+    def _take(self, number: int) -> None:
+        """Count a measurement of the part more or less."""
+        if self._part is not None:
+            self._part -= number
