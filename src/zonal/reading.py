@@ -141,7 +141,8 @@ class Reading:
 
     def history(self) -> list[tuple[TrialRecord | Observation, list[Outcome]]]:
         """Return every trial and every observation, each with all that became of it, the last thing last."""
-        return [*_trials(self._state), *_observations(self._state)]
+        state = self._state
+        return [*_trials(state), *_observations(state)]
 
     @property
     def barred(self) -> tuple[Region, ...]:
