@@ -295,64 +295,47 @@ def _model(recipe: Recipe) -> dict[str, Any]:
     with recipe.blamed("model"):
         if "kernel" not in words:
             raise InvalidInput("[model] needs its kernel", None, f"Write one of {', '.join(KERNELS)}.")
-        given["kernel"] = _kernel(recipe, recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS), words)
-    return given
-
-
-def _kernel(recipe: Recipe, kind: Any, words: dict[str, Any]) -> Any:
-    """Return a kernel, or its class if nothing is said of it."""
-    if not words:
-        return kind
-    mixed = kind not in (Categorical, Motif) and "correlation" in words
-    correlation = words.pop("correlation") if mixed else None
-    known = [own.name for own in fields(kind)]
-    for key in words:
-        if key not in known:
-            fix = f"It has {', '.join(known)}."
-            raise InvalidInput(f"{recipe.place(('model', key))}: this kernel has no {key}", words[key], fix)
-    missing = [own.name for own in fields(kind) if own.name not in words and own.default is MISSING]
-    if missing:
-        fix = f"Write {missing[0]} = ..., or the kernel alone."
-        raise InvalidInput(f"a kernel that is given needs its {missing[0]}", words, fix)
-    kernel = kind(**words)
-    return kernel * Categorical(1.0, correlation) if mixed else kernel  # type: ignore[arg-type]
+        kind = recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS)
+        if not words:  # its parameters are learned
+            return {**given, "kernel": kind}
+        mixed = kind not in (Categorical, Motif) and "correlation" in words
+        symbols = Categorical(1.0, words.pop("correlation")) if mixed else None
+        kernel = _made(recipe, kind, words, ("model",))
+        return {**given, "kernel": kernel if symbols is None else kernel * symbols}
 
 
 def _policy(recipe: Recipe) -> Any:
-    words = recipe.section("policy", _policy_keys(recipe))
-    kind = recipe.choice(words.pop("name"), ("policy", "name"), POLICIES)
+    recipe.table(recipe.words["policy"], ("policy",), None)
+    words = dict(recipe.words["policy"])
     with recipe.blamed("policy"):
+        kind = _kind(recipe, words, ("policy", "name"), POLICIES)
         for key in ("h_max", "level"):
             if key in words:
                 whole_number(words[key], key, 0, DEEPEST)
         if "delta" in words:
-            words["delta"] = _delta(recipe, words["delta"])
-        elif kind is StoOO:
-            raise InvalidInput(
-                "this policy needs its delta", None, 'Write delta = { kind = "geometric", c = 14 }.'
-            )
-        return kind(**words)
+            path = ("policy", "delta")
+            recipe.table(words["delta"], path, None)
+            delta = dict(words["delta"])
+            words["delta"] = _made(recipe, _kind(recipe, delta, (*path, "kind"), DELTAS), delta, path)
+        return _made(recipe, kind, words, ("policy",))
 
 
-def _policy_keys(recipe: Recipe) -> list[str]:
-    words = recipe.words["policy"]
-    recipe.table(words, ("policy",), None)
-    if "name" not in words:
-        problem = f"{recipe.place(('policy',))}: a policy needs a name"
-        raise InvalidInput(problem, None, f"Write one of {', '.join(POLICIES)}.")
-    return ["name", *(own.name for own in fields(recipe.choice(words["name"], ("policy", "name"), POLICIES)))]
+def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
+    """Return the class that the last of `path` names among `words`, which it leaves."""
+    if path[-1] not in words:
+        raise InvalidInput(f"{path[-2]} needs its {path[-1]}", words, f"Write one of {', '.join(kinds)}.")
+    return recipe.choice(words.pop(path[-1]), path, kinds)
 
 
-def _delta(recipe: Recipe, words: Any) -> Any:
-    path = ("policy", "delta")
-    recipe.table(words, path, None)
-    if "kind" not in words:
-        raise InvalidInput("delta needs its kind", dict(words), f"Write one of {', '.join(DELTAS)}.")
-    kind = recipe.choice(words["kind"], (*path, "kind"), DELTAS)
-    recipe.table(words, path, ["kind", *(own.name for own in fields(kind))])
-    if kind is GeometricDelta and "c" not in words:
-        raise InvalidInput("a geometric delta needs its c", dict(words), "Write for example c = 14.")
-    return kind(**{key: own for key, own in words.items() if key != "kind"})
+def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
+    """Return an instance of a class from its fields, or complain of a stray or missing one."""
+    recipe.table(words, path, [own.name for own in fields(kind)])
+    needed = [own.name for own in fields(kind) if own.default is MISSING and own.default_factory is MISSING]
+    missing = [name for name in needed if name not in words]
+    if missing:
+        problem = f"{kind.__name__} needs its {missing[0]}"
+        raise InvalidInput(problem, dict(words), f"Write {missing[0]} = ... in [{'.'.join(path)}].")
+    return kind(**words)
 
 
 def _texts(words: Any, name: str) -> list[str]:

@@ -26,6 +26,7 @@ def frames() -> dict[str, Any]:
         "pandas": plain,
         "polars": pl.DataFrame(COLUMNS),
         "Arrow": pa.table(COLUMNS),
+        "a batch of Arrow": pa.record_batch(COLUMNS),
         "narwhals on pandas": nw.from_native(plain),
         "narwhals on polars": nw.from_native(pl.DataFrame(COLUMNS)),
         "anything of Arrow's protocol": OnlyArrow(pa.table(COLUMNS)),
@@ -197,8 +198,11 @@ def test_a_column_that_holds_no_numbers_is_named(make: Any) -> None:
 def test_what_cannot_be_read_is_refused_with_a_way_out() -> None:
     with pytest.raises(zn.InvalidInput, match=r"collect\(\)"):
         zn.Points(pl.LazyFrame(COLUMNS))
-    with pytest.raises(zn.InvalidInput, match="two columns have the same name; got 'a'"):
-        zn.Points(pd.DataFrame(np.eye(2), columns=["a", "a"]))
+    twice: list[Any] = [pd.DataFrame(np.eye(3), columns=["b", "a", "a"])]
+    twice.append(pa.Table.from_arrays([pa.array([1.0])] * 3, names=["b", "a", "a"]))
+    for frame in twice:
+        with pytest.raises(zn.InvalidInput, match="two columns have the same name; got 'a'"):
+            zn.Points(frame)
 
 
 def test_values_of_sequences_go_by_their_index() -> None:

@@ -1,12 +1,13 @@
 """Data frames of any library, taken in as named columns with the labels of their rows.
 
-pandas (and what looks like it), polars, Arrow, narwhals, and whatever speaks the Arrow protocol. None of them is
-imported here before one is handed in. Rows of pandas have labels, and labels decide which value belongs to which
-row; this room puts values in order by them, or complains. It must not know what the columns mean.
+narwhals, loaded when a frame is handed in, knows the libraries. Rows of pandas have labels, and labels decide
+which value belongs to which row; this room puts values in order by them, or complains. It must not know what the
+columns mean.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -33,28 +34,14 @@ class DataSeries(Protocol):
 
 
 class Frame(NamedTuple):
-    """A data frame.
-
-    Attributes
-    ----------
-    columns : dict of str to array
-    labels : tuple or None
-        Of the rows, None where the library has none.
-    """
+    """A data frame: its columns by name, and the labels of its rows if the library has any."""
 
     columns: dict[str, Any]
     labels: Labels | None
 
 
 class Series(NamedTuple):
-    """One column.
-
-    Attributes
-    ----------
-    values : array
-    labels : tuple or None
-        Of the rows, None where the library has none.
-    """
+    """One column: its values, and the labels of its rows if the library has any."""
 
     values: Any
     labels: Labels | None
@@ -62,35 +49,39 @@ class Series(NamedTuple):
 
 def as_frame(thing: Any) -> Frame | None:
     """Return a data frame as columns, None if it is no data frame."""
-    if isinstance(thing, type | np.ndarray | dict | list | tuple | str):
+    tabular = any(hasattr(type(thing), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
+    if not tabular or _is_series(thing):
         return None
-    if hasattr(thing, "to_native") and hasattr(thing, "columns"):  # narwhals
-        return as_frame(thing.to_native())
-    if hasattr(thing, "iloc") and hasattr(thing, "columns"):  # pandas
-        if shapes_of(thing) is not None:
-            return Frame(_centroids(thing), tuple(thing.index))
-        return Frame(_named(thing.columns, lambda j: thing.iloc[:, j].to_numpy()), tuple(thing.index))
-    if hasattr(thing, "collect") and hasattr(thing, "lazy"):  # polars' LazyFrame
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(thing, pass_through=True)
+        if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+            if not hasattr(thing, "column_names") and not hasattr(thing, "__arrow_c_stream__"):
+                return None
+            frame = nw.from_native(_through_arrow(thing))
+    except nw.exceptions.DuplicateError:
+        names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
+        raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
+    if isinstance(frame, nw.LazyFrame):
         raise InvalidInput("a lazy frame has no values yet", type(thing).__name__, "Pass frame.collect().")
-    if hasattr(thing, "get_columns"):  # polars
-        series = thing.get_columns()
-        return Frame(_named(thing.columns, lambda j: series[j].to_numpy()), None)
-    if not hasattr(thing, "column_names") and hasattr(thing, "__arrow_c_stream__") and not _is_series(thing):
-        thing = _through_arrow(thing)
-    if hasattr(thing, "column_names") and hasattr(thing, "column"):  # Arrow
-        return Frame(_named(thing.column_names, lambda j: thing.column(j).to_numpy()), None)
-    return None
+    native = frame.to_native()
+    labels = _labels(native)
+    if shapes_of(native) is not None:
+        return Frame(_centroids(native), labels)
+    return Frame({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
 
 
 def as_series(thing: Any) -> Series | None:
     """Return one column of a data frame, None if it is none."""
-    if isinstance(thing, type) or not _is_series(thing):
+    if not _is_series(thing):
         return None
-    if hasattr(thing, "to_native"):
-        return as_series(thing.to_native())
-    if hasattr(thing, "iloc"):
-        return Series(thing.to_numpy(), tuple(thing.index))
-    return Series(thing.to_numpy(), None)
+    native = thing.to_native() if hasattr(thing, "to_native") else thing
+    return Series(native.to_numpy(), _labels(native))
+
+
+def _labels(native: Any) -> Labels | None:
+    return tuple(native.index) if hasattr(native, "iloc") else None
 
 
 def shapes_of(thing: Any) -> Any:
@@ -136,17 +127,8 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
 
 def _is_series(thing: Any) -> bool:
     """Tell whether something is one column: of pandas, polars, narwhals or Arrow."""
-    return hasattr(thing, "to_numpy") and not hasattr(thing, "columns") and not hasattr(thing, "column_names")
-
-
-def _named(names: Any, column: Any) -> dict[str, Any]:
-    """Return columns by name, or complain that two have the same."""
-    columns: dict[str, Any] = {}
-    for j, name in enumerate(names):
-        if str(name) in columns:
-            raise InvalidInput("two columns have the same name", str(name), "Rename one.")
-        columns[str(name)] = column(j)
-    return columns
+    kind = type(thing)
+    return hasattr(kind, "to_numpy") and not hasattr(kind, "columns") and not hasattr(kind, "column_names")
 
 
 def _centroids(frame: Any) -> dict[str, Any]:
