@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -59,3 +60,27 @@ def fill(path: str, **cells: list[str]) -> None:
         writer = csv.DictWriter(file, list(sheet[0]))
         writer.writeheader()
         writer.writerows(sheet)
+
+
+def spreadsheet(path: str, kind: str, **cells: list[str]) -> str:
+    """Save a sheet of ours as other people's spreadsheets do, with columns filled in, and return its name."""
+    sheet = rows(path)
+    for name, column in cells.items():
+        for row, cell in zip(sheet, column, strict=True):
+            row[name] = cell
+    table = [list(sheet[0]), *(list(row.values()) for row in sheet)]
+    if kind == "xlsx":
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for line in table:
+            typed = [
+                float(cell.replace(",", ".")) if re.fullmatch(r"-?\d+(,\d+)?", cell) else cell for cell in line
+            ]
+            book.worksheets[0].append(typed)
+        book.save(path := path.replace(".csv", ".xlsx"))
+        return path
+    mark = {"german": ";", "tabs": "\t", "quoted": ","}[kind]
+    with Path(path).open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=mark, lineterminator="\r\n").writerows(table)
+    return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
-from shell import fill, rows, zonal
+from shell import fill, rows, spreadsheet, zonal
 from zonal.commands import sheets
 
 FORMULA = '=HYPERLINK("http://example.org";"click")'
@@ -121,30 +120,6 @@ def test_a_sheet_may_name_one_edge_of_a_logarithmic_axis(side: str) -> None:
     study.refresh()
     expected = [1e-4, 1e-2] if side == "c_low" else [1e-6, 1e-4]
     assert study.observations[0].region["c"] == pytest.approx(expected)
-
-
-def spreadsheet(path: str, kind: str, **cells: list[str]) -> str:
-    """Save a sheet of ours as other people's spreadsheets do, with columns filled in, and return its name."""
-    sheet = rows(path)
-    for name, column in cells.items():
-        for row, cell in zip(sheet, column, strict=True):
-            row[name] = cell
-    table = [list(sheet[0]), *(list(row.values()) for row in sheet)]
-    if kind == "xlsx":
-        import openpyxl
-
-        book = openpyxl.Workbook()
-        for line in table:
-            typed = [
-                float(cell.replace(",", ".")) if re.fullmatch(r"-?\d+(,\d+)?", cell) else cell for cell in line
-            ]
-            book.worksheets[0].append(typed)
-        book.save(path := path.replace(".csv", ".xlsx"))
-        return path
-    mark = {"german": ";", "tabs": "\t", "quoted": ","}[kind]
-    with Path(path).open("w", newline="", encoding="utf-8-sig") as file:
-        csv.writer(file, delimiter=mark, lineterminator="\r\n").writerows(table)
-    return path
 
 
 KINDS = ["german", "tabs", "quoted", "xlsx"]
