@@ -75,15 +75,9 @@ def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
         raise click.BadParameter(f"{','.join(values)!r} must be whole numbers with commas between.") from None
 
 
-def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
+def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.")
-    return value
-
-
-def _positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < math.inf:
-        raise click.BadParameter(f"{value} must be positive and finite.")
     return value
 
 
@@ -105,6 +99,7 @@ def _of_runs(picture: str) -> Callable[[Command], Command]:
     )
 
 
+POSITIVE = click.FloatRange(min=0, min_open=True)
 _sequence = click.option("--sequence", help="Column of sequences: all there are of one length.")
 
 
@@ -136,8 +131,8 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
 @click.option("--value", help="Column of a table's values whose average counts.")
 @column_options
 @_sequence
-@click.option("--signal", callback=_positive, type=float, help="Standard deviation of f  [default: 1]")
-@click.option("--variance", callback=_positive, type=float, help="Its square, if you prefer.")
+@click.option("--signal", callback=_finite, type=POSITIVE, help="Standard deviation of f  [default: 1]")
+@click.option("--variance", callback=_finite, type=POSITIVE, help="Its square, if you prefer.")
 @click.option(
     "--lengthscale",
     callback=positive_numbers,

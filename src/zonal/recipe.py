@@ -99,14 +99,15 @@ def where(
     smallest : float or sequence of float, optional
         One for all, or one for each axis that is no set of symbols.
     """
-    ways = {"--axis": axes, "--sequences": sequences, "--points": table}
+    ways = {"--axis": axes, "--sequences": sequences, "a table": table}
     said = [way for way, own in ways.items() if own]
     if len(said) != 1:
         fix = f"Pass one of {', '.join(ways)}."
-        raise InvalidInput("where to look is said in one way", " and ".join(said) or None, fix)
+        raise InvalidInput("where to look is said in one way", " and ".join(said) or "none", fix)
     named = {key: list(own) if isinstance(own, tuple) else own for key, own in columns.items() if own}
     if table is None and named:
-        raise InvalidInput("columns are those of a table", f"--{next(iter(named))}", "Pass --points FILE too.")
+        fix = "Name the table too, or leave it out."
+        raise InvalidInput("columns are those of a table", f"--{next(iter(named))}", fix)
     words: dict[str, Any] = {"axes": axis_words(axes)} if axes else {}
     if sequences:
         words["sequences"] = sequence_words(sequences)

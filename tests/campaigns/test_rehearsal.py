@@ -402,7 +402,7 @@ def test_a_space_without_a_smallest_region_is_refused_before_anybody_plays() -> 
 
 
 def table(**columns: Any) -> Table:
-    cells = {name: np.array(own) if isinstance(own[0], float) else own for name, own in columns.items()}
+    cells = {name: [str(cell) for cell in own] for name, own in columns.items()}
     return Table(Path("table.csv"), cells, len(next(iter(columns.values()))))
 
 
@@ -499,10 +499,7 @@ def test_the_lowest_is_the_best_of_a_table_that_is_minimized(kind: Any) -> None:
     ],
 )
 def test_columns_that_make_no_landscape_are_refused(columns: Any, settings: Any, complaint: str) -> None:
-    whole = Table(
-        AREAS.path,
-        {**AREAS.columns, **{name: np.array(own) if name == "w" else own for name, own in columns.items()}},
-        4,
-    )
+    texts = {name: [str(cell) for cell in own] for name, own in columns.items()}
+    whole = Table(AREAS.path, {**AREAS.columns, **texts}, 4)
     with pytest.raises(zn.InvalidInput, match=complaint):
         landscape_of(whole, "age", **settings)

@@ -103,7 +103,11 @@ def test_options_say_what_a_recipe_says(flags: list[str], space: object) -> None
         (["new", "s.db", "--budget", "5", "--axis", "x=1..0"], 1, "--axis: the bounds of axis x must increase"),
         (["new", "s.db", "--budget", "5", "--axis", "x"], 1, "Write x=0..1, or l=-180..180:deg"),
         (["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--noise", "-1"], 1, "--noise: noise must not be"),
-        (["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--coords", "a"], 1, "--points"),
+        (
+            ["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--coords", "a"],
+            1,
+            "columns are those of a table; got '--coords'",
+        ),
         (["new", "s.db", "--budget", "5", "--points", "areas.csv", "--coords", "lom"], 1, "Did you mean 'lon'?"),
         (["new", "s.db", "--recipe", "r.toml", "--budget", "5"], 2, "--budget"),
         (["new", "s.db", "--recipe", "nosuch.toml"], 1, "no such file"),

@@ -39,12 +39,10 @@ def report(
     **columns: Any,
 ) -> Iterator[str]:
     """Play campaigns, write the picture and yield the lines of a report."""
-    _one_of({"a TABLE": table, "--axis": axes, "--sequences": sequences})
+    recipe = where(axes, sequences, table, smallest, **columns)
     direction: Direction = "minimize" if minimize else "maximize"
     settings: dict[str, Any]
     if table is None:
-        _refuse("columns are those of a table", {f"--{name}": own for name, own in columns.items()})
-        recipe = where(axes, sequences, smallest=smallest)
         with recipe.blamed():
             space = space_of(recipe).with_smallest()
         settings = {"direction": direction, "given": given, **_model(space, signal, variance, lengthscale)}
@@ -52,7 +50,9 @@ def report(
         about = f"f with {_description(settings)}, {known}"
     else:
         model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
-        _refuse("a table has its own values, and nothing is drawn", model)
+        stray = [option for option, words in model.items() if words]
+        if stray:
+            raise InvalidInput("a table has its own values, and nothing is drawn", stray[0], "Leave it out.")
         if not columns["value"]:
             raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
         landscape = landscape_of(read_table(table), smallest=smallest, direction=direction, **columns)
@@ -73,26 +73,7 @@ def draw(found: Power, value: str, out: Path) -> None:
     with column_width():
         figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
         found.plot(ax).set_ylabel(f"regret: the best average {value} there is,\nless that of the region found")
-        try:
-            write_picture(figure, out, dpi=150)
-        finally:
-            plt.close(figure)
-
-
-def _one_of(ways: Mapping[str, object]) -> None:
-    named = [way for way, words in ways.items() if words]
-    if len(named) != 1:
-        raise InvalidInput(
-            "where to look is said in one way",
-            " and ".join(named) or "none",
-            f"Pass {', '.join(ways)}, one of them.",
-        )
-
-
-def _refuse(problem: str, options: Mapping[str, object]) -> None:
-    stray = [option for option, words in options.items() if words]
-    if stray:
-        raise InvalidInput(problem, stray[0], "Leave it out.")
+        write_picture(figure, out, dpi=150)
 
 
 def _model(space: Any, signal: float | None, variance: float | None, lengthscale: Any) -> dict[str, Any]:

@@ -72,7 +72,4 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
         left.set_title("one campaign of Zonal")
         plot_regrets(rehearsal, right)
         right.set_title(f"{rehearsal.budget} measurements, all runs")
-        try:
-            write_picture(figure, out, dpi=150)
-        finally:
-            plt.close(figure)
+        write_picture(figure, out, dpi=150)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,7 +29,7 @@ from zonal.looking import LUCK, NOTHING, LikelyRegions, is_empty
 from zonal.plots import Kind, column_width
 from zonal.reading import Side
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.trials import Likely, Prediction, Recommendation
+from zonal.rounds.trials import Likely, Recommendation
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables.files import write_picture
@@ -71,7 +71,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if study.read_only:
         say(f"Only to be looked at: {spoken(study.read_only)}")
     best, outlook = _known(study, k, ahead)
-    rows = _rows(study, whole) if best else []
+    nodes = _nodes(study, whole) if best else []
     caution = _caution(study) if best else ""
     if as_json:
         echo_json(
@@ -86,7 +86,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
                 "best": [_recommendation(one) for one in best],
                 "stands_out": bool(best) and not caution,
                 "outlook": None if outlook is None else vars(outlook),
-                "tree": _nodes(study, rows),
+                "tree": nodes,
             }
         )
         return
@@ -105,11 +105,14 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     if study.pending:
         click.echo("\nunder way")
         echo_trials(study.pending)
-    if rows and (measured or whole):
-        listed = rows if whole else rows[:SHOWN_NODES]
-        echo_table(_tree(study, listed, "\nthe tree" if whole else "\nthe tree, as far as it was measured"))
-        if len(listed) < len(rows):
-            click.echo(f"and {len(rows) - len(listed)} more: zonal show --all")
+    if nodes and (measured or whole):
+        listed = nodes if whole else nodes[:SHOWN_NODES]
+        title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"
+        names = ["  " * own["node"][0] + own["region"] for own in listed]
+        looks = {"looks": [own["looks"] or None for own in listed]}
+        echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
+        if len(listed) < len(nodes):
+            click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
 
 
 def _caution(study: Study) -> str:
@@ -142,62 +145,40 @@ def _finite(value: float) -> float | None:
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
     sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
     sure["best with"] = [Chance(one.probability_best) for one in found]
-    return _averages(study, title, [one.region.name for one in found], found, sure)
+    return _averages(
+        study, title, [one.region.name for one in found], [(one.mean, one.std) for one in found], sure
+    )
 
 
 def _averages(
     study: Study,
     title: str,
     names: Sequence[str],
-    known: Iterable[Any],
+    known: Iterable[tuple[float, float]],
     more: Mapping[str, Sequence[float | None]],
 ) -> Listing:
     """Return a table of regions, what is known of each (its mean and its std), and more columns."""
-    mean, std = zip(*((own.mean, own.std) for own in known), strict=True)
+    mean, std = zip(*known, strict=True)
     about = labelled("mean", study.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
     return Listing(title, columns, {about: "std", "std": "std", "gap": "std"})
 
 
-def _rows(study: Study, whole: bool) -> list[int]:
-    """Return the rows of the tree to show, parents before children: those measured, and the ways to them."""
+def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
+    """Return what was measured, and the ways to it, or the whole tree; parents before children."""
     tree = study.tree
-    shown = np.ones(len(tree), dtype=bool) if whole else tree.count > 0
-    if not whole:
-        for row in np.flatnonzero(shown)[::-1].tolist():
-            while row > 0:
-                row = int(tree.parent[row])
-                shown[row] = True
-        shown[0] = True
-    children: dict[int, list[int]] = {}
-    for row in np.flatnonzero(shown).tolist():
-        children.setdefault(int(tree.parent[row]), []).append(row)
-    return list(_down(children, -1))
-
-
-def _down(children: dict[int, list[int]], parent: int) -> Iterator[int]:
-    """Yield the rows below a row, depth first."""
-    waiting = children.get(parent, [])[::-1]
-    while waiting:
-        row = waiting.pop()
-        yield row
-        waiting += children.get(row, [])[::-1]
-
-
-def _nodes(study: Study, rows: Iterable[int]) -> list[dict[str, Any]]:
-    tree, found = study.tree, []
-    for row in rows:
+    shown = np.full(len(tree), whole) | (tree.count > 0)
+    for row in range(len(tree) - 1, 0, -1):  # children come after their parents
+        shown[tree.parent[row]] |= shown[row]
+    ways: dict[int, tuple[int, ...]] = {-1: ()}
+    for row, (parent, index) in enumerate(zip(tree.parent.tolist(), tree.index.tolist(), strict=True)):
+        ways[row] = (*ways[parent], index)
+    found = []
+    for row in sorted(np.flatnonzero(shown).tolist(), key=ways.__getitem__):
         node = int(tree.depth[row]), int(tree.index[row])
         known = {"looks": int(tree.count[row]), "mean": float(tree.mean[row]), "std": float(tree.std[row])}
         found.append({"node": list(node), "region": study.space.cell(node).name, **known})
     return found
-
-
-def _tree(study: Study, rows: list[int], title: str) -> Listing:
-    nodes = _nodes(study, rows)
-    names = ["  " * own["node"][0] + own["region"] for own in nodes]
-    known = [Prediction(own["mean"], own["std"]) for own in nodes]
-    return _averages(study, title, names, known, {"looks": [own["looks"] or None for own in nodes]})
 
 
 @click.command(cls=Command)
@@ -220,9 +201,10 @@ def predict(
     chances = {
         side: study.probability(asked, **{side: limit}) for side, limit in limits.items() if limit is not None
     }
-    found = [Prediction(*own) for own in zip(*study.predict(asked), strict=True)]
+    found = list(zip(*study.predict(asked), strict=True))
     if as_json:
-        answers = [{"region": one.as_json(), **own._asdict()} for one, own in zip(asked, found, strict=True)]
+        pairs = zip(asked, found, strict=True)
+        answers = [{"region": one.as_json(), "mean": mean, "std": std} for one, (mean, std) in pairs]
         echo_json([own | {side: chances[side][at] for side in chances} for at, own in enumerate(answers)])
         return
     more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
@@ -268,12 +250,7 @@ def _likely(one: Likely) -> dict[str, Any]:
 )
 def plot(study: Study, out: Path, kind: Kind | None) -> None:
     """Draw what is known, what was measured and what was found."""
-    import matplotlib.pyplot as plt
-
     with column_width():
         figure: Any = study.plot(kind).figure
-        try:
-            write_picture(figure, out, dpi=150)
-        finally:
-            plt.close(figure)
+        write_picture(figure, out, dpi=150)
     click.echo(f"picture of {counted(study.told, 'measurement')}: {out.resolve()}")

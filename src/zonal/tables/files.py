@@ -56,10 +56,15 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_picture(figure: Figure, path: Path, **options: Any) -> None:
-    """Draw a figure, in the format that the ending says, and write it."""
+    """Draw a figure, in the format that the ending says, and write it; no window shows it any more."""
+    from matplotlib import pyplot
+
     drawn = BytesIO()
-    figure.savefig(drawn, format=path.suffix[1:], **options)
-    write(path, drawn.getvalue())
+    try:
+        figure.savefig(drawn, format=path.suffix[1:], **options)
+        write(path, drawn.getvalue())
+    finally:
+        pyplot.close(figure)
 
 
 def check_writable(path: Path) -> None:

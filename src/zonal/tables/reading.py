@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Floats = NDArray[np.float64]
-Column = Sequence[str] | NDArray[Any]
+Column = Sequence[str]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # where the header leaves a choice
@@ -56,8 +56,8 @@ class Table:
     ----------
     path : Path
         The file.
-    columns : mapping of str to texts or array
-        The cells of each column: texts, or an array where the file itself holds numbers (Parquet).
+    columns : mapping of str to texts
+        The cells of each column.
     rows : int
         Number of rows.
     lines : sequence of int, optional
@@ -75,19 +75,16 @@ class Table:
     def numbers(self, column: str) -> Floats:
         """Return a column as finite numbers, or complain about the first cell that is none."""
         cells = self.cells(column)
-        if isinstance(cells, np.ndarray):
-            values = cells.astype(float)
-        else:
-            together = "".join(cells)
-            if "," in together or ("." in together and self.decimal_commas):
-                pointed = self.pointed(column)
-                cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
-            try:
-                if "_" in together:  # float() would read 1_000 as 1000
-                    raise ValueError
-                values = np.fromiter(map(float, cells), float, self.rows)
-            except ValueError:
-                values = np.array([_number(cell) for cell in cells])
+        together = "".join(cells)
+        if "," in together or ("." in together and self.decimal_commas):
+            pointed = self.pointed(column)
+            cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
+        try:
+            if "_" in together:  # float() would read 1_000 as 1000
+                raise ValueError
+            values = np.fromiter(map(float, cells), float, self.rows)
+        except ValueError:
+            values = np.array([_number(cell) for cell in cells])
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -97,19 +94,10 @@ class Table:
     def texts(self, column: str) -> list[str]:
         """Return a column as texts, none of them empty; a whole number reads "101", not "101.0"."""
         cells = self.cells(column)
-        if isinstance(cells, np.ndarray):
-            return self._written(column, cells)
         if not all(map(str.strip, cells)):
             row = next(row for row, cell in enumerate(cells) if not cell.strip())
             raise self._empty(column, row, cells[row])
         return list(cells)
-
-    def _written(self, column: str, cells: NDArray[Any]) -> list[str]:
-        missing = np.isnan(cells)
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise self._empty(column, row, float(cells[row]))
-        return [text.removesuffix(".0") for text in cells.astype(str).tolist()]
 
     def pointed(self, column: str) -> Callable[[str, str], str]:
         """Return a function of a cell of this column, and of what to call it: the cell with a decimal point.
@@ -117,7 +105,7 @@ class Table:
         The function complains of a cell that has a comma where others have points, or the other way round, and of
         one that may be a number of thousands.
         """
-        marked = [cell for cell in map(str, self.cells(column)) if MARKED.fullmatch(cell)]
+        marked = [cell for cell in self.cells(column) if MARKED.fullmatch(cell)]
         marks = {mark for mark in ".," if any(mark in cell for cell in marked)}
         odd = "" if len(marks) < 2 else "." if self.delimiter in (";", "\t") else ","
         unclear = marks == {"." if self.decimal_commas else ","} and all(map(THOUSAND.fullmatch, marked))
@@ -148,7 +136,6 @@ class Table:
         return any(
             "," in cell and MARKED.fullmatch(cell) is not None and (split or not THOUSAND.fullmatch(cell))
             for column in self.columns.values()
-            if not isinstance(column, np.ndarray)
             for cell in column
         )
 
@@ -173,15 +160,13 @@ class Table:
         more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
         raise InvalidInput(f"{self.path.name} has no such column", column, f"{guess}It has {listed}{more}.")
 
-    def _not_a_number(self, column: str, row: int, cell: str | float) -> InvalidInput:
-        if isinstance(cell, str):
-            if not cell.strip():
-                return self._empty(column, row, cell)
-            if math.isnan(_number(cell)) and cell.strip().lower().lstrip("+-") != "nan":
-                fix = "Write a number with a decimal point, such as 0.5."
-                return InvalidInput(f"{self._place(column, row)} is not a number", cell, fix)
-        value = cell if isinstance(cell, str) else float(cell)
-        return InvalidInput(f"{self._place(column, row)} is not finite", value, "Correct it or remove the row.")
+    def _not_a_number(self, column: str, row: int, cell: str) -> InvalidInput:
+        if not cell.strip():
+            return self._empty(column, row, cell)
+        if math.isnan(_number(cell)) and cell.strip().lower().lstrip("+-") != "nan":
+            fix = "Write a number with a decimal point, such as 0.5."
+            return InvalidInput(f"{self._place(column, row)} is not a number", cell, fix)
+        return InvalidInput(f"{self._place(column, row)} is not finite", cell, "Correct it or remove the row.")
 
     def _empty(self, column: str, row: int, cell: object) -> InvalidInput:
         return InvalidInput(f"{self._place(column, row)} is empty", cell, "Fill it in or remove the row.")
@@ -344,14 +329,12 @@ def _read_parquet(file: Path) -> Table:
 def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
     import pyarrow
 
-    kind = column.type
-    if column.null_count == 0 and (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)):
-        return np.asarray(column.to_numpy())
     try:
         cells = column.cast(pyarrow.string()).to_pylist()
     except pyarrow.ArrowException:
         cells = column.to_pylist()
-    return tuple("" if cell is None else str(cell) for cell in cells)
+    empty = (None, "nan") if pyarrow.types.is_floating(column.type) else (None,)
+    return tuple("" if cell in empty else str(cell) for cell in cells)
 
 
 def _library(name: str, kind: str, file: Path) -> Any:
