@@ -65,6 +65,8 @@ delta = { kind = "geometric", c = 14, rho = 0.5 }
 MIXED = """
 budget = 12
 
+forbidden = ["x=0..0.25, dye=red", { solvent = "ethanol", dye = ["green"], x = [0.5, 1] }]
+
 [axes]
 x = { low = 0, high = 1, smallest = 0.1 }
 dye = { symbols = ["red", "green"] }
@@ -135,9 +137,9 @@ VALUES = """
 {} {a=1} {low=0,high=1} {kind="spread"}
 """
 WORDS = """
-budget direction max_looks seed arity axes sequences points hierarchy measurement model policy kernel variance
-lengthscale nu correlation mean name unit noise feedback theta h_max level delta alphabet length order frequencies
-smallest table coords weight levels low high symbols x
+budget direction max_looks seed arity forbidden axes sequences points hierarchy measurement model policy kernel
+variance lengthscale nu correlation mean name unit noise feedback theta h_max level delta alphabet length order
+frequencies smallest scale table coords weight levels low high symbols x
 """
 SIGNS = list("=[]{}\"'#.,-_0123456789eE \n\t\\\x00é")
 HAPPENINGS = ("value", "value", "key", "drop", "twice", "swap", "sign", "cut", "line", "join")

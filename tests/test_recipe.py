@@ -101,6 +101,9 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
         ("budget = 10\n[axes]\nx = 3", 3, ["pair", "got 3"]),
         (BOX + "[sequences]\nalphabet = 'AC'\nlength = 3", 4, ["axes and sequences", "one of"]),
         (BOX + "[measurement]\nnoise = -1", 5, ["-1", "0 or more"]),
+        ("forbidden = ['y=0..1']\n" + BOX, 1, ["'y=0..1'", "Write x=0..1"]),
+        ("forbidden = ['x=0..7']\n" + BOX, 1, ["7"]),
+        ("forbidden = [3]\n" + BOX, 1, ["got 3", "zonal observe"]),
         (BOX + "[measurement]\nfeedback = 'middle'", 5, ["'middle'", "mean, center"]),
         (BOX + "[measurement]\nunit = 3", 5, ["got 3", "quotation marks"]),
         (BOX + "[model]\nkernel = 'rbv'", 5, ["'rbv'", "Did you mean 'rbf'?"]),
@@ -165,6 +168,26 @@ def test_a_file_that_is_no_recipe_is_refused(tmp_path: Path) -> None:
         read_recipe(tmp_path / "nosuch.toml")
     (tmp_path / "bom.toml").write_bytes(b"\xef\xbb\xbf" + BOX.encode())
     assert arguments(read_recipe(tmp_path / "bom.toml"))["budget"] == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "forbidden", "same"),
+    [
+        ("gpoo", ["x=0..0.5, z=0..1", "x=0.75..1"], [{"x": (0, 0.5), "z": (0, 1)}, {"x": (0.75, 1)}]),
+        ("gpoo", "x=0..0.5", [{"x": (0, 0.5)}]),
+        ("sequences", ["ATNNN", "CANNN"], ["ATNNN", "CANNN"]),
+        ("hierarchy", ["N > Ayr", "S > Cork"], ["N > Ayr", "S > Cork"]),
+        ("points", ["0 3"], [[0, 3]]),
+    ],
+)
+def test_forbidden_regions_are_written_as_a_person_writes_them(
+    name: str, forbidden: Any, same: Any, folder: Path
+) -> None:
+    made = study(f"forbidden = {forbidden!r}\n{RECIPES[name]}", folder)
+    twin = zn.Study(made.space, budget=9, forbidden=same)
+    assert made.settings.forbidden == twin.settings.forbidden
+    trial = made.ask()
+    assert not any(made.space.region(own).overlaps(trial.region) for own in same)
 
 
 def test_axes_are_logarithmic_as_in_python() -> None:

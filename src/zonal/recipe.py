@@ -23,7 +23,7 @@ from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
-from zonal.spaces import Box, Hierarchy, Points, Product, Sequences
+from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.making import has_symbols
 from zonal.spaces.nesting import check_nested
@@ -56,7 +56,19 @@ KEYS: dict[str, tuple[str, ...]] = {
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "symbols", "frequencies")
-TOP = ("budget", "direction", "max_looks", "seed", "arity", "smallest", *SPACES, "measurement", "model", "policy")
+TOP = (
+    "budget",
+    "direction",
+    "max_looks",
+    "seed",
+    "arity",
+    "smallest",
+    "forbidden",
+    *SPACES,
+    "measurement",
+    "model",
+    "policy",
+)
 
 
 def template() -> str:
@@ -73,6 +85,8 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
     with recipe.blamed("measurement", "feedback"):
         given.get("feedback", Mean()).check(given["space"])
     given |= _model(recipe)
+    if "forbidden" in recipe.words:
+        given["forbidden"] = _forbidden(recipe, given["space"])
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
     for key, name in (("direction", "direction"), ("max_looks", "max_looks"), ("seed", "rng")):
@@ -249,6 +263,18 @@ def positive(table: Table, weight: str) -> NDArray[np.float64]:
         problem = f"column {weight} must be positive, but not in row {row + 1}"
         raise InvalidInput(problem, float(weights[row]), "Leave such rows out.")
     return weights
+
+
+def _forbidden(recipe: Recipe, space: Any) -> list[Region]:
+    """Return where not to look: regions as a person writes them, or as tables of their parts."""
+    words = recipe.words["forbidden"]
+    with recipe.blamed("forbidden"):
+        regions = []
+        for own in words if isinstance(words, list) else [words]:
+            if not isinstance(own, str | Mapping):
+                raise InvalidInput("a forbidden region is text", own, "Write it as `zonal observe` takes it.")
+            regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
+        return regions
 
 
 def _measurement(recipe: Recipe) -> dict[str, Any]:

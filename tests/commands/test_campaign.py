@@ -39,6 +39,22 @@ def sky(folder: Path) -> Path:
     return folder / "sky.db"
 
 
+def test_forbidden_regions_are_said_by_options(folder: Path) -> None:
+    words = ["--axis", "x=0..8", "--axis", "dye=red,green", "--smallest", 1, "--budget", 9, "--noise", 0.1]
+    zonal("new", "s.db", *words, "--forbidden", "x=0..4, dye=red", "--forbidden", "x=6..8")
+    space = zn.Product({"x": (0, 8), "dye": ["red", "green"]}, smallest=1)
+    never: list[dict[str, Any]] = [{"x": (0, 4), "dye": "red"}, {"x": (6, 8)}]
+    assert (
+        zn.Study.open("s.db").settings.forbidden == zn.Study(space, budget=9, forbidden=never).settings.forbidden
+    )
+    for trial in answer("ask", "s.db", "-n", 5):
+        assert not any(
+            space.region(own).overlaps(space.region(space.from_text(trial["region"]["name"]))) for own in never
+        )
+    said = zonal("new", "t.db", *words, "--forbidden", "z=0..4", code=1).stderr
+    assert said.startswith("Error: --forbidden: a part of a region begins with the name of an axis; got 'z=0..4'.")
+
+
 def test_the_template_is_a_recipe_that_works(folder: Path) -> None:
     (folder / "sky.toml").write_text(zonal("new", "--template").stdout)
     assert "0 of 60 told" in zonal("new", "sky.db", "--recipe", "sky.toml").stderr

@@ -37,6 +37,7 @@ Examples:
 @click.option("--value", help="What is measured.")
 @click.option("--unit", help="In which unit.")
 @click.option("--max-looks", type=click.IntRange(min=1), help="The most measurements of one region.")
+@click.option("--forbidden", multiple=True, metavar="REGION", help="Where not to look; repeat it.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of all random numbers.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
     """Begin a study in a new file, from a recipe or from options."""
@@ -63,6 +64,7 @@ def _from_flags(
     noise: float | None,
     max_looks: int | None,
     seed: int | None,
+    forbidden: tuple[str, ...],
     minimize: bool,
     **place: Any,
 ) -> Recipe:
@@ -75,6 +77,7 @@ def _from_flags(
         "budget": budget,
         "max_looks": max_looks,
         "seed": seed,
+        "forbidden": list(forbidden) or None,
         "direction": "minimize" if minimize else None,
         "measurement": {key: own for key, own in measured.items() if own is not None},
     }
