@@ -107,7 +107,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
     ax = axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
-    means = np.concatenate([panel.known[0][~panel.hidden] for panel in panels])
+    means = np.concatenate([panel.values for panel in panels])
     explained: dict[str, Any] = {}
     for at, panel in enumerate(panels):
         row, column = divmod(at, across)
@@ -168,122 +168,84 @@ class _Map:
     study: Reading
     j: int
     k: int
-    symbols: dict[str, str]
+    symbols: dict[str, Any]
     truth: Floats | None = None
     shapes: list[list[Floats]] | None = None
 
     @cached_property
-    def members(self) -> bool:
-        return self.study.space.axes is None
-
-    @cached_property
-    def whole(self) -> bool:
-        """Whether the map has all axes there are, so that the leaves of the tree can be drawn."""
-        return self.members or len(self.study.space.axes) == 2
-
-    @cached_property
     def slice(self) -> Any:
-        """The part of the space that the map shows: regions that do not touch it are not in it."""
+        """The part of the space that the map shows, None for all of it: what does not touch it is not in it."""
         space = self.study.space
-        if self.whole:
+        if space.axes is None or len(space.axes) == 2:
             return None
         found = self.study.found.bounds
         others = {space.names[at]: tuple(found[at]) for at in space.lines if at not in (self.j, self.k)}
         return space.region(others | self.symbols)
 
     @cached_property
-    def leaves(self) -> Any:
-        tree = self.study.tree
-        return np.flatnonzero(tree.first_child < 0)
+    def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
+        """The regions that are coloured, their means, how strong their colours are, and which are forbidden."""
+        study, space, tree = self.study, self.study.space, self.study.tree
+        if self.slice is None:
+            leaves = np.flatnonzero(tree.first_child < 0)
+            nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
+            known = tree.mean[leaves], strength(study.doubt()[leaves]), tree.forbidden[leaves]
+            return [space.cell(node) for node in nodes], *known
+        axes, part = [space.axes[at] for at in (self.j, self.k)], self.slice.as_dict()
+        steps = np.linspace(0, 1, CELLS + 1)
+        sides = []
+        for axis in axes:
+            edges = axis.native(axis.low + steps * (axis.high - axis.low)).tolist()
+            sides.append([{axis.name: side} for side in itertools.pairwise(edges)])
+        cells = [space.region(part | across | up) for up in sides[1] for across in sides[0]]
+        mean, doubt = study._known(cells)
+        return cells, mean, strength(doubt), np.zeros(len(cells), dtype=bool)
 
-    @cached_property
-    def cells(self) -> list[Any]:
-        """The regions that are coloured."""
-        space, tree = self.study.space, self.study.tree
-        if self.whole:
-            nodes = zip(tree.depth[self.leaves].tolist(), tree.index[self.leaves].tolist(), strict=True)
-            return [space.cell(node) for node in nodes]
-        (x, y), part = (self.edges(at).tolist() for at in (self.j, self.k)), self.slice.as_dict()
-        names = space.names[self.j], space.names[self.k]
-        return [
-            space.region(part | dict(zip(names, (across, up), strict=True)))
-            for up in itertools.pairwise(y)
-            for across in itertools.pairwise(x)
-        ]
-
-    def edges(self, at: int) -> Floats:
-        """Return the edges of a grid along an axis, in the user's numbers."""
-        axis = self.study.space.axes[at]
-        return np.asarray(axis.native(np.linspace(axis.low, axis.high, CELLS + 1)), dtype=float)
-
-    @cached_property
-    def known(self) -> tuple[Floats, Floats]:
-        """The means of the regions, and how much of their colours is left."""
-        study = self.study
-        mean, doubt = (study.tree.mean, study.doubt()) if self.whole else study._known(self.cells)
-        some = self.leaves if self.whole else slice(None)
-        return mean[some], strength(doubt[some])
-
-    @cached_property
-    def hidden(self) -> Any:
-        """Whether a region is forbidden, and has no colour."""
-        if self.whole:
-            return self.study.tree.forbidden[self.leaves]
-        return np.zeros(len(self.cells), dtype=bool)
+    @property
+    def values(self) -> Floats:
+        """What the colours stand for: true values, or the means of what may be measured."""
+        _, mean, _, hidden = self.coloured
+        return self.truth if self.truth is not None else mean[~hidden] if not hidden.all() else mean
 
     def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
         """Draw the map; return what is coloured, between limits if there are several maps."""
+        study, members = self.study, self.study.space.axes is None
         if limits is None:
-            shown = self.known[0][~self.hidden] if self.truth is None else self.truth
-            limits = float(np.min(shown)), float(np.max(shown))
-            if self.members:
-                limits = tuple(np.percentile(shown, [1, 99]))
-        colours: dict[str, Any] = {"cmap": colour_map(self.study), "clim": limits}
-        shown = self._draw_members(ax, colours) if self.members else self._draw_cells(ax, colours)
-        set_axis(ax, self.study.space, self.j, "x")
-        set_axis(ax, self.study.space, self.k, "y")
+            limits = tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
+        colours: dict[str, Any] = {"cmap": colour_map(study), "clim": limits}
+        shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
+        set_axis(ax, study.space, self.j, "x")
+        set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
-        draw_marks(marks(self.study), ax, self.outline)
-        if found_label(self.study) and self._shows(self.study.found):
-            star(self.study, ax, *self.study.found.center[[self.j, self.k]])
+        draw_marks(marks(study), ax, self.outline)
+        if found_label(study) and self._shows(study.found):
+            star(study, ax, *study.found.center[[self.j, self.k]])
         return shown
 
     def _draw_cells(self, ax: Axes, colours: dict[str, Any]) -> Any:
         from matplotlib.collections import PolyCollection
 
-        space = self.study.space
-        ends = np.asarray(space.bounds)[[self.j, self.k]] if self.whole else [
-            self.edges(at)[[0, -1]] for at in (self.j, self.k)
-        ]  # fmt: skip
-        ax.set(xlim=ends[0], ylim=ends[1])
+        cells, mean, alpha, _ = self.coloured
+        corners = [self.outline(cell)[0] for cell in cells]
+        low, high = np.min(corners, axis=(0, 1)), np.max(corners, axis=(0, 1))
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
+        if self.slice is not None or len(cells) > MANY:
+            edge = {"antialiased": False, "linewidth": 0}
         if self.truth is not None:
-            extent = (*ends[0], *ends[1])
-            ax.imshow(self.truth.T, origin="lower", extent=extent, aspect="auto", cmap=colours["cmap"])
-            shown: Any = ax.images[0]
-            shown.set_clim(*colours["clim"])
-        if self.whole:
-            corners = [self.outline(cell)[0] for cell in self.cells]
-            edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.3}
-            if len(corners) > MANY:
-                edge = {"edgecolor": "none", "antialiased": False}
-            if self.truth is not None:
-                ax.add_collection(PolyCollection(corners, facecolor="none", alpha=0.7, **edge))
-                return shown
-            shown = PolyCollection(corners, **colours, **edge)
-            shown.set(array=self.known[0], alpha=self.known[1])
-            return ax.add_collection(shown)
-        grid: Any = np.reshape(self.known, (2, CELLS, CELLS))
-
-        mesh = ax.pcolormesh(self.edges(self.j), self.edges(self.k), grid[0], rasterized=True, **colours)
-        mesh.set_alpha(grid[1])
-        return mesh
+            ax.add_collection(PolyCollection(corners, facecolor="none", alpha=0.7, zorder=1, **edge))
+            extent = (low[0], high[0], low[1], high[1])
+            return ax.imshow(self.truth.T, origin="lower", extent=extent, aspect="auto", **colours)
+        shown: Any = PolyCollection(corners, **colours, **edge)
+        shown.set(array=mean, alpha=alpha)
+        return ax.add_collection(shown)
 
     def _draw_members(self, ax: Axes, colours: dict[str, Any]) -> Any:
         from matplotlib.collections import PatchCollection
 
         space = self.study.space
-        mean, alpha, hidden = np.empty(space.size), np.empty(space.size), np.zeros(space.size, dtype=bool)
-        for cell, *own in zip(self.cells, *self.known, self.hidden, strict=True):
+        mean, alpha, hidden = np.empty(space.size), np.ones(space.size), np.zeros(space.size, dtype=bool)
+        for cell, *own in zip(*self.coloured, strict=True):
             mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = own
         if self.truth is not None:
             mean, alpha, hidden = self.truth, np.ones(space.size), np.zeros(space.size, dtype=bool)
@@ -302,23 +264,24 @@ class _Map:
             ax.scatter(x[hidden], y[hidden], marker="x", s=12, c="#9aa1a8", lw=0.8, label="forbidden")
         return shown
 
-    def outline(self, region: Region) -> list[Floats]:
+    def outline(self, region: Any) -> list[Floats]:
         """Return where a region is in the map."""
         if not self._shows(region):
             return []
-        if not self.members:
-            return [box(region.bounds[self.j], region.bounds[self.k])]
-        own: Any = region
         if self.shapes is not None:
-            return [ring for at in own.positions.tolist() for ring in self.shapes[at]]
-        if own.node is not None and own.node in self._forbidden:
-            return []  # its members are crossed out
-        reach = MARGIN * self.study.space.sides()
-        return [box(*(own.bounds + np.outer(reach, (-1, 1)))[[self.j, self.k]])]
+            return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
+        edges = region.bounds
+        if self.study.space.axes is None:
+            if region in self._crossed_out:
+                return []
+            edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
+        return [box(edges[self.j], edges[self.k])]
 
     @cached_property
-    def _forbidden(self) -> set[Any]:
-        return {cell.node for cell, hidden in zip(self.cells, self.hidden, strict=True) if hidden}
+    def _crossed_out(self) -> set[Any]:
+        """The forbidden regions of members, each of which is crossed out."""
+        cells, *_, hidden = self.coloured
+        return {cell for cell, own in zip(cells, hidden, strict=True) if own}
 
     def _shows(self, region: Region) -> bool:
         return self.slice is None or bool(self.slice.overlaps(region))

@@ -27,6 +27,7 @@ FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 FADED = 0.88  # of a colour goes where nothing is known
 LEGEND_SIZE = 24.0  # of dots and circles, in square points
+LEAST_FONT = 7.0  # points that can be read in print
 SHADES = 12  # of the legend of doubt
 
 
@@ -112,7 +113,7 @@ def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
             gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
             part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.ax.transAxes, fc=ax.get_facecolor())
             bar.ax.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
-        bar.ax.text(0, -0.03, "paler: less\nis known", fontsize="x-small", va="top", transform=bar.ax.transAxes)
+        bar.ax.text(0, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.ax.transAxes)
 
 
 def value_label(study: Reading) -> str:
