@@ -83,11 +83,11 @@ SPOKEN = {
     r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
     r"study\.table\(\)": "`zonal export`",
     r"Use plot_regions.*|Use study\.plot\(\)\.|Print study\.model instead\.": "Leave --kind out, or use another.",
-    r"\b(?:study\.)?([a-z]+)\(n?\)": r"`zonal \1`",
+    r"\b(?:study\.)?(ask|tell|observe|allow|correct|retract|extend|refit)\(n?\)": r"`zonal \1`",
     r"\bMean\(\)": "mean",
     r"\bCenter\(\)": "center",
     r"\bzn\.(?=[A-Z])": "",
-    r"\b([a-z_]+)=(?=[,.]? |[,.]?$)": r"\1",
+    r"\b(smallest|level|kernel|noise|nu|sem)=(?=[,.]? |[,.]?$)": r"\1",
 }
 
 

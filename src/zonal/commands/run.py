@@ -13,7 +13,16 @@ from typing import Any
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, on_terminal, say, study_argument
+from zonal.commands.frame import (
+    INTERRUPTED,
+    KEEPS_FAILING,
+    Command,
+    Refusal,
+    on_terminal,
+    say,
+    spoken,
+    study_argument,
+)
 from zonal.commands.programs import CannotStart, Failed, Program, Value
 from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError, duration
@@ -121,7 +130,7 @@ class _Campaign:
             except Exhausted as error:
                 if not self._under_way and self._study.remaining:  # else others have spent the budget
                     self._exhausted = True
-                    _report(str(error))
+                    _report(spoken(str(error)))
                 break
             self._left = None if self._left is None else self._left - 1
             self._under_way[pool.submit(self._program.measure, trial, self._study.path)] = trial
@@ -145,7 +154,7 @@ class _Campaign:
             _report(f"trial {trial.number} ({trial.region.name}) gave {value!r}, which could not be kept")
             self._stopped = error
         except TrialError as error:  # somebody else ended it
-            _report(str(error))
+            _report(spoken(str(error)))
         except ZonalError as error:  # a value beyond all bounds
             self._give_up(trial, error)
         else:
@@ -159,7 +168,7 @@ class _Campaign:
         try:
             self._study.give_up(trial)
         except TrialError as ended:  # by somebody else
-            _report(str(ended))
+            _report(spoken(str(ended)))
             return
         _report(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
         self._in_a_row.append(trial)
