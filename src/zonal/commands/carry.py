@@ -20,7 +20,7 @@ from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
 from zonal.rounds.trials import TrialRecord
 from zonal.study import Study
-from zonal.tables.files import write
+from zonal.tables.files import content_of, write
 
 FORMATS = (1, 2)  # those that are read; 1 had no end
 FORMAT = FORMATS[-1]
@@ -99,11 +99,7 @@ def _end(lines: bytes) -> str:
 @click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
 def import_(path: Path, lines: Path, edited: bool) -> None:
     """Make a new STUDY of EVENTS, a file that `zonal export --format events` wrote."""
-    try:
-        content = lines.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"the file cannot be read ({error.strerror})", str(lines), "Check the path.") from None
-    study = imported(content, edited)
+    study = imported(content_of(lines, "the file"), edited)
     study.save(path)
     say(f"{path}: {standing(study)}{edits(study)}")
 

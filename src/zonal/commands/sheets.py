@@ -17,6 +17,7 @@ from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import Table, read_table
 from zonal.tables.cells import csv_text, unescaped
+from zonal.tables.numbers import parsed
 
 T = TypeVar("T")
 
@@ -255,12 +256,10 @@ def sem_of(cell: str) -> float | None:
 
 
 def _number(cell: str, what: str, fix: str) -> float:
-    try:
-        if "_" in cell:  # which float() would read over
-            raise ValueError
-        return float(cell)
-    except ValueError:
-        raise InvalidInput(f"{what} must be a number", cell, fix) from None
+    number = parsed(cell)
+    if number is None:
+        raise InvalidInput(f"{what} must be a number", cell, fix)
+    return number
 
 
 def _agrees(cell: str, value: float | None) -> bool:

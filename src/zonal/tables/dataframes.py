@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from zonal.errors import InvalidInput
+from zonal.tables.files import library
 
 Labels = tuple[Hashable, ...]
 
@@ -59,7 +60,10 @@ def as_frame(thing: Any) -> Frame | None:
         if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
             if not hasattr(thing, "column_names") and not hasattr(thing, "__arrow_c_stream__"):
                 return None
-            frame = nw.from_native(_through_arrow(thing))
+            fix = "Run pip install pyarrow, or pass a dict of columns."
+            frame = nw.from_native(
+                library("pyarrow", "reading this table", type(thing).__name__, fix).table(thing)
+            )
     except nw.exceptions.DuplicateError:
         names = Counter(map(str, getattr(thing, "column_names", thing.columns)))
         raise InvalidInput("two columns have the same name", names.most_common(1)[0][0], "Rename one.") from None
@@ -143,15 +147,3 @@ def _centroids(frame: Any) -> dict[str, Any]:
     crs = getattr(frame, "crs", None)
     names = ("lon", "lat") if crs is not None and crs.is_geographic else ("x", "y")
     return dict(zip(names, (shapely.get_x(middle), shapely.get_y(middle)), strict=True))
-
-
-def _through_arrow(thing: Any) -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise InvalidInput(
-            "reading this table needs pyarrow, which is not installed",
-            type(thing).__name__,
-            "Run pip install pyarrow, or pass a dict of columns.",
-        ) from None
-    return pyarrow.table(thing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 from io import BytesIO
 from pathlib import Path
@@ -37,6 +38,24 @@ def file_path(path: Any, beside: str = "") -> Path:
         if error.errno == errno.ENAMETOOLONG:
             raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
     return found  # whether there is such a file is not the question
+
+
+def content_of(path: Path, what: str) -> bytes:
+    """Return all that is in a file, or complain that it cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InvalidInput("there is no such file", str(path), "Check the path.") from None
+    except OSError as error:
+        raise InvalidInput(f"{what} cannot be read ({error.strerror})", str(path), "Check the path.") from None
+
+
+def library(name: str, what: str, value: str, fix: str) -> Any:
+    """Return a library that only some need, or say what needs it and what to do about it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InvalidInput(f"{what} needs {name}, which is not installed", value, fix) from None
 
 
 def write(path: Path, content: bytes) -> None:

@@ -96,6 +96,12 @@ def answering(options: type | None = None) -> Callable[[F], F]:
     return dressed
 
 
+def guess(word: object, known: Iterable[str]) -> str:
+    """Return a question whether the closest of some words was meant, if one is close."""
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f"Did you mean {close[0]!r}? " if close else ""
+
+
 def _meant(name: str, known: Iterable[str] = ()) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     meant = ELSEWHERE.get(name, f"{close[0]}=" if close else "")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.errors import InvalidInput
 from zonal.tables.cells import csv_text
-from zonal.tables.files import file_path, write
+from zonal.tables.files import file_path, library, write
 from zonal.tables.numbers import number, percent
 
 if TYPE_CHECKING:
@@ -289,11 +289,4 @@ def _texts(cells: Sequence[Cell]) -> list[str]:
 
 
 def _library(name: str) -> Any:
-    """Return a data-frame library, or say how to get it."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        fix = f"Run pip install {name}, or use to_dict() or to_csv(path)."
-        raise InvalidInput(f"this needs {name}, which is not installed", name, fix) from None
+    return library(name, "this", name, f"Run pip install {name}, or use to_dict() or to_csv(path).")

@@ -5,6 +5,14 @@ from __future__ import annotations
 import math
 
 
+def parsed(text: str) -> float | None:
+    """Return the number that a text is, None if it is none; 1_000 is none, though Python would read it."""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
 def number(value: float, doubt: float = 0.0) -> str:
     """Return a number with two digits of its doubt, or six digits where there is none."""
     if not math.isfinite(value):

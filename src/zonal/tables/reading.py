@@ -6,10 +6,7 @@ This room reads cells, and says where one is wrong. It must not know what the co
 from __future__ import annotations
 
 import csv
-import difflib
 import gzip
-import importlib
-import math
 import os
 import re
 import warnings
@@ -26,7 +23,9 @@ from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
 from zonal.tables.cells import unescaped
-from zonal.tables.files import file_path
+from zonal.tables.files import file_path, library
+from zonal.tables.habits import guess
+from zonal.tables.numbers import parsed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -84,7 +83,7 @@ class Table:
                 raise ValueError
             values = np.fromiter(map(float, cells), float, self.rows)
         except ValueError:
-            values = np.array([_number(cell) for cell in cells])
+            values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -154,16 +153,16 @@ class Table:
         if found is not None:
             return self.columns[found]
         names = list(self.columns)
-        close = difflib.get_close_matches(str(column), names, n=1)
-        guess = f"Did you mean {close[0]!r}? " if close else ""
         listed = ", ".join(map(repr, names[:NAMED_COLUMNS]))
         more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-        raise InvalidInput(f"{self.path.name} has no such column", column, f"{guess}It has {listed}{more}.")
+        raise InvalidInput(
+            f"{self.path.name} has no such column", column, f"{guess(column, names)}It has {listed}{more}."
+        )
 
     def _not_a_number(self, column: str, row: int, cell: str) -> InvalidInput:
         if not cell.strip():
             return self._empty(column, row, cell)
-        if math.isnan(_number(cell)) and cell.strip().lower().lstrip("+-") != "nan":
+        if parsed(cell) is None:
             fix = "Write a number with a decimal point, such as 0.5."
             return InvalidInput(f"{self._place(column, row)} is not a number", cell, fix)
         return InvalidInput(f"{self._place(column, row)} is not finite", cell, "Correct it or remove the row.")
@@ -178,13 +177,6 @@ class Table:
 
 def _key(name: str) -> str:
     return re.sub(r"[\s_]+", " ", name).strip().casefold()
-
-
-def _number(cell: str) -> float:
-    try:
-        return math.nan if "_" in cell else float(cell)
-    except ValueError:
-        return math.nan
 
 
 def read_table(path: str | Path) -> Table:
@@ -292,7 +284,8 @@ def _of_rows(file: Path, numbered: Iterable[tuple[int, list[str]]], delimiter: s
 
 
 def _read_excel(file: Path) -> Table:
-    openpyxl = _library("openpyxl", "Excel", file)
+    fix = "Run pip install 'zonal[excel]', or save the table as CSV."
+    openpyxl = library("openpyxl", "reading Excel", str(file), fix)
     try:
         with warnings.catch_warnings(action="ignore"):  # of what else is in the file
             rows = list(openpyxl.load_workbook(file, data_only=True).worksheets[0].values)
@@ -313,7 +306,8 @@ def _excel_text(cell: Any) -> str:
 
 
 def _read_parquet(file: Path) -> Table:
-    pyarrow = _library("pyarrow", "Parquet", file)
+    fix = "Run pip install 'zonal[parquet]', or save the table as CSV."
+    pyarrow = library("pyarrow", "reading Parquet", str(file), fix)
     from pyarrow import parquet
 
     try:
@@ -335,15 +329,6 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
         cells = column.to_pylist()
     empty = (None, "nan") if pyarrow.types.is_floating(column.type) else (None,)
     return tuple("" if cell in empty else str(cell) for cell in cells)
-
-
-def _library(name: str, kind: str, file: Path) -> Any:
-    """Return the library that reads a kind of file, or say how to get it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        fix = f"Run pip install 'zonal[{kind.lower()}]', or save the table as CSV."
-        raise InvalidInput(f"reading {kind} needs {name}, which is not installed", str(file), fix) from None
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:

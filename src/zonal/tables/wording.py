@@ -6,7 +6,6 @@ mean.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from zonal.errors import InvalidInput
-from zonal.tables.files import file_path
+from zonal.tables.files import content_of, file_path
+from zonal.tables.habits import guess
+from zonal.tables.numbers import parsed
 
 Key = tuple[str, ...]  # of a table within a table
 
@@ -89,20 +90,15 @@ class Recipe:
 
     def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
         """Return the complaint about a word that is not among the known ones."""
-        close = difflib.get_close_matches(str(word).lower(), known, n=1)
-        guess = f"Did you mean {close[0]!r}? " if close else ""
-        return InvalidInput(f"{self.place(path)}: {problem}", word, f"{guess}There are {', '.join(known)}.")
+        fix = f"{guess(str(word).lower(), known)}There are {', '.join(known)}."
+        return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
 
 
 def read_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a TOML file, or complain with the line."""
     file = file_path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidInput("there is no such file", str(path), "Check the path.") from None
-    except OSError as error:
-        raise InvalidInput(f"the recipe cannot be read ({error.strerror})", str(path), "Check the path.") from None
+        text = content_of(file, "the recipe").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput("the recipe is not UTF-8 text", str(path), "Save it anew, encoded in UTF-8.") from None
     return parse_recipe(text, file.name, file.parent)
@@ -192,23 +188,16 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
 def _axis(text: str) -> tuple[str, dict[str, Any]]:
     """Return the name of an axis and what it is."""
     if line := AXIS.fullmatch(text):
-        low, high = _float(line["low"]), _float(line["high"])
+        low, high = parsed(line["low"]), parsed(line["high"])
         if low is not None and high is not None:
             named = {key: line[key].strip() for key in ("unit", "scale") if line[key]}
             return line["name"].strip(), {"low": low, "high": high, **named}
     elif listed := SYMBOLS.fullmatch(text):
         symbols = [symbol.strip() for symbol in listed["symbols"].split(",")]
-        if any(_float(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
+        if any(parsed(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
             return listed["name"].strip(), {"symbols": symbols}
     fix = "Write x=0..1, or l=-180..180:deg, or c=1e-3..1:M:log, or dye=red,green."
     raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
-
-
-def _float(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def sequence_words(text: str) -> dict[str, Any]:
