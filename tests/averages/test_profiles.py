@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.averages.kernels import ProductKernel
-from zonal.averages.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
+from zonal.averages.kernels import _MATERN, ProductKernel
+from zonal.averages.profiles import Profile, RBFProfile
 
 Floats = NDArray[np.float64]
 
-CLOSED = [RBFProfile(), Matern12Profile(), Matern32Profile(), Matern52Profile()]
+CLOSED: list[Profile] = [RBFProfile(), *_MATERN.values()]
 each_profile = pytest.mark.parametrize("closed", CLOSED, ids=lambda profile: type(profile).__name__)
 
 

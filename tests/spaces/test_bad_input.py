@@ -393,7 +393,7 @@ MOTIF = zn.Motif(1.0)
 TWO, THREE = zn.Categorical(1.0, (0.1, 0.2)), zn.RBF(1.0, (1.0, 2.0, 3.0))
 KERNELS: dict[str, tuple[Any, Any, object, str]] = {
     "distances of sequences": (DNA, RBF, RBF, "this kernel measures distances, and symbols have none"),
-    "distances of sequences, to learn": (DNA, zn.Matern, zn.Matern, "symbols have no distance"),
+    "distances of sequences, to learn": (DNA, zn.Matern, zn.Matern, "symbols, .* have no distances"),
     "symbols on a box": (
         zn.Box([(0, 1)]),
         CATEGORICAL,
@@ -404,24 +404,34 @@ KERNELS: dict[str, tuple[Any, Any, object, str]] = {
         zn.Box([(0, 1)]),
         zn.Categorical,
         zn.Categorical,
-        "a continuous axis needs a kernel",
+        "a continuous axis, or feature, needs",
     ),
     "distances alone on mixed axes": (MIXED, RBF, RBF, "this kernel measures distances"),
     "symbols alone on mixed axes": (MIXED, CATEGORICAL, CATEGORICAL, "this kernel compares symbols"),
-    "symbols alone on mixed axes, to learn": (MIXED, zn.Categorical, zn.Categorical, "a continuous axis needs"),
-    "symbols on points, to learn": (POINTS, zn.Categorical, zn.Categorical, "features have distances"),
+    "symbols alone on mixed axes, to learn": (
+        MIXED,
+        zn.Categorical,
+        zn.Categorical,
+        "a continuous axis, or feature, needs",
+    ),
+    "symbols on points, to learn": (
+        POINTS,
+        zn.Categorical,
+        zn.Categorical,
+        "or feature, needs a kernel",
+    ),
     "a product of two kinds on points": (
         POINTS,
         RBF * CATEGORICAL,
         RBF * CATEGORICAL,
         "a kernel of mixed axes is for spaces of axes",
     ),
-    "distances without features": (AREAS, RBF, RBF, "a hierarchy without features has no distances"),
+    "distances without features": (AREAS, RBF, RBF, "a hierarchy without features, have no distances"),
     "distances without features, to learn": (
         AREAS,
         zn.RBF,
         zn.RBF,
-        "a hierarchy without features has no distances",
+        "a hierarchy without features, have no distances",
     ),
     "motifs on a box": (zn.Box([(0, 1)]), MOTIF, MOTIF, "a kernel of pieces is for sequences"),
     "motifs on a box, to learn": (zn.Box([(0, 1)]), zn.Motif, zn.Motif, "motifs are learned of sequences"),

@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.averages.profiles import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile
+from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
 from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
 
 Floats = NDArray[np.float64]
@@ -80,8 +80,8 @@ class Kernel:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes of which this kernel is the sum."""
-        raise InvalidInput("a kernel must be a sum of products", self, "Use RBF, Matern or Categorical.")
+        """The products over axes of which this kernel is the sum: itself, if it is one."""
+        return (self,)  # type: ignore[return-value]  # `is_kernel` looks whether it can be one
 
     @property
     def point_variance(self) -> float:
@@ -205,11 +205,6 @@ class ProductKernel(OverAxes):
         object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
 
     @property
-    def terms(self) -> tuple[ProductKernel, ...]:
-        """The products over axes of which this kernel is the sum."""
-        return (self,)
-
-    @property
     def profile(self) -> Profile:
         """The kernel along one axis at lengthscale one."""
         raise InvalidInput("this kernel has no profile", self, "Use RBF or Matern.")
@@ -266,9 +261,9 @@ class RBF(ProductKernel):
 
 _RBF = RBFProfile()
 _MATERN: dict[float, Profile] = {
-    0.5: Matern12Profile(),
-    1.5: Matern32Profile(),
-    2.5: Matern52Profile(),
+    0.5: MaternProfile(0.5, 1.0),
+    1.5: MaternProfile(1.5, 1.0, 1.0),
+    2.5: MaternProfile(2.5, 1.0, 1.0, 1 / 3),
 }
 
 
@@ -326,11 +321,6 @@ class Categorical(OverAxes):
                 raise InvalidInput("correlation must lie between 0 and 1", number, "Pass for example 0.5.")
         object.__setattr__(self, "correlation", numbers if np.ndim(self.correlation) else numbers[0])
 
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The products over axes of which this kernel is the sum."""
-        return (self,)
-
     def correlations(self, d: int) -> Floats:
         """Return one correlation for each of `d` axes."""
         return _one_an_axis(self.correlation, d, "correlation")
@@ -373,11 +363,6 @@ class Mixed(OverAxes):
     def variance(self) -> float:
         """The product of the two variances."""
         return self.continuous.variance * self.categorical.variance
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The products over axes of which this kernel is the sum."""
-        return (self,)
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""

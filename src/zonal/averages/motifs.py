@@ -68,11 +68,6 @@ class Motif(Kernel):
             raise InvalidInput("a length of pieces is there twice", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
 
-    @property
-    def terms(self) -> tuple[Motif, ...]:
-        """The kernel itself: it is one term of a sum."""
-        return (self,)
-
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Refuse: pieces are no product over axes."""
         raise _misplaced(self)

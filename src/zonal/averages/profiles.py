@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,15 @@ class Profile(ABC):
     """A stationary kernel of one axis at lengthscale one: an even function of the distance.
 
     What is computed for a profile is kept for as long as the same one, or an equal one, is asked for.
+
+    Attributes
+    ----------
+    curvature_variance, third_variance : float or None
+        Of the second and the third derivative of a draw, None if it has none or if it is not known.
     """
+
+    curvature_variance: float | None = None
+    third_variance: float | None = None
 
     @abstractmethod
     def value(self, r: Floats) -> Floats:
@@ -56,22 +67,12 @@ class Profile(ABC):
         mean = mean_under(self.value, gap, np.multiply.outer(safe, _BREAKS), normal)
         return np.where(spread > POINT, mean, self.value(gap))
 
-    @property
+    @cached_property
     def slope_variance(self) -> float | None:
         """Variance of the derivative of a draw, None if it has none: -value''(0)."""
         steps = np.array([1e-3, 5e-4])
         coarse, fine = (2 * (1 - self.value(steps)) / steps**2).tolist()
         return None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink, it grows without end
-
-    @property
-    def curvature_variance(self) -> float | None:
-        """Variance of the second derivative of a draw, None if it has none or if it is not known."""
-        return None
-
-    @property
-    def third_variance(self) -> float | None:
-        """Variance of the third derivative of a draw, None if it has none or if it is not known."""
-        return None
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a product with exp(-exponent): its other factor (None for 1), and the exponent.
@@ -96,10 +97,6 @@ class Closed(Profile):
     def tail(self, r: Floats) -> Floats:
         """Return K2 less its linear part: the part that decays."""
 
-    @abstractmethod
-    def decay(self, r: Floats) -> Floats:
-        """Return what K1 lacks to its limit."""
-
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         """Return the mean over two intervals."""
         return mean_over_intervals(self, gap, wide_a, wide_b)
@@ -110,20 +107,8 @@ class RBFProfile(Closed):
 
     _C = math.sqrt(math.pi / 2)
 
-    @property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
-        return 1.0
-
-    @property
-    def curvature_variance(self) -> float:
-        """Variance of the second derivative of a draw."""
-        return 3.0
-
-    @property
-    def third_variance(self) -> float:
-        """Variance of the third derivative of a draw."""
-        return 15.0
+    slope_variance = 1.0
+    curvature_variance, third_variance = 3.0, 15.0
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
@@ -143,18 +128,14 @@ class RBFProfile(Closed):
 
     def tail(self, r: Floats) -> Floats:
         """Return K2 less its linear part."""
-        return self.value(r) - r * self.decay(r)
+        from scipy.special import erfc
+
+        return np.asarray(self.value(r) - r * (self._C * erfc(r / math.sqrt(2))))
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
         """Return the mean when the distance is normal about `gap` with standard deviation `spread`."""
         variance = 1 + spread * spread
         return np.asarray(np.exp(-0.5 * gap * gap / variance) / np.sqrt(variance))
-
-    def decay(self, r: Floats) -> Floats:
-        """Return what K1 lacks to its limit."""
-        from scipy.special import erfc
-
-        return np.asarray(self._C * erfc(r / math.sqrt(2)))
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
@@ -163,127 +144,66 @@ class RBFProfile(Closed):
         return None, r
 
 
-class Matern12Profile(Closed):
-    """Matern 1/2 at lengthscale one: exp(-r)."""
+class MaternProfile(Closed):
+    """Matern at lengthscale one: a polynomial of s times exp(-s), s = sqrt(2 nu) r.
 
-    @property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
-        return None
+    Integrals are of the same kind: with Q = P + P' + P'' + ..., that of P exp(-s) is -Q exp(-s).
 
-    def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`, of either sign."""
-        return np.exp(-np.abs(r))
+    Parameters
+    ----------
+    nu : float
+        Smoothness.
+    polynomial : sequence of float
+        Its coefficients, from the constant on.
+    """
 
-    def first(self, r: Floats) -> Floats:
-        """Return K1, the integral of `value` from 0 to `r`."""
-        return -np.expm1(-r)
-
-    def second(self, r: Floats) -> Floats:
-        """Return K2, the integral of K1 from 0 to `r`."""
-        return r + np.expm1(-r)
-
-    def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part."""
-        return np.exp(-r)
-
-    def decay(self, r: Floats) -> Floats:
-        """Return what K1 lacks to its limit."""
-        return np.exp(-r)
-
-    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
-        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        return None, np.abs(r, out=r)
-
-
-class Matern32Profile(Closed):
-    """Matern 3/2 at lengthscale one: (1 + s) exp(-s), s = sqrt(3) r."""
-
-    _ROOT = math.sqrt(3)
-
-    @property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
-        return 3.0
+    def __init__(self, nu: float, *polynomial: float) -> None:
+        self._root = math.sqrt(2 * nu)
+        self._value, self._first = polynomial, _summed(polynomial)
+        self._second = _summed(self._first)
+        self.slope_variance = nu / (nu - 1) if nu > 1 else None
+        self.curvature_variance = 3 * nu**2 / ((nu - 1) * (nu - 2)) if nu > 2 else None
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
-        s = self._ROOT * np.abs(r)
-        return (1 + s) * np.exp(-s)
+        s = self._root * np.abs(r)
+        return np.asarray(_at(self._value, s) * np.exp(-s))
 
     def first(self, r: Floats) -> Floats:
         """Return K1, the integral of `value` from 0 to `r`."""
-        s = self._ROOT * r
-        return (2 - (2 + s) * np.exp(-s)) / self._ROOT
+        s = self._root * r
+        return np.asarray((self._first[0] - _at(self._first, s) * np.exp(-s)) / self._root)
 
     def second(self, r: Floats) -> Floats:
         """Return K2, the integral of K1 from 0 to `r`."""
-        s = self._ROOT * r
-        return (2 * s - 3 + (3 + s) * np.exp(-s)) / 3
+        s = self._root * r
+        decayed = _at(self._second, s) * np.exp(-s)
+        return np.asarray((self._first[0] * s - self._second[0] + decayed) / self._root**2)
 
     def tail(self, r: Floats) -> Floats:
         """Return K2 less its linear part."""
-        s = self._ROOT * r
-        return (3 + s) * np.exp(-s) / 3
-
-    def decay(self, r: Floats) -> Floats:
-        """Return what K1 lacks to its limit."""
-        s = self._ROOT * r
-        return (2 + s) * np.exp(-s) / self._ROOT
+        s = self._root * r
+        return np.asarray(_at(self._second, s) * np.exp(-s) / self._root**2)
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
         s = np.abs(r, out=r)
-        s *= self._ROOT
-        return 1 + s, s
+        s *= self._root
+        return None if len(self._value) == 1 else np.asarray(_at(self._value, s)), s
 
 
-class Matern52Profile(Closed):
-    """Matern 5/2 at lengthscale one: (1 + s + s^2 / 3) exp(-s), s = sqrt(5) r."""
+def _summed(polynomial: Sequence[float]) -> list[float]:
+    """Return the coefficients of the sum of a polynomial and all its derivatives."""
+    return [
+        sum(math.factorial(m) / math.factorial(k) * own for m, own in enumerate(polynomial) if m >= k)
+        for k in range(len(polynomial))
+    ]
 
-    _ROOT = math.sqrt(5)
 
-    @property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
-        return 5 / 3
-
-    @property
-    def curvature_variance(self) -> float:
-        """Variance of the second derivative of a draw; a third there is none."""
-        return 25.0
-
-    def value(self, r: Floats) -> Floats:
-        """Return the correlation at distance `r`, of either sign."""
-        s = self._ROOT * np.abs(r)
-        return (1 + s + s * s / 3) * np.exp(-s)
-
-    def first(self, r: Floats) -> Floats:
-        """Return K1, the integral of `value` from 0 to `r`."""
-        s = self._ROOT * r
-        return (8 - (8 + 5 * s + s * s) * np.exp(-s)) / (3 * self._ROOT)
-
-    def second(self, r: Floats) -> Floats:
-        """Return K2, the integral of K1 from 0 to `r`."""
-        s = self._ROOT * r
-        return (8 * s - 15 + (15 + 7 * s + s * s) * np.exp(-s)) / 15
-
-    def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part."""
-        s = self._ROOT * r
-        return (15 + 7 * s + s * s) * np.exp(-s) / 15
-
-    def decay(self, r: Floats) -> Floats:
-        """Return what K1 lacks to its limit."""
-        s = self._ROOT * r
-        return (8 + 5 * s + s * s) * np.exp(-s) / (3 * self._ROOT)
-
-    def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
-        """Return `value` as a polynomial (None for 1) times exp(-exponent)."""
-        s = np.abs(r, out=r)
-        s *= self._ROOT
-        polynomial = s * (1 / 3)
-        polynomial += 1
-        polynomial *= s
-        polynomial += 1
-        return polynomial, s
+def _at(polynomial: Sequence[float], s: Floats) -> Any:
+    """Return a polynomial at some places, by Horner's rule."""
+    total: Any = polynomial[-1]
+    for own in polynomial[-2::-1]:
+        total = total * s
+        total += own
+    return total

@@ -6,9 +6,10 @@ Two frames, as there are two kinds of regions.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, Prod
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance
 from zonal.beliefs.gp import Covariance
-from zonal.beliefs.tracked import Keys, Layout
+from zonal.beliefs.tracked import Keys
 from zonal.errors import InvalidInput
 from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
@@ -37,6 +38,7 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
 )
 
 MOTIFS = 0.8  # their share of the variance; the rest depends on places
+NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
 NO_MOTIFS = "motifs are learned of sequences of 3 symbols or more, with 32 different ones at most"
 
 GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
@@ -45,37 +47,76 @@ GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are p
 WITHIN = 48  # members of a cell that show how much f varies in it
 
 
-class Frame(Protocol):
-    """A space as learning sees it."""
+class Frame(ABC):
+    """A space as learning sees it.
 
-    sides: Floats
-    symbols: tuple[bool, ...]
-    costly: bool  # whether every model has to look at members
-    growth: float  # of the measurements between two fits
-    models: int  # that stand for all a search can afford
-    room: int  # nodes that a search can afford to track
+    Attributes
+    ----------
+    layout : Layout
+        What says which pairs of footprints are alike.
+    sides : array, shape (d,)
+        The width of each axis, or feature.
+    symbols : tuple of bool
+        Which of them have no distances.
+    of_symbols : tuple of Family
+        What is learned where none has.
+    costly : bool
+        Whether every model has to look at members.
+    growth : float
+        Of the measurements between two fits.
+    models : int
+        That stand for all a search can afford.
+    room : int
+        Nodes that a search can afford to track.
+    """
 
-    @property
-    def layout(self) -> Layout:
-        """What says which pairs of footprints are alike."""
+    costly = False
+    growth, models, room = GROWTH, MODELS, ROOM
 
+    def __init__(self, space: Any, feedback: Feedback) -> None:
+        self._space, self._feedback = space, feedback
+        self.layout: Any = space.layout(feedback)
+        self.sides: Floats = space.sides()
+        self.symbols = tuple(j not in space.lines for j in range(space.d))
+        self.of_symbols = families_of(space)
+
+    @abstractmethod
     def covariance(self, kernel: Kernel) -> Covariance:
         """Return the prior covariance of averages under a kernel."""
 
+    @abstractmethod
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where that is not known; complain if they do not fit."""
 
+    @abstractmethod
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point, or at a member, about the average of its cell."""
 
+    @abstractmethod
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return what turns a family and its parameters into the correlations of footprints."""
+
     def family(self, wanted: Family | None) -> Family:
-        """Return the class of kernels to learn, or complain that it does not fit the space."""
+        """Return the class of kernels to learn, that of symbols where there is nothing else; or complain."""
+        if wanted is Motif:
+            if len(self.of_symbols) == 1:
+                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
+            return self.of_symbols[-1]
+        if all(self.symbols) and wanted not in (None, Categorical):
+            raise InvalidInput(NO_DISTANCES, wanted, "Pass zn.Categorical, or nothing; of a hierarchy, features.")
+        if wanted is Categorical and not all(self.symbols):
+            problem = "a continuous axis, or feature, needs a kernel that measures distances"
+            raise InvalidInput(problem, wanted, "Pass zn.Matern, or nothing.")
+        return wanted or (Categorical if all(self.symbols) else Matern)
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
-
-    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of footprints."""
+        family = self.family(wanted)
+        if wanted is not None:
+            return [(family, 0.0)]
+        if all(self.symbols):
+            return [(own, -math.log(len(self.of_symbols))) for own in self.of_symbols]
+        return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
 
 
 def parameter_names(symbols: Sequence[bool]) -> list[str]:
@@ -107,29 +148,16 @@ def families_of(space: Any) -> tuple[Family, ...]:
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
 
 
-def _families(family: Family, wanted: Family | None) -> list[tuple[Family, float]]:
-    if wanted is not None or family is Categorical:
-        return [(family, 0.0)]
-    return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
-
-
 def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else values
 
 
-class ProductFrame:
+class ProductFrame(Frame):
     """A space of axes."""
 
     def __init__(self, space: Any, feedback: Feedback) -> None:
-        self._of_symbols = families_of(space)
-        self._feedback = feedback
-        self.layout = space.layout(feedback)
+        super().__init__(space, feedback)
         self._tables = Tables(self.layout)
-        self.sides = space.sides()
-        self.symbols = tuple(j not in space.lines for j in range(space.d))
-        self.costly = False
-        self.growth, self.models = GROWTH, MODELS
-        self.room = ROOM
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel."""
@@ -149,26 +177,6 @@ class ProductFrame:
         own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
         return max(float(self.covariance(kernel).within(own)[0]), 0.0)
 
-    def family(self, wanted: Family | None) -> Family:
-        """Return the class of kernels to learn for continuous axes, or for symbols where there are no others."""
-        if wanted is Motif:
-            if len(self._of_symbols) == 1:
-                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
-            return self._of_symbols[-1]
-        if all(self.symbols) and wanted is not None and wanted is not Categorical:
-            raise InvalidInput("symbols have no distance", wanted, "Pass zn.Categorical, or nothing.")
-        if wanted is Categorical and not all(self.symbols):
-            raise InvalidInput(
-                "a continuous axis needs a kernel that measures distances", wanted, "Pass zn.Matern, or nothing."
-            )
-        return wanted or (Categorical if all(self.symbols) else Matern)
-
-    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
-        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
-        if wanted is None and all(self.symbols):
-            return [(family, -math.log(len(self._of_symbols))) for family in self._of_symbols]
-        return _families(self.family(wanted), wanted)
-
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of footprints."""
         pairs = self.layout.pairs(keys, keys)
@@ -180,15 +188,13 @@ def frame_of(space: Any, feedback: Feedback) -> Frame:
     return SubsetFrame(space, feedback) if space.axes is None else ProductFrame(space, feedback)
 
 
-class SubsetFrame:
+class SubsetFrame(Frame):
     """A space of members."""
 
+    costly = True
+
     def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
-        self._space = space
-        self.layout = space.layout(feedback)
-        self.sides = space.sides()
-        self.symbols = (space.symbolic,) * space.d
-        self.costly = True
+        super().__init__(space, feedback)
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
         self.room = ROOM // 12 if large else ROOM  # each region brings members of its own
@@ -202,11 +208,9 @@ class SubsetFrame:
         if isinstance(kernel, Custom):
             return None
         matches = [isinstance(term, Categorical) for term in kernel.terms]
-        if self._space.symbolic and not all(matches):
-            raise InvalidInput(
-                "a hierarchy without features has no distances", kernel, "Pass features, or use zn.Categorical."
-            )
-        slopes = kernel.slopes(self.symbols) if self._space.symbolic or not any(matches) else None
+        if all(self.symbols) and not all(matches):
+            raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+        slopes = kernel.slopes(self.symbols) if all(self.symbols) or not any(matches) else None
         return None if slopes is None else Smoothness(slopes, None, None, self.sides)
 
     def within(self, kernel: Kernel, cell: Any) -> float:
@@ -215,22 +219,6 @@ class SubsetFrame:
         features = self._space.features[places]
         gram = kernel(features, features)
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
-
-    def family(self, wanted: Family | None) -> Family:
-        """Return the class of kernels to learn: on features, or on the levels of a hierarchy without any."""
-        if wanted is Motif:
-            raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
-        if self._space.symbolic and wanted is not None and wanted is not Categorical:
-            raise InvalidInput(
-                "a hierarchy without features has no distances", wanted, "Pass features, or leave the kernel out."
-            )
-        if wanted is Categorical and not self._space.symbolic:
-            raise InvalidInput("features have distances", wanted, "Pass zn.Matern, or nothing.")
-        return wanted or (Categorical if self._space.symbolic else Matern)
-
-    def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
-        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
-        return _families(self.family(wanted), wanted)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of footprints."""

@@ -22,7 +22,7 @@ from zonal.averages.custom import Custom, custom, is_kernel
 from zonal.averages.feedback import Mean
 from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term
 from zonal.averages.motifs import Motif, lengths_of_pieces
-from zonal.beliefs.frames import families_of, kernel_from
+from zonal.beliefs.frames import NO_DISTANCES, families_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
@@ -159,11 +159,7 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
         if space.axes is None:
             own = () if isinstance(kernel, Custom) else kernel.terms
             if not space.lines and not all(isinstance(term, Categorical | Motif) for term in own):
-                raise InvalidInput(
-                    "a hierarchy without features has no distances",
-                    kernel,
-                    "Pass features, or use zn.Categorical.",
-                )
+                raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
             return [[([_root(kernel(space.features, space.features), kernel)], [0])]]
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 
