@@ -74,7 +74,7 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
         return seen.points, seen.weights
     assert isinstance(region, ProductRegion)
     axes = []
-    for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.bounds, strict=True):
+    for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.edges, strict=True):
         if isinstance(axis, Interval):
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             number = per_axis(feedback)
@@ -125,7 +125,7 @@ def off_tree(kind: Kind, number: int, seed: int) -> list[Any]:
 def _some(axis: Any, rng: np.random.Generator) -> Any:
     if isinstance(axis, Category):
         return rng.permutation(axis.symbols)[: int(rng.integers(1, len(axis.symbols) + 1))].tolist()
-    low, high = np.sort(rng.uniform(axis.low, axis.high, 2))
+    low, high = np.sort(rng.uniform(axis.ends[0], axis.ends[1], 2))
     return float(low), float(high)
 
 

@@ -20,6 +20,7 @@ from zonal.errors import (
 )
 from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
+from zonal.policies import Policy
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -81,6 +82,7 @@ __all__ = [
     "Recommendation",
     "PointResult",
     "Points",
+    "Policy",
     "Power",
     "Prediction",
     "Product",

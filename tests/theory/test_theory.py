@@ -5,7 +5,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -72,14 +71,11 @@ def test_a_geometric_delta_falls_by_rho() -> None:
 
 
 @dataclass
-class Spy:
+class Spy(zn.Policy):
     """A policy that keeps what it is told about the problem."""
 
     h_max: int
     seen: list[Setting] = field(default_factory=list)
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = False
 
     def depth(self, shape: Shape, budget: int) -> int:
         return self.h_max

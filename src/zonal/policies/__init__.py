@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from zonal.tree import Tree, reversed_digits
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+OPTIMISM = 2.0  # standard deviations that count as promise
 INDEX_LIMIT = 2**63  # indices are kept in 64 bits
 
 
@@ -116,55 +117,6 @@ class Shape(Protocol):
         """Return the depth of the smallest regions where the space has none of its own."""
 
 
-class Policy(Protocol):
-    """A policy's settings.
-
-    Attributes
-    ----------
-    empirical : bool
-        Whether the belief is each node's own mean reward instead of a Gaussian process.
-    whole : bool
-        Whether the tree is grown to its smallest regions before the first measurement.
-    inner : bool
-        Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
-    """
-
-    empirical: ClassVar[bool]
-    whole: ClassVar[bool]
-    inner: ClassVar[bool]
-
-    def depth(self, shape: Shape, budget: int) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded."""
-
-    def bind(self, setting: Setting) -> Rules:
-        """Return the policy's rules for one problem."""
-
-
-class Rules(Protocol):
-    """A policy bound to a problem."""
-
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
-
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place."""
-
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether `node`, just chosen, is to be split without being measured."""
-
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether `node`, just measured in round `t`, is to be split."""
-
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
-        """Return the row among `rows` that would be split first if one had to be."""
-
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
-        """Return confidence and variation of every node in round `t`."""
-
-    def recommend(self, tree: Tree) -> int:
-        """Return the row to recommend."""
-
-
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
     top = values.argmax()
@@ -200,3 +152,79 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
     depth = np.where(tree.first_child[rows] < 0, depth.max(), depth)  # nothing is below a leaf of a ragged tree
     rows = rows[depth == depth.max()]
     return best(tree, rows, tree.mean[rows], tie)
+
+
+class Rules:
+    """A policy bound to a problem. One of your own says what it chooses, and whatever else is not the usual."""
+
+    setting: Setting
+
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place."""
+        return self.urgent(tree, tree.contenders, t)
+
+    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
+        """Return the row among `rows` to be split if one has to be: that of the highest upper bound."""
+        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
+
+    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
+        """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
+        return NONE
+
+    def refines(self, tree: Tree, node: int, t: int) -> bool:
+        """Tell whether `node`, just chosen, is to be split without being measured."""
+        return False
+
+    def splits(self, tree: Tree, node: int, t: int) -> bool:
+        """Tell whether `node`, just measured in round `t`, is to be split."""
+        return False
+
+    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
+        """Return confidence and variation of every node in round `t`: two standard deviations, and none."""
+        return OPTIMISM * tree.std, np.zeros(tree.size)
+
+    def recommend(self, tree: Tree) -> int:
+        """Return the row to recommend: the measured node of the highest mean; the root if nothing was measured."""
+        rows = (tree.count * ~tree.forbidden).nonzero()[0]
+        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+
+
+@dataclass(frozen=True)
+class Bound(Rules):
+    """Rules that know their policy and the problem."""
+
+    policy: Any
+    setting: Setting
+
+
+class Policy:
+    """A policy's settings. One of your own is a frozen dataclass that names its rules.
+
+    Attributes
+    ----------
+    empirical : bool
+        Whether the belief is each node's own mean reward instead of a Gaussian process.
+    whole : bool
+        Whether the tree is grown to its smallest regions before the first measurement.
+    inner : bool
+        Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
+    rules : class
+        Made of the policy and a setting.
+    """
+
+    empirical: bool = False
+    whole: bool = False
+    inner: bool = False
+    rules: ClassVar[type[Bound]] = Bound
+
+    def depth(self, shape: Shape, budget: int) -> int:
+        """Return h_max, the deepest depth at which nodes are expanded: that above the smallest regions.
+
+        Smallest are those of the space, or where it names none those at which it is cut.
+        """
+        deepest = shape.deepest()
+        return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
+
+    def bind(self, setting: Setting) -> Rules:
+        """Return the policy's rules for one problem."""
+        return type(self).rules(self, setting)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, scattered
+from zonal.policies import Bound, Draw, Floats, Policy, Rows, Setting, Shape, Views, best, scattered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree
@@ -24,7 +23,7 @@ DRAW_JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class Leaves:
+class Leaves(Policy):
     """What the baselines share.
 
     Parameters
@@ -34,9 +33,7 @@ class Leaves:
     """
 
     level: int | None = None
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
-    inner: ClassVar[bool] = False
+    whole = True
 
     def __post_init__(self) -> None:
         if self.level is not None:
@@ -78,40 +75,12 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class LeafRules:
-    """A baseline bound to a problem."""
-
-    policy: Leaves
-    setting: Setting
-
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Split nothing: the tree is whole."""
-        return NONE
+class LeafRules(Bound):
+    """A baseline bound to a problem: it measures the leaf that the policy picks."""
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf that the policy picks."""
-        return self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng)
-
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Split nothing: the tree is whole."""
-        return False
-
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
-        """Split nothing: the tree is whole."""
-        return False
-
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
-        """Return the first row; there is none to split."""
-        return int(rows[0])
-
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
-        """Return two standard deviations of every node, and no variation."""
-        return 2 * tree.std, np.zeros(tree.size)
-
-    def recommend(self, tree: Tree) -> int:
-        """Return the measured node of the highest mean; the root if nothing was measured."""
-        rows = (tree.count * ~tree.forbidden).nonzero()[0]
-        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+        return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng))
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.policies import Floats, Policy, Rows, Rules, Setting, Shape, best, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.tree import Tree
 
 
 @dataclass(frozen=True)
-class GPTree:
+class GPTree(Policy):
     """Adaptive discretisation with a Gaussian process: refine where the posterior is sharp, measure elsewhere.
 
     The leaf of the highest ``min(U, U of its parent + V(h - 1)) + V(h)`` is taken, with ``U = mean + beta_n std``.
@@ -42,9 +41,6 @@ class GPTree:
     slope: float = 0.1
     beta: float = 0.25
     h_max: int | None = None
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name in ("alpha", "u", "slope", "beta"):
@@ -74,7 +70,7 @@ class GPTree:
 
 
 @dataclass(frozen=True)
-class GPTreeRules:
+class GPTreeRules(Rules):
     """GPTree bound to a problem.
 
     Attributes
@@ -94,14 +90,6 @@ class GPTreeRules:
     h_max: int
     tie: float
 
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Split nothing before a round."""
-        return NONE
-
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the leaf with the highest index."""
-        return self.urgent(tree, tree.contenders, t)
-
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""
         parent = tree.parent[rows]
@@ -115,10 +103,6 @@ class GPTreeRules:
         """Tell whether a chosen node is known well enough to be split without a measurement."""
         depth = tree.depth[node]
         return bool(depth <= self.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
-
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
-        """Split nothing at once: a measured node is judged when it is chosen again."""
-        return False
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return beta_n std and V(h) of every node."""

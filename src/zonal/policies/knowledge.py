@@ -11,19 +11,18 @@ sooner by halves than by chance. Recommended is the smallest region of the highe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
-from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, View, Views, best, numbered
+from zonal.policies import NONE, OPTIMISM, Bound, Draw, Floats, Policy, Rows, Setting, View, Views, best
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.tree import Tree
 
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
 TIMES = 12  # so many rounds fill the room of a tree
-OPTIMISM = 2.0  # standard deviations that count as promise
 CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 TIE = 1e-6  # of a gain: less is rounding
@@ -33,7 +32,7 @@ LOOKS = 2  # of a smallest region before the guard lets go of it
 
 
 @dataclass(frozen=True)
-class KnowledgeGradient:
+class KnowledgeGradient(Policy):
     """Measure where the mean of the best region is expected to rise most (correlated knowledge gradient).
 
     Parameters
@@ -43,18 +42,11 @@ class KnowledgeGradient:
     """
 
     depths: Literal["any", "smallest"] = "any"
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = True
+    inner = True
 
     def __post_init__(self) -> None:
         if self.depths not in ("any", "smallest"):
             raise InvalidInput("depths must be 'any' or 'smallest'", self.depths, "Choose one of the two.")
-
-    def depth(self, shape: Shape, budget: int) -> int:
-        """Return the depth above the smallest regions: the space's own, or those at which it is cut."""
-        deepest = shape.deepest()
-        return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)
 
     def bind(self, setting: Setting) -> KnowledgeRules:
         """Return the rules for one problem."""
@@ -62,11 +54,8 @@ class KnowledgeGradient:
 
 
 @dataclass(frozen=True)
-class KnowledgeRules:
+class KnowledgeRules(Bound):
     """The knowledge gradient bound to a problem."""
-
-    policy: KnowledgeGradient
-    setting: Setting
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return the leaves to open: all of a small space, else those that promise most."""
@@ -211,22 +200,6 @@ class KnowledgeRules:
             level = (tree.depth[nodes] == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
         return rows[_highest(upper[rows], QUESTIONS, self.setting.tie)]
-
-    def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Measure what was chosen."""
-        return False
-
-    def splits(self, tree: Tree, node: int, t: int) -> bool:
-        """Split nothing at once: the tree is opened before the next round."""
-        return False
-
-    def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
-        """Return the row of the highest upper bound."""
-        return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
-
-    def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
-        """Return two standard deviations of every node, and no variation."""
-        return OPTIMISM * tree.std[: tree.size], np.zeros(tree.size)
 
     def recommend(self, tree: Tree) -> int:
         """Return the smallest region of the highest mean; of the leaves if no smallest one is known yet."""

@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
-from zonal.policies import NONE, Draw, Floats, Rows, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.policies import Draw, Floats, Policy, Rows, Rules, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
 
 
 @dataclass(frozen=True)
-class GPOO:
+class GPOO(Policy):
     """Gaussian process optimistic optimisation (Algorithm 1 of the paper).
 
     In each round the leaf with the highest ``mean + sqrt(beta_t) std + delta(depth)`` is measured, and split
@@ -53,10 +53,6 @@ class GPOO:
     returns: Literal["deepest", "highest"] = "deepest"
     ahead: bool = False
 
-    empirical: ClassVar[bool] = False
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
         object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
@@ -78,7 +74,7 @@ class GPOO:
 
 
 @dataclass(frozen=True)
-class StoOO:
+class StoOO(Policy):
     """Stochastic optimistic optimisation, and with averaged feedback AVE-StoOO (the paper's appendix).
 
     GPOO's rules on the empirical belief: each node knows its own rewards only, ``std = 1 / sqrt(T)``, and
@@ -97,9 +93,7 @@ class StoOO:
     delta: Delta
     theta: float = 0.1
     h_max: int | None = None
-    empirical: ClassVar[bool] = True
-    whole: ClassVar[bool] = False
-    inner: ClassVar[bool] = False
+    empirical = True
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
@@ -130,7 +124,7 @@ def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Se
 
 
 @dataclass(frozen=True)
-class OptimisticRules:
+class OptimisticRules(Rules):
     """The rules of optimistic tree search, whatever belief fills the columns.
 
     Attributes
@@ -158,10 +152,6 @@ class OptimisticRules:
     early: bool = False
     flat: bool = False
     ahead: bool = False
-
-    def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Split nothing before a round."""
-        return NONE
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest b-value (line 2)."""

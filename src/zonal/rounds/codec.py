@@ -16,7 +16,7 @@ from typing import Any, NoReturn, get_args
 
 from zonal.averages.kernels import Kernel
 from zonal.errors import InvalidInput, StudyFileError, ZonalError
-from zonal.policies import Setting, Shape
+from zonal.policies import Policy, Setting, Shape
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds.events import Event, Fact
 from zonal.rounds.older import facts_of
@@ -55,7 +55,7 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class AbsentPolicy:
+class AbsentPolicy(Policy):
     """Stands for a policy that was not given again; the state still follows from what it was like."""
 
     empirical: bool

@@ -92,19 +92,23 @@ class Interval(Answers):
     @classmethod
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
         """Return the axis between two of the user's numbers, or complain."""
-        axis = cls(name, *ends, unit)
+        return cls(name, *ends, unit).with_smallest(smallest)
+
+    def with_smallest(self, smallest: Any) -> Self:
+        """Return the same axis with a smallest width, or complain of it."""
         if smallest is None:
-            return axis
-        width = positive_number(smallest, f"smallest on axis {name}")
-        if width * (1 - ROUNDING) > axis.side:
-            wide = f"{axis.side:g} {axis.measured_in}".rstrip()
-            problem = f"smallest on axis {name} is wider than the axis ({wide})"
+            return replace(self, smallest=None)
+        width = positive_number(smallest, f"smallest on axis {self.name}")
+        if width * (1 - ROUNDING) > self.side:
+            wide = f"{self.side:g} {self.measured_in}".rstrip()
+            problem = f"smallest on axis {self.name} is wider than the axis ({wide})"
             raise InvalidInput(problem, width, "Pass a width within the axis.")
-        return replace(axis, smallest=width)
+        return replace(self, smallest=width)
 
     def again(self) -> Self:
         """Return the axis as it would be made today."""
-        return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
+        low, high = checked_ends(self.name, (self.low, self.high))
+        return replace(self, low=low, high=high, unit=str(self.unit)).with_smallest(self.smallest)
 
     @property
     def side(self) -> float:
@@ -114,7 +118,7 @@ class Interval(Answers):
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end in the user's numbers."""
-        return self.low, self.high
+        return float(self.native(self.low)), float(self.native(self.high))
 
     def place(self, number: float, arity: int) -> float:
         """Return the place on the axis of one of the user's numbers; minus infinity where there is none."""
@@ -141,10 +145,6 @@ class Interval(Answers):
     def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
         """Tell whether it has as many parts as anybody wants where there is no smallest width."""
         return bool(arity**splits >= wanted)
-
-    def with_smallest(self, width: float) -> Self:
-        """Return the same axis with a smallest width."""
-        return replace(self, smallest=width)
 
     def width(self, pieces: int) -> float:
         """Return the width of one of so many parts."""

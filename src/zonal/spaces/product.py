@@ -122,6 +122,8 @@ class Product(AxisSpace):
         made: dict[str, Axis] = {
             name: replace(own, name=name) for name, own in named.items() if isinstance(own, Interval | Category)
         }
+        for own in made.values():
+            own.check()
         others = [(name, own) for name, own in named.items() if name not in made]
         made |= {name: symbols_of(name, own) for name, own in others if has_symbols(own)}
         numeric = [(name, own) for name, own in others if name not in made]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from zonal.errors import InvalidInput
-from zonal.spaces.axes import Interval
+from zonal.spaces.axes import Interval, checked_ends
 
 EXACT = 52  # bits of a whole number in a float
 
@@ -34,6 +34,10 @@ class Logarithmic(Interval):
             raise InvalidInput(problem, ends, "Start above 0, or drop the scale.")
         low, high = map(math.log10, ends)
         return replace(super().of(name, (low, high), unit, smallest), given=ends)
+
+    def again(self) -> Self:
+        """Return the axis as it would be made today."""
+        return self.of(self.name, checked_ends(self.name, self.given), self.unit, self.smallest)
 
     @property
     def ends(self) -> tuple[float, float]:

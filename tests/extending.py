@@ -1,0 +1,38 @@
+"""The classes of the page on extending, as a user would write them."""
+
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from test_manual import DOCS, cells
+
+PAGE = DOCS / "manual" / "extending.md"
+NAME = "page_on_extending"
+
+
+@cache
+def page() -> dict[str, Any]:
+    """Return the names that the page defines, up to where it keeps studies in files."""
+    module = sys.modules[NAME] = ModuleType(
+        NAME
+    )  # where dataclasses look up their types, and pickles their classes
+    for number, code in enumerate(cells(PAGE)):
+        if "own.db" in code:
+            break
+        exec(compile(code, f"extending, cell {number}", "exec"), vars(module))
+    return vars(module)
+
+
+def found(base: type) -> list[type]:
+    """Return the page's own classes of a kind."""
+    own = [kind for kind in page().values() if isinstance(kind, type) and kind.__module__ == NAME]
+    return [kind for kind in own if issubclass(kind, base)]
+
+
+def cell_of(kind: type) -> str:
+    """Return the cell of the page in which a class is, without what is done with it there."""
+    code = next(own for own in cells(PAGE) if f"class {kind.__name__}(" in own)
+    lines = code.splitlines()
+    last = max(at for at, line in enumerate(lines) if line.startswith(("class ", "@", "from ", " ")))
+    return "\n".join(lines[: last + 1])
