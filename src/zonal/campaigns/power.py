@@ -5,8 +5,6 @@ It plays what `maximize` would do and knows nothing of how that is done.
 
 from __future__ import annotations
 
-import os
-import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from zonal.averages.kernels import Kernel
 from zonal.campaigns.rehearsal import Zonal
-from zonal.driving.workers import worker_pool
+from zonal.driving.workers import played
 from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
 from zonal.problems.draws import Model, model_of
@@ -223,13 +221,13 @@ def power(
     >>> bool(expected.mean[1] < expected.mean[0] < expected.chance.mean())
     True
     """
-    played, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
+    planned, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
     area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
-    Study(source.space, budget=played[0], direction=source.direction, **settings)  # complains before hours pass
-    campaigns = Campaigns(source, played, noise, given, tuple(settings.items()), rng)
-    answers = np.array(_all(campaigns, runs, jobs, progress))
-    return Power(source.space, played, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
+    Study(source.space, budget=planned[0], direction=source.direction, **settings)  # complains before hours pass
+    play = _Play(source, planned, noise, given, tuple(settings.items()), rng)
+    answers = np.array(played(play, range(runs), jobs, progress, "run"))
+    return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
 def _budgets(budgets: Any) -> tuple[int, ...]:
@@ -269,8 +267,8 @@ def _source(
 
 
 @dataclass(frozen=True)
-class Campaigns:
-    """Everything that is the same in all runs."""
+class _Play:
+    """A campaign of every budget, run by run; all that is the same in all runs."""
 
     source: Model | Landscape
     budgets: tuple[int, ...]
@@ -298,45 +296,3 @@ class Campaigns:
             found = player(landscape, instrument, budget, np.random.default_rng(search))
             regrets.append(max(0.0, landscape.regret(found)))  # less is rounding
         return regrets
-
-
-def _all(campaigns: Campaigns, runs: int, jobs: int | None, progress: bool) -> list[list[float]]:
-    """Play all runs, in as many processes as wanted."""
-    from tqdm import tqdm
-
-    jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), runs)
-    with tqdm(total=runs, unit="run", leave=False, disable=None if progress else True) as bar:
-        answers = []
-        if jobs == 1:
-            for run in range(runs):
-                answers.append(campaigns(run))
-                bar.update()
-            return answers
-        _check_that_it_travels(campaigns)
-        with worker_pool(jobs, _settle, campaigns) as pool:
-            for answer in pool.in_order(_play_here, range(runs)):
-                answers.append(answer)
-                bar.update()
-        return answers
-
-
-def _check_that_it_travels(campaigns: Campaigns) -> None:
-    try:
-        pickle.dumps(campaigns)
-    except Exception as error:
-        raise InvalidInput(
-            f"a function cannot be sent to other processes ({error})",
-            campaigns.noise if callable(campaigns.noise) else campaigns.source,
-            "Define it by name in a module, or pass jobs=1.",
-        ) from error
-
-
-_here: list[Campaigns] = []  # of a worker, sent once
-
-
-def _settle(campaigns: Campaigns) -> None:
-    _here[:] = [campaigns]
-
-
-def _play_here(run: int) -> list[float]:
-    return _here[0](run)

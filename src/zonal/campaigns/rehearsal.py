@@ -7,18 +7,16 @@ one level, or descend greedily from the top, or measure smallest regions at rand
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.driving.run import INTERRUPTED
-from zonal.driving.workers import worker_pool
+from zonal.driving.workers import played
 from zonal.errors import InvalidInput, whole_number
 from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
@@ -26,7 +24,7 @@ from zonal.policies.optimistic import GPOO
 from zonal.problems.instruments import Instrument, Noise
 from zonal.problems.landscapes import Direction, Landscape, from_table
 from zonal.recipe import members, positive
-from zonal.spaces import Region, Sequences
+from zonal.spaces import Node, Region, Sequences
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.tables.listings import WIDEST, aligned
@@ -225,23 +223,15 @@ def rehearse(
     progress : bool
         Show a progress bar.
     """
-    from tqdm import tqdm
-
     budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
     if not players:
         raise InvalidInput("somebody has to play", players, "Pass at least one player.")
     landscape.best()  # complains before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
-    jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
-    play = partial(_play, budget=budget, noise=noise, rng=rng)
-    bar = partial(tqdm, total=len(tasks), unit="campaign", leave=False, disable=None if progress else True)
-    if jobs == 1:
-        regions = [play(landscape, players[name], run) for name, run in bar(tasks)]
-    else:
-        with worker_pool(jobs, _settle, landscape, dict(players)) as pool:
-            answers = list(bar(pool.in_order(partial(_play_here, play=play), tasks)))
-        regions = [landscape.space.cell(node) for node in answers]
+    play = _Play(landscape, dict(players), budget, noise, rng)
+    answers = played(play, tasks, jobs, progress, "campaign")
+    regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
     campaigns = {}
     for name in players:
         own = tuple(region for region, (player, _) in zip(regions, tasks, strict=True) if player == name)
@@ -249,24 +239,23 @@ def rehearse(
     return Rehearsal(landscape, budget, campaigns)
 
 
-def _play(landscape: Landscape, player: Player, run: int, budget: int, noise: Noise, rng: int) -> Region:
-    seeds = np.random.SeedSequence([rng, run]).spawn(2)
-    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]))
-    return player(landscape, instrument, budget, np.random.default_rng(seeds[1]))
+@dataclass(frozen=True)
+class _Play:
+    """One campaign of one player; all that is the same in all of them."""
 
+    landscape: Landscape
+    players: dict[str, Player]
+    budget: int
+    noise: Noise
+    rng: int
 
-_here: list[Any] = []  # of a worker: the landscape and the players, sent once
-
-
-def _settle(landscape: Landscape, players: dict[str, Player]) -> None:
-    _here[:] = [landscape, players]
-
-
-def _play_here(task: tuple[str, int], play: Any) -> tuple[int, int]:
-    landscape, players = _here
-    region: Region = play(landscape, players[task[0]], task[1])
-    assert region.node is not None
-    return region.node
+    def __call__(self, task: tuple[str, int]) -> Node | Region:
+        """Return the region to settle for: its node, which travels light, if it is one."""
+        name, run = task
+        seeds = np.random.SeedSequence([self.rng, run]).spawn(2)
+        instrument = self.landscape.simulate(self.noise, np.random.default_rng(seeds[0]))
+        found = self.players[name](self.landscape, instrument, self.budget, np.random.default_rng(seeds[1]))
+        return found if found.node is None else found.node
 
 
 def landscape_of(

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context, resource_tracker
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from zonal.blas import libraries
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, whole_number
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -92,6 +95,45 @@ def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments
                     process.terminate()  # nobody waits for its answer any more
                 pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progress: bool, unit: str) -> list[R]:
+    """Return what becomes of each task, in order.
+
+    Parameters
+    ----------
+    play : callable
+        Task to answer; it is sent to every process once.
+    tasks : sequence
+    jobs : int or None
+        Processes; one a core by default. They change no answer.
+    progress, unit : bool, str
+        Whether to show a progress bar, and what it counts.
+    """
+    from tqdm import tqdm
+
+    bar = partial(tqdm, total=len(tasks), unit=unit, leave=False, disable=None if progress else True)
+    jobs = min(os.cpu_count() or 1 if jobs is None else whole_number(jobs, "jobs", 1), len(tasks))
+    if jobs == 1:
+        return [play(task) for task in bar(tasks)]
+    try:
+        pickle.dumps(play)
+    except Exception as error:
+        fix = "Define it by name in a module, or pass jobs=1."
+        raise InvalidInput(f"a function cannot be sent to other processes ({error})", play, fix) from error
+    with worker_pool(jobs, _settle, play) as pool:
+        return list(bar(pool.in_order(_play_here, tasks)))
+
+
+_here: list[Callable[[Any], Any]] = []  # of a worker: what it plays, sent once
+
+
+def _settle(play: Callable[[Any], Any]) -> None:
+    _here[:] = [play]
+
+
+def _play_here(task: Any) -> Any:
+    return _here[0](task)
 
 
 @contextmanager

@@ -1,244 +1,27 @@
-"""The paper's quantities that its algorithms need: beta_t, and delta by depth; each cites its lemma.
+"""The paper's quantities that its algorithms need, each citing its lemma: beta_t, and delta by depth."""
 
-This room knows numbers only: no tree, no kernel, no region.
-"""
+from zonal.theory.confidence import beta_stooo, beta_t, log_node_count, log_nodes, log_pi_t
+from zonal.theory.delta import (
+    Delta,
+    GeometricDelta,
+    LipschitzDelta,
+    SpreadDelta,
+    Variation,
+    delta_by_depth,
+    lipschitz_constants,
+)
 
-from __future__ import annotations
-
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-from zonal.errors import InvalidInput, positive_number
-from zonal.theory.steepness import Smoothness, certified_constants
-
-Delta = Callable[[int], float]
-LOG_PI = math.log(math.pi**2 / 6)
-
-
-def log_node_count(arity: int, h_max: int) -> float:
-    """Return log M with M = sum of K^h for h = 0 .. h_max (Lemma 1), without overflow."""
-    log_k = math.log(arity)
-    top = (h_max + 1) * log_k
-    return top + math.log1p(-math.exp(-top)) - math.log(arity - 1)
-
-
-def log_nodes(counts: Sequence[int]) -> float:
-    """Return log M with M the sum of the numbers of nodes at depths 0 .. h_max (Lemma 1), whatever their arity."""
-    return math.log(sum(counts))
-
-
-def log_pi_t(t: int) -> float:
-    """Return log pi_t with pi_t = pi^2 t^2 / 6 (Lemma 1)."""
-    return LOG_PI + 2 * math.log(t)
-
-
-def beta_t(t: int, log_m: float, theta: float) -> float:
-    """Return beta_t = 2 log(M pi_t / theta) (Lemma 1)."""
-    return 2 * (log_m + LOG_PI + 2 * math.log(t) - math.log(theta))  # log pi_t written out
-
-
-def beta_stooo(t: int, theta: float) -> float:
-    """Return 2 log(t^2 / theta), the beta_t with which AVE-StoOO's index is GPOO's (equation 8)."""
-    return 4 * math.log(t) - 2 * math.log(theta)
-
-
-def lipschitz_constants(slopes: NDArray[np.float64], h_max: int, theta: float) -> NDArray[np.float64]:
-    """Return L for each axis, from the standard deviation of f's derivative along it.
-
-    The derivative of f is a Gaussian process too (Assumption 2); a union bound over both signs, d axes and
-    h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. That counts a slope at one point a depth and
-    not the steepest anywhere, so it is a heuristic and promises nothing; `certified_constants` does.
-    """
-    return slopes * math.sqrt(2 * math.log(2 * len(slopes) * max(h_max, 1) / theta))
-
-
-@dataclass(frozen=True)
-class GeometricDelta:
-    """The bound ``delta(h) = c rho^h`` of the paper's Corollary and experiments.
-
-    Parameters
-    ----------
-    c : float
-        The bound at the root, in units of the measured value.
-    rho : float
-        The factor from one depth to the next, between 0 and 1.
-
-    Examples
-    --------
-    >>> GeometricDelta(14, 0.5)(3)
-    1.75
-    """
-
-    c: float
-    rho: float = 0.5
-
-    def __post_init__(self) -> None:
-        positive_number(self.c, "GeometricDelta's c")
-        if not 0 < positive_number(self.rho, "GeometricDelta's rho") < 1:
-            raise InvalidInput("GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
-
-    def __call__(self, depth: int) -> float:
-        """Return delta at `depth`."""
-        return self.c * self.rho**depth
-
-
-@dataclass(frozen=True)
-class LipschitzDelta:
-    """The bound of Assumption 3: a Lipschitz constant times how far a cell reaches.
-
-    ``delta(h) = sum_j L_j r_j(h)`` with r_j(h) the farthest distance, along axis j, from a representative
-    point to a point of a cell of depth h. It is bound to a kernel, a space and a feedback when a study is
-    built.
-
-    Parameters
-    ----------
-    L : float or sequence of float, optional
-        The Lipschitz constant of f in the L1 metric, or one an axis, in value units per axis unit. Left out,
-        it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic); where a learned kernel's
-        functions have no derivative, `SpreadDelta` stands in.
-    certified : bool
-        Whether L is to be proved instead: with probability 1 - theta no slope of f exceeds it anywhere
-        (docs/theory.md). It needs a given noise, a given kernel whose functions are twice differentiable,
-        continuous axes, and a feedback that sees nothing beyond its reach (not `Beam`).
-    """
-
-    L: float | Sequence[float] | None = None
-    certified: bool = False
-
-    def __post_init__(self) -> None:
-        if self.certified and self.L is not None:
-            raise InvalidInput("LipschitzDelta takes an L of yours or certifies its own", self.L, "Drop one.")
-        if self.L is not None:
-            for constant in np.atleast_1d(np.asarray(self.L, dtype=object)):
-                positive_number(constant, "LipschitzDelta's L")
-
-    def __call__(self, depth: int) -> float:
-        """Refuse: without a kernel, a space and a feedback there is nothing to compute."""
-        raise InvalidInput(
-            "LipschitzDelta has no values of its own",
-            self,
-            "Pass it to a policy; the study that is built with it knows kernel, space and feedback.",
-        )
-
-    def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
-        """Return delta at depths 0 .. h_max + 1."""
-        reach, smooth = variation.reach, variation.smooth
-        d = reach.shape[1]
-        if self.certified:
-            return _positive(reach @ _certified(variation, theta))
-        if self.L is None:
-            if smooth is None and variation.learned:  # nobody chose that kernel, and the next fit may change it
-                return SpreadDelta().bind(variation, h_max, theta)
-            if smooth is None:
-                raise InvalidInput(
-                    "LipschitzDelta needs a kernel whose functions have a derivative",
-                    "one without, such as Matern with nu=0.5",
-                    "Use nu=1.5 or 2.5, or give L, or another delta such as GeometricDelta.",
-                )
-            return _positive(reach @ lipschitz_constants(smooth.slopes, h_max, theta))
-        constants = np.atleast_1d(np.asarray(self.L, dtype=float))
-        if constants.size not in (1, d):
-            raise InvalidInput(f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many.")
-        return _positive(reach @ np.broadcast_to(constants, (d,)))
-
-
-def _certified(variation: Variation, theta: float) -> NDArray[np.float64]:
-    """Return constants that hold with probability 1 - theta, or complain that there are none."""
-    if variation.learned:
-        raise InvalidInput(
-            "LipschitzDelta can certify a given kernel only", "a learned one", "Pass kernel=, or certified=False."
-        )
-    if variation.noise_learned:
-        raise InvalidInput(
-            "LipschitzDelta can certify only where the noise is given",
-            "a learned one",
-            "Pass noise=, or certified=False.",
-        )
-    if variation.endless:
-        raise InvalidInput(
-            "LipschitzDelta can certify only a feedback that sees nothing beyond its reach",
-            "one that does, such as Beam",
-            "Use Mean(), Average(s) or Center(), or certified=False.",
-        )
-    constants = None if variation.smooth is None else certified_constants(variation.smooth, theta)
-    if constants is None:
-        raise InvalidInput(
-            "LipschitzDelta can certify only kernels with second derivatives, on continuous axes",
-            "another kernel or space",
-            "Use RBF or Matern with nu=2.5 on a Box, or give L, or certified=False.",
-        )
-    return constants
-
-
-@dataclass(frozen=True)
-class SpreadDelta:
-    """How far the best of a cell's smallest regions lies above the cell's average, as far as can be expected.
-
-    ``delta(h) = s(h) sqrt(2 log n(h))``, the size of the largest of n(h) normal variables, with s(h) the prior
-    standard deviation of f about the average of a cell of depth h, and n(h) the number of smallest regions (or
-    members) in it. It needs no derivative, so it serves symbols, members and any kernel. It is bound to a
-    kernel, a space and a feedback when a study is built, and like `LipschitzDelta` it is a heuristic: s(h) is
-    that of typical cells.
-    """
-
-    def __call__(self, depth: int) -> float:
-        """Refuse: without a kernel, a space and a feedback there is nothing to compute."""
-        raise InvalidInput(
-            "SpreadDelta has no values of its own",
-            self,
-            "Pass it to a policy; the study that is built with it knows kernel, space and feedback.",
-        )
-
-    def bind(self, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
-        """Return delta at depths 0 .. h_max + 1."""
-        spread, log_members = variation.spread()
-        delta = spread * np.sqrt(2 * log_members)
-        return _positive(np.maximum.accumulate(delta[::-1])[::-1])  # no less than further down
-
-
-@dataclass(frozen=True)
-class Variation:
-    """How f varies within cells, by depth.
-
-    Attributes
-    ----------
-    reach : array, shape (h_max + 2, d)
-        r_j(h): how far a cell of depth h reaches, along axis j, from the points that are looked at.
-    smooth : Smoothness or None
-        How f varies along the axes; None if it has no derivative.
-    spread : callable
-        Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
-        smallest regions in a cell, both of shape (h_max + 2,).
-    learned, noise_learned : bool
-        Whether the kernel behind all this was learned, or the noise.
-    endless : bool
-        Whether a measurement sees a little of f beyond its reach.
-    """
-
-    reach: NDArray[np.float64]
-    smooth: Smoothness | None
-    spread: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]
-    learned: bool = False
-    noise_learned: bool = False
-    endless: bool = False
-
-
-def _positive(delta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return delta with half the depth above in place of 0.
-
-    A cell of one member does not vary at all, yet line 6 needs something to hold its uncertainty against.
-    """
-    for h in range(1, len(delta)):
-        delta[h] = delta[h] if delta[h] > 0 else delta[h - 1] / 2
-    return np.asarray(delta)
-
-
-def delta_by_depth(delta: Delta, variation: Variation, h_max: int, theta: float) -> NDArray[np.float64]:
-    """Return delta at depths 0 .. h_max + 1, evaluated once and checked (Assumption 3)."""
-    if isinstance(delta, LipschitzDelta | SpreadDelta):
-        return delta.bind(variation, h_max, theta)
-    return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)
+__all__ = [
+    "Delta",
+    "GeometricDelta",
+    "LipschitzDelta",
+    "SpreadDelta",
+    "Variation",
+    "beta_stooo",
+    "beta_t",
+    "delta_by_depth",
+    "lipschitz_constants",
+    "log_node_count",
+    "log_nodes",
+    "log_pi_t",
+]

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import positive_number
-from zonal.theory import Delta, beta_stooo, beta_t, log_nodes
+from zonal.theory.confidence import beta_stooo, beta_t, log_nodes
+from zonal.theory.delta import Delta
 
 Test = Literal["after", "before"]
 SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that line 6 has not weighed
