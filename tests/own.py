@@ -7,8 +7,8 @@ import zonal as zn
 from zonal.averages.kernels import ProductKernel
 from zonal.averages.measures import Measure, Nodes
 from zonal.averages.profiles import Profile, RBFProfile
-from zonal.policies import Draw, Rows, Setting, Views, best
 from zonal.policies.baselines import Leaves
+from zonal.policies.rules import Draw, Rows, Setting, Views, best
 from zonal.tree import Tree
 
 

@@ -22,7 +22,7 @@ from spaces import test_covariances, test_laws, test_values
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Along, Factor, Kernel
 from zonal.averages.profiles import Profile
-from zonal.policies import Policy
+from zonal.policies.rules import Policy
 from zonal.spaces import AxisSpace, Interval
 
 Floats = NDArray[np.float64]

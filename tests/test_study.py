@@ -23,8 +23,8 @@ from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make_study, play, table_of, wave
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
-from zonal.policies import Draw, Setting, Shape, Views
 from zonal.policies.optimistic import OptimisticRules
+from zonal.policies.rules import Draw, Setting, Shape, Views
 from zonal.tree import Tree
 
 

@@ -20,11 +20,11 @@ from zonal.errors import (
 )
 from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
-from zonal.policies import Policy
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.optimistic import GPOO, StoOO
+from zonal.policies.rules import Policy
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.outcomes import Outcome

@@ -30,8 +30,8 @@ import pytest
 import zonal as zn
 import zonal.maximize
 from fingerprint import fingerprint
-from zonal.policies import Draw, Setting, Views
 from zonal.policies.optimistic import OptimisticRules
+from zonal.policies.rules import Draw, Setting, Views
 from zonal.tree import Tree
 
 POLICY = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=5)

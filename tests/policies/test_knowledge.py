@@ -13,8 +13,8 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS
-from zonal.policies import Draw, Setting, Views
 from zonal.policies.knowledge import KnowledgeRules
+from zonal.policies.rules import Draw, Setting, Views
 from zonal.tree import Tree
 
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.15), "noise": 0.1}

@@ -10,8 +10,8 @@ import pytest
 import zonal as zn
 from nodes import children, shown
 from zonal.averages.kernels import Kernel
-from zonal.policies import Setting, View, best
 from zonal.policies.optimistic import OptimisticRules
+from zonal.policies.rules import Setting, View, best
 from zonal.theory import Variation
 from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
 

@@ -17,7 +17,7 @@ import zonal as zn
 from benchmarks import outlook as benchmark
 from fingerprint import fingerprint
 from zonal.averages.kernels import Kernel
-from zonal.policies import View
+from zonal.policies.rules import View
 from zonal.problems.draws import model_of
 from zonal.rounds.certainty import outlook, standings
 from zonal.tree import Tree

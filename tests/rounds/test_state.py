@@ -18,7 +18,7 @@ import pytest
 import zonal as zn
 from kinds import KINDS, allowed, kernels
 from lives import POLICIES, close, digest, lived, mended, value
-from zonal.policies import Policy
+from zonal.policies.rules import Policy
 from zonal.rounds import decisions
 from zonal.rounds.events import (
     Allowed,

@@ -16,7 +16,7 @@ import zonal as zn
 from zonal import theory
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
-from zonal.policies import Rules, Setting, Shape
+from zonal.policies.rules import Rules, Setting, Shape
 
 
 @pytest.mark.parametrize("arity", [2, 3, 4, 5, 10, 1000])

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from zonal.driving.run import INTERRUPTED
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, whole_number
-from zonal.policies import numbered
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
+from zonal.policies.rules import numbered
 from zonal.problems.instruments import Instrument, Noise
 from zonal.problems.landscapes import Direction, Landscape, from_table
 from zonal.recipe import members, positive

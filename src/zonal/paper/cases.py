@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 import zonal as zn
 from zonal import theory
 from zonal.paper.sweeps import Floats
-from zonal.policies import Policy
+from zonal.policies.rules import Policy
 from zonal.problems import PerWeight
 from zonal.theory import bounds
 from zonal.theory.bounds import Test

@@ -14,7 +14,7 @@ import zonal as zn
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
 from zonal.paper.sweeps import Answer, Floats, Preset, Report, standard_error
-from zonal.policies import Policy
+from zonal.policies.rules import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 
 Function = Literal["f1", "f2", "f3"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies import Bound, Draw, Floats, Policy, Rows, Setting, Shape, Views, best, scattered
+from zonal.policies.rules import Bound, Draw, Floats, Policy, Rows, Setting, Shape, Views, best, scattered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree

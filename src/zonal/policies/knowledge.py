@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
-from zonal.policies import NONE, OPTIMISM, Bound, Draw, Floats, Policy, Rows, Setting, View, Views, best
 from zonal.policies.gain import log_gains, log_pairs
+from zonal.policies.rules import NONE, OPTIMISM, Bound, Draw, Floats, Policy, Rows, Setting, View, Views, best
 from zonal.tree import Tree
 
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions

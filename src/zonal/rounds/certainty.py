@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.blas import one_thread
-from zonal.policies import Rows, View
+from zonal.policies.rules import Rows, View
 from zonal.tree import Tree
 
 Floats = NDArray[np.float64]

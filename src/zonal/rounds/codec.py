@@ -16,8 +16,8 @@ from typing import Any, NoReturn, get_args
 
 from zonal.averages.kernels import Kernel
 from zonal.errors import InvalidInput, StudyFileError, ZonalError
-from zonal.policies import Policy, Setting, Shape
 from zonal.policies.knowledge import KnowledgeGradient
+from zonal.policies.rules import Policy, Setting, Shape
 from zonal.rounds.events import Event, Fact
 from zonal.rounds.older import facts_of
 from zonal.rounds.settings import Problem, Settings, checked_again

@@ -16,7 +16,7 @@ import numpy as np
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
-from zonal.policies import Floats, Rules, Setting
+from zonal.policies.rules import Floats, Rules, Setting
 from zonal.rounds import checks, replies
 from zonal.rounds.events import (
     Allowed,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import InvalidInput
-from zonal.policies import Floats
+from zonal.policies.rules import Floats
 from zonal.tree import Tree
 
 

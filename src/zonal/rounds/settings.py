@@ -26,8 +26,8 @@ from zonal.errors import (
     text,
     whole_number,
 )
-from zonal.policies import INDEX_LIMIT, Policy, Rules
 from zonal.policies.knowledge import KnowledgeGradient
+from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
 from zonal.spaces import Region, Space, as_space
 from zonal.spaces.forbidden import Overlapping, forbidden_rule
 from zonal.spaces.region import DEEPEST

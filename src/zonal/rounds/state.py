@@ -26,7 +26,7 @@ from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
-from zonal.policies import scattered
+from zonal.policies.rules import scattered
 from zonal.rounds import checks
 from zonal.rounds.events import (
     Allowed,

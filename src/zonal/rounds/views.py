@@ -9,7 +9,7 @@ import numpy as np
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import InvalidInput
-from zonal.policies import Floats, Rows, View
+from zonal.policies.rules import Floats, Rows, View
 from zonal.rounds.state import State
 
 SOME = 8  # cells of a depth that stand for all
