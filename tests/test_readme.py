@@ -46,7 +46,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        "theory",
+        "theory.delta",
         "averages.feedback",
         "spaces.product",
         "spaces.sequences",
