@@ -14,11 +14,21 @@ import click
 
 from zonal import __version__
 from zonal.commands import CAMPAIGN
-from zonal.commands.frame import CODES, FilePath, debug_option, picture_option, plain_errors, plain_warnings
+from zonal.commands.frame import Command as StudyCommand
+from zonal.commands.frame import (
+    CODES,
+    FilePath,
+    debug_option,
+    picture_option,
+    plain_errors,
+    plain_warnings,
+    study_argument,
+)
 from zonal.commands.where import NUMBERS, Command, axis_options, column_options, positive_numbers, with_options
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
+    from zonal.study import Study
 
 
 class _Group(click.Group):
@@ -54,6 +64,38 @@ def demo(budget: int, rng: int, out: Path) -> None:
 
 for _command in CAMPAIGN:
     main.add_command(_command)
+
+
+@main.command(cls=StudyCommand)
+@study_argument
+@click.option("-o", "--out", default=None, type=FilePath(dir_okay=False), help="Where to  [default: STUDY.html]")
+def report(study: Study, out: Path | None) -> None:
+    """One file that shows a STUDY without a network: pictures, tables, settings, and a paragraph on methods."""
+    from zonal.tables.files import write
+    from zonal.web.report import report
+
+    assert study.path is not None
+    target = study.path.with_suffix(".html") if out is None else out
+    write(target, report(study).encode())
+    click.echo(target.resolve())
+
+
+@main.command()
+@click.argument("folder", default=".", type=FilePath(file_okay=False, exists=True))
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine a token is required.")
+@click.option("--name", "names", multiple=True, help="A name by which it is reached, as through a proxy.")
+@click.option("--open", "show", is_flag=True, help="Open a browser.")
+def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool) -> None:
+    """Show a FOLDER of studies in a browser, and let instruments ask and tell over HTTP."""
+    try:
+        from zonal.web.serving import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn", "anyio"):
+            raise
+        raise click.ClickException("the service needs the extra web: pip install 'zonal[web]'.") from None
+
+    serve(folder, host, port, names, show, click.echo)
 
 
 @main.command()

@@ -40,7 +40,7 @@ HEAD, END = "zonal events", "zonal end"
 @click.option("--out", type=FilePath(dir_okay=False), help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
-    text = {"csv": sheets.outcomes, "json": _document, "events": exported}[kind](study)
+    text = {"csv": sheets.outcomes, "json": document, "events": exported}[kind](study)
     if out is None:
         click.echo(text.encode(), nl=False)  # as it is: a digest is of every byte
         return
@@ -50,7 +50,7 @@ def export(study: Study, kind: str, out: Path | None) -> None:
     say(f"{out}: {standing(study)}")
 
 
-def _document(study: Study) -> str:
+def document(study: Study) -> str:
     """Return trials, and measurements from outside, for programs."""
     times = study.times
 

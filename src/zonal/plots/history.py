@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, axes_or_new, legend_above, value_label
+from zonal.plots.style import FOUND, INK, Floats, axes_or_new, legend_above, value_label
 from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
 
 def _best_so_far(study: Reading, ax: Axes) -> None:
     """Draw the average of the region that was recommended, as it was believed to be then."""
+    x, mean, std = best_then(study)
+    ax.plot(x, mean, color=FOUND, lw=1.6, zorder=2, label="average of the region that was the best then")
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
+                    label="two standard deviations")  # fmt: skip
+
+
+def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
+    """Return trials, and mean and standard deviation of the region that was recommended after each of them."""
     # What was the best then is in no event: it is worked out again, which takes long for large trees.
     each = max(len(study.tree) * study.told**2 * len(study.models), 1)
     number = min(study.told, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
@@ -81,6 +89,4 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.past(*moments[:-1].tolist()), study]
         x[-1] = max(told)
     mean, std = np.array([own._settle()[1:] for own in then]).T
-    ax.plot(x, mean, color=FOUND, lw=1.6, zorder=2, label="average of the region that was the best then")
-    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
-                    label="two standard deviations")  # fmt: skip
+    return x, mean, std

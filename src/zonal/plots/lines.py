@@ -73,7 +73,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     if j is None:
         raise InvalidInput("this picture is of one continuous axis", space.names, "Use study.plot().")
     ax = axes_or_new(ax)
-    curves, marked = _curves(study, j), list(marks(study))
+    curves, marked = curves_along(study, j), list(marks(study))
     for curve, colour in zip(curves, OTHERS, strict=False):
         mean, std = study.predict(curve.regions)
         ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
@@ -117,7 +117,7 @@ def _with_symbols(mark: Mark) -> Mark:
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
-def _curves(study: Reading, j: int) -> list[Curve]:
+def curves_along(study: Reading, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, the best ones if there are too many."""
     space = study.space
     if space.axes is None:

@@ -74,7 +74,7 @@ def plot_map(
     if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
         raise InvalidInput("this map needs two coordinates", space.names, "Use plot_regions.")
     ax = axes_or_new(ax, 7.5, 5.0)
-    panel = _Map(study, 0, 1, {}, None if truth is None else _true(space, truth), _outlines(space, shapes))
+    panel = Map(study, 0, 1, {}, None if truth is None else _true(space, truth), _outlines(space, shapes))
     shown = panel.draw(ax)
     if truth is not None:
         colour_bar(ax, shown, value_label(study), faded=False)
@@ -101,7 +101,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
         as in the region found; where there are symbols, it is for those in its title. Colours fade where little
         is known.
     """
-    panels = [_Map(study, j, k, symbols) for j, k, symbols in _panels(study)]
+    panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
     if not panels:
         raise InvalidInput("these maps need two coordinates", study.space.names, "Use plot_regions.")
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
@@ -123,7 +123,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _panels(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
+def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first if there are too many."""
     space, pairs = study.space, list(itertools.combinations(study.space.lines, 2))
     named = [axis for axis in space.axes or () if axis.symbolic]
@@ -159,7 +159,7 @@ def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Map:
+class Map:
     """One map: two axes or features, for some symbols, with other axes as in the region found.
 
     Leaves of the tree where these are all axes, else cells of a grid; of members a dot or a polygon each.

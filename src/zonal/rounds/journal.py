@@ -142,13 +142,19 @@ class Journal:
             journal = cls(target, opened, row[3], _why_read_only(target, opened))
             return journal, journal._unseen(connection, 0)
 
-    def rows(self) -> list[Row]:
-        """Return all events as they are in the file."""
+    def rows(self, first: int = 0) -> list[Row]:
+        """Return the events from a number on as they are in the file."""
+        query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
         with _trouble(self.path), closing(_connect(self.path)) as connection:
             _begin(connection)
-            return [
-                Row(*row) for row in connection.execute("SELECT number, time, event FROM events ORDER BY number")
-            ]
+            return [Row(*row) for row in connection.execute(query, (first,))]
+
+    def copy(self) -> bytes:
+        """Return a copy of the file, taken between two writes."""
+        with _trouble(self.path), closing(_connect(self.path)) as connection:
+            _begin(connection)
+            connection.execute("COMMIT")
+            return connection.serialize()
 
     def unseen(self, known: int) -> list[Event]:
         """Return the events after the first `known`: what other processes have appended."""

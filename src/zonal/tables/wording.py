@@ -114,7 +114,7 @@ def parse_recipe(text: str, name: str = "recipe", folder: Path = Path()) -> Reci
     except ValueError as error:  # of TOML, or of a number that is too long
         raise _not_toml(text, name, error) from None
     recipe = Recipe(words, places, name, folder)
-    _check_values(recipe, words, ())
+    check_values(recipe)
     return recipe
 
 
@@ -127,8 +127,12 @@ def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
     return InvalidInput(f"line {line} of {name}: {what[:1].lower()}{what[1:]}", lines[line - 1].strip(), fix)
 
 
-def _check_values(recipe: Recipe, words: Any, path: Key) -> None:
+def check_values(recipe: Recipe) -> None:
     """Complain of whole numbers beyond TOML's own limit; not every reader of TOML does."""
+    _check_values(recipe, recipe.words, ())
+
+
+def _check_values(recipe: Recipe, words: Any, path: Key) -> None:
     if isinstance(words, Mapping):
         for key, own in words.items():
             _check_values(recipe, own, (*path, key))

@@ -1,0 +1,385 @@
+"""What can be done to a study over HTTP: one table, from which routes, their description and their checks follow."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from zonal.commands import regions, sheets
+from zonal.commands.bench import trial_json
+from zonal.commands.carry import document, exported
+from zonal.errors import InvalidInput
+from zonal.recipe import arguments
+from zonal.rounds.codec import settings_to_json
+from zonal.rounds.trials import Observation, Prediction, Recommendation, Trial
+from zonal.spaces import MemberSpace, Region, Sequences
+from zonal.study import Study
+from zonal.tables.wording import Recipe, check_values
+from zonal.tree import TreeTable
+from zonal.web import documents
+
+MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
+LONGEST = 2000  # letters of a text
+
+NUMBER = {"type": "number"}
+TEXT = {"type": "string", "maxLength": LONGEST}
+YES = {"type": "boolean"}
+REGION: dict[str, Any] = {
+    "description": "What space.region takes: bounds, a mapping of axes to parts, a text, rows, or {node: [depth, index]}."
+}
+REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
+BY = {**TEXT, "description": "Who does it; the client's address by default."}
+
+
+def whole(low: int, high: int) -> dict[str, Any]:
+    """Return the schema of a whole number."""
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+TRIAL = whole(0, 2**53)
+
+
+class Asker(NamedTuple):
+    """Who makes a request, and what the headers say of it."""
+
+    by: str
+    key: str = ""
+
+
+Does = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One thing that can be done to a study.
+
+    Attributes
+    ----------
+    method, path : str
+        Below ``/api/studies/{name}``.
+    word : str
+        Of `Study`, "" if it has none.
+    does : callable
+        Study, who asks, and what was said, to an answer.
+    says : dict
+        Schemas of what may be said: in the body of a POST, in the query of a GET.
+    needs : tuple of str
+        What must be said.
+    kind : str
+        Of the answer.
+    """
+
+    method: str
+    path: str
+    word: str
+    about: str
+    does: Does
+    says: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    kind: str = "application/json"
+
+
+def region_of(study: Study, said: Any) -> Region:
+    """Return the region that a client described."""
+    space = study.space
+    if isinstance(said, Mapping) and set(said) == {"node"}:
+        node = said["node"]
+        if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
+            raise InvalidInput("a node is its depth and its index", node, "Write [3, 5].")
+        depth, index = node
+        if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
+            raise InvalidInput("there is no such node", node, "Pass one of the study's.")
+        found: Region = space.cell((depth, index))
+        return found
+    if isinstance(said, str):
+        said = regions.from_text(space, said)
+    if isinstance(said, str | list) and not said:
+        raise InvalidInput("a region must be named", said, "Write where it is.")
+    made: Region = space.region(said)
+    return made
+
+
+def said_of(region: Region) -> Any:
+    """Return how a client describes a region, so that `region_of` understands it."""
+    if region.node is not None:
+        return {"node": list(region.node)}
+    if isinstance(region.space, MemberSpace):
+        return region.members.tolist()  # type: ignore[attr-defined]
+    if isinstance(region.space, Sequences):
+        return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
+    return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
+
+
+def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> Any:
+    return [trial_json(one) for one in study.ask(n, key=key or who.key, by=by or who.by)]
+
+
+def _tell(
+    study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = ""
+) -> Any:
+    study.tell(trial, value, sem, note)
+    return standing(study)
+
+
+def _measurement(study: Study, number: int, observation: bool) -> int | Observation:
+    if not observation:
+        return number
+    every = [own for own, _ in study.history() if isinstance(own, Observation)]
+    if number >= len(every):
+        raise InvalidInput("there is no such observation", number, f"There are {len(every)}, counted from 0.")
+    return every[number]
+
+
+def _correct(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "",
+             by: str = "", observation: bool = False) -> Any:  # fmt: skip
+    study.correct(_measurement(study, trial, observation), value, sem, note, by=by or who.by)
+    return standing(study)
+
+
+def _retract(
+    study: Study, who: Asker, trial: int, note: str = "", by: str = "", observation: bool = False
+) -> Any:
+    study.retract(_measurement(study, trial, observation), note, by=by or who.by)
+    return standing(study)
+
+
+def _give_up(study: Study, who: Asker, trial: int, retry: bool = True) -> Any:
+    study.give_up(trial, retry)
+    return standing(study)
+
+
+def _withdraw(study: Study, who: Asker, trial: int) -> Any:
+    study.withdraw(trial)
+    return standing(study)
+
+
+def _take_up(study: Study, who: Asker, trial: int, by: str, of: str) -> Any:
+    taken = study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
+    return None if taken is None else trial_json(taken)
+
+
+def _observe(study: Study, who: Asker, region: Any, value: float, sem: float | None = None) -> Any:
+    seen = study.observe(region_of(study, region), value, sem)
+    return {"observation": seen.number, **standing(study)}
+
+
+def _allow(study: Study, who: Asker, region: Any) -> Any:
+    return {"allowed": study.allow(region_of(study, region)), **standing(study)}
+
+
+def _forgive(study: Study, who: Asker, trials: list[int]) -> Any:
+    study.forgive([study.trials[number] for number in trials if number < len(study.trials)])
+    return standing(study)
+
+
+def _extend(study: Study, who: Asker, n: int) -> Any:
+    study.extend(n)
+    return standing(study)
+
+
+def _refit(study: Study, who: Asker) -> Any:
+    return {"learned": study.refit(), **standing(study)}
+
+
+def standing(study: Study) -> dict[str, Any]:
+    """Return how far a study is."""
+    return {
+        "event": len(study._state.events),
+        "budget": study.budget,
+        "told": study.told,
+        "pending": len(study.under_way),
+        "remaining": study.remaining,
+    }
+
+
+def _recommend(study: Study, who: Asker, k: int = 1, theta: float = 0.1) -> Any:
+    return [_recommendation(one) for one in study.recommend(k, theta=theta)]
+
+
+def _recommendation(one: Recommendation) -> dict[str, Any]:
+    sure = {"gap": one.gap, "probability_best": one.probability_best, "unit": one.unit}
+    return {"region": regions.as_json(one.region), "mean": one.mean, "std": one.std, **sure}
+
+
+def _predict(study: Study, who: Asker, regions: list[Any]) -> Any:
+    found: Prediction = study.predict([region_of(study, own) for own in regions])
+    return {"mean": list(map(float, found.mean)), "std": list(map(float, found.std))}
+
+
+def _probability(
+    study: Study, who: Asker, regions: list[Any], above: float | None = None, below: float | None = None
+) -> Any:
+    found = study.probability([region_of(study, own) for own in regions], above=above, below=below)
+    return {"probability": list(map(float, found))}
+
+
+def _beyond(side: str) -> Does:
+    def does(study: Study, who: Asker, threshold: float, probability: float = 0.9) -> Any:
+        found = getattr(study, side)(threshold, probability)
+        listed = [{**vars(own), "region": regions.as_json(own.region)} for own in found]
+        best = found.likeliest
+        shown = None if best is None else {**vars(best), "region": regions.as_json(best.region)}
+        return {"title": found.title, "regions": listed, "likeliest": shown}
+
+    return does
+
+
+def _outlook(study: Study, who: Asker, n: int = 10) -> Any:
+    return vars(study.outlook(n))
+
+
+def _nodes(study: Study, who: Asker) -> Any:
+    tree = study.tree
+    return {own.name: getattr(tree, own.name).tolist() for own in fields(TreeTable)}
+
+
+def _under_way(study: Study, who: Asker) -> Any:
+    by = {asked.number: asked.by for asked in study.under_way}
+    return {**standing(study), "trials": [{**trial_json(own), "by": by[own.number]} for own in study.pending]}
+
+
+def _settings(study: Study, who: Asker) -> Any:
+    return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
+
+
+def trial_of(study: Any, said: Mapping[str, Any]) -> Trial:
+    """Return a trial that a server spoke of."""
+    node = tuple(said["region"]["node"])
+    return Trial(said["trial"], node, study.space.cell(node, study.feedback), said["look"], study.id)
+
+
+MANY = {"n": whole(1, MOST_TRIALS)}
+ONE = "/trials/{trial}"
+MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
+OF_TRIAL = {"observation": {**YES, "description": "The number is that of an observation."}}
+LIMIT = {"threshold": NUMBER, "probability": NUMBER}
+
+ROUTES = (
+    Route("POST", "/ask", "ask", "Ask what to measure next; an Idempotency-Key asked again gets the same trials.",
+          _ask, {**MANY, "key": TEXT, "by": BY}),
+    Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
+          _tell, MEASURED, ("value",)),
+    Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
+          _correct, {**MEASURED, "by": BY, **OF_TRIAL}, ("value",)),
+    Route("POST", f"{ONE}/retract", "retract", "Take back a value that should never have been told.",
+          _retract, {"note": TEXT, "by": BY, **OF_TRIAL}),
+    Route("POST", f"{ONE}/give-up", "give_up", "Give back a trial that could not be measured.",
+          _give_up, {"retry": YES}),
+    Route("POST", f"{ONE}/withdraw", "withdraw", "Give back a trial that was not tried.", _withdraw),
+    Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from whoever was at it.",
+          _take_up, {"by": TEXT, "of": TEXT}, ("by", "of")),
+    Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
+          _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
+    Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
+          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER}, ("region", "value")),
+    Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
+          _allow, {"region": REGION}, ("region",)),
+    Route("POST", "/extend", "extend", "Add measurements to the budget.",
+          _extend, {"n": whole(1, MOST_BUDGET)}, ("n",)),
+    Route("POST", "/refit", "refit", "Learn the model anew.", _refit),
+    Route("POST", "/predict", "predict", "What any regions' averages are, as far as is known. Nothing changes.",
+          _predict, {"regions": REGIONS}, ("regions",)),
+    Route("POST", "/probability", "probability", "How probably regions are above or below a threshold.",
+          _probability, {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
+    Route("GET", "/recommend", "recommend", "The regions to settle for now, and how sure that is.",
+          _recommend, {"k": whole(1, MOST_TRIALS), "theta": NUMBER}),
+    Route("GET", "/above", "above", "Regions whose average is probably above a threshold.",
+          _beyond("above"), LIMIT, ("threshold",)),
+    Route("GET", "/below", "below", "Regions whose average is probably below a threshold.",
+          _beyond("below"), LIMIT, ("threshold",)),
+    Route("GET", "/outlook", "outlook", "By how much more measurements are expected to improve the answer.",
+          _outlook, {"n": whole(1, MOST_AHEAD)}),
+    Route("GET", "/nodes", "tree", "The table of nodes.", _nodes),
+    Route("GET", "/pending", "under_way", "The trials under way, and who is at each.", _under_way),
+    Route("GET", "/settings", "settings", "Everything that was given.", _settings),
+    Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.",
+          lambda study, who, **said: documents.shape(study, said.get("from", 0)), {"from": TRIAL}),
+    Route("GET", "/values", "", "For the page: what is known of each node.",
+          lambda study, who: documents.values(study)),
+    Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes.",
+          lambda study, who: documents.picture(study)),
+    Route("GET", "/history", "", "For the page: what was the best after some of the trials.",
+          lambda study, who: documents.history(study)),
+    Route("GET", "/ahead", "", "For the page: what ten more measurements would bring, if that can be said.",
+          lambda study, who: documents.outlook(study, 10)),
+    Route("GET", "/export/trials.csv", "", "All trials, for a spreadsheet.",
+          lambda study, who: sheets.outcomes(study), kind="text/csv"),
+    Route("GET", "/export/trials.json", "", "All trials and observations, with what they were before.",
+          lambda study, who: document(study)),
+    Route("GET", "/export/questions.csv", "", "The trials under way, as a sheet to fill in.",
+          lambda study, who: sheets.questions(study.pending, study.space), kind="text/csv"),
+    Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, which `zonal import` reads.",
+          lambda study, who: exported(study), kind="application/x-ndjson"),
+)  # fmt: skip
+
+
+def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a client said, each as its schema has it, or complain of the first that is not."""
+    if not isinstance(said, Mapping):
+        raise Misspoken("", "what is said must be an object", said, "Send a JSON object.")
+    for name in said:
+        if name not in schemas:
+            known = ", ".join(schemas) or "nothing"
+            raise Misspoken(str(name), "there is no such field", name, f"There are {known}.")
+    found = {name: _checked(name, own, schemas[name]) for name, own in said.items() if own is not None}
+    for name in needs:
+        if name not in found:
+            raise Misspoken(name, f"{name} is missing", None, f"Send {name}.")
+    return found
+
+
+class Misspoken(InvalidInput):
+    """A field that is not as it should be; its name is part of the answer."""
+
+    def __init__(self, name: str, problem: str, value: object, fix: str) -> None:
+        super().__init__(problem, value, fix)
+        self.field = name
+
+
+def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type")
+    if kind == "number":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise Misspoken(name, f"{name} must be a number", value, "Send a finite number, such as 0.73.")
+        try:
+            return float(value)
+        except OverflowError:
+            raise Misspoken(name, f"{name} is too large", "a whole number", "Send a smaller one.") from None
+    if kind == "integer":
+        low, high = schema["minimum"], schema["maximum"]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise Misspoken(name, f"{name} must be a whole number", value, f"Send one from {low} to {high}.")
+    if kind == "boolean" and not isinstance(value, bool):
+        raise Misspoken(name, f"{name} must be true or false", value, "Send one of the two.")
+    if kind == "string" and not isinstance(value, str):
+        raise Misspoken(name, f"{name} must be text", value, "Send a string.")
+    if kind == "string" and len(value) > schema["maxLength"]:
+        raise Misspoken(name, f"{name} is too long", len(value), f"Send {schema['maxLength']} letters at most.")
+    if kind == "array":
+        if not isinstance(value, list) or len(value) > schema["maxItems"]:
+            most = schema["maxItems"]
+            raise Misspoken(name, f"{name} must be a list of {most} at most", value, "Send fewer.")
+        return [_checked(name, own, schema["items"]) for own in value]
+    return value
+
+
+FILES = {"points": "table", "hierarchy": "table"}  # what of a recipe names a file
+
+
+def new_study(recipe: Any) -> dict[str, Any]:
+    """Return the arguments of `Study` that a recipe stands for; over HTTP none may name a file."""
+    if not isinstance(recipe, Mapping):
+        raise Misspoken("recipe", "a recipe must be an object", recipe, "Send what `zonal new --template` has.")
+    for section, key in FILES.items():
+        if isinstance(recipe.get(section), Mapping) and key in recipe[section]:
+            fix = "Make this study on the server, with `zonal new`."
+            raise Misspoken("recipe", f"[{section}] {key} names a file, which no client may", "a path", fix)
+    words = Recipe(recipe, source="the recipe")
+    check_values(words)
+    budget = recipe.get("budget")
+    if isinstance(budget, int) and budget > MOST_BUDGET:
+        raise Misspoken("recipe", "the budget is too large", budget, f"Send {MOST_BUDGET} at most.")
+    return arguments(words)

@@ -1,0 +1,187 @@
+"""What the page draws, as JSON: columns, five digits of what is believed, null for what is not a number."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from zonal.errors import Exhausted, InvalidInput, StudyFileError
+from zonal.looking import is_empty
+from zonal.plots.history import best_then
+from zonal.plots.lines import along, curves_along
+from zonal.plots.maps import CELLS, Map, panels_of
+from zonal.plots.style import lines
+from zonal.rounds.trials import Recommendation
+from zonal.spaces import Hierarchy, Interval, MemberSpace, Sequences
+from zonal.study import Study
+from zonal.web.record import picture as picture_of
+from zonal.web.record import place, share
+
+BEST = 5
+FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
+
+
+def dumped(answer: Any) -> bytes:
+    """Return an answer as JSON: what is not a number is null."""
+    try:
+        return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        return json.dumps(_finite(answer), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(own) for own in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
+    form = f"{{:.{digits}g}}".format
+    listed = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+    return [float(form(x)) if math.isfinite(x) else None for x in listed]
+
+
+def answer(study: Study) -> dict[str, Any]:
+    """Return the best regions, how sure that is, and the model: what follows from the posterior."""
+    found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
+    found["nodes"] = len(study.tree)
+    try:
+        if is_empty(study):
+            return found
+        tree = study.tree
+        found["best"] = [_best(study, one, tree) for one in study.recommend(BEST)]
+        found["stands_out"] = study.stands_out()
+    except (StudyFileError, Exhausted):  # no posterior without the user's own kernel
+        return found
+    found["whole"] = {"mean": float(tree.mean[0]), "std": float(tree.std[0])}
+    return found | {"model": _model(study)}
+
+
+def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
+    row = row_of(tree, one.node)
+    sure = {"gap": one.gap, "probability_best": one.probability_best, "looks": int(tree.count[row])}
+    return {"region": place(study.space, one.region, row), "mean": one.mean, "std": one.std, **sure}
+
+
+def row_of(tree: Any, node: tuple[int, int]) -> int:
+    """Return the row of a node."""
+    return int(np.flatnonzero((tree.depth == node[0]) & (tree.index == node[1]))[0])
+
+
+def _model(study: Study) -> dict[str, Any] | None:
+    try:
+        model = study.model
+    except InvalidInput:  # an empirical belief has none
+        return None
+    learned = study._state.problem.learned
+    noise = model.noise if isinstance(model.noise, float) else None
+    said = {"kernel": repr(model.kernel), "noise": noise, "mean": float(model.mean)}
+    return said | {"learned_from": study.told if learned else 0, "models": len(study.models)}
+
+
+def shape(study: Study, first: int = 0) -> dict[str, Any]:
+    """Return where the nodes are, from a row on: rows are only ever added."""
+    space, tree = study.space, study.tree
+    nodes = zip(tree.depth[first:].tolist(), tree.index[first:].tolist(), strict=True)
+    regions = [space.cell(node) for node in nodes]
+    found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
+    found["share"] = _short((share(space, region) for region in regions), 7)
+    if isinstance(space, MemberSpace):
+        names = (region.name for region in regions)
+        if isinstance(space, Hierarchy):  # the last step of the way; the page puts ways together
+            names = (name.rpartition(" > ")[2] for name in names)
+        return found | {"name": list(names), "members": [len(region.members) for region in regions]}
+    if isinstance(space, Sequences):
+        return found | {"name": [region.name for region in regions]}
+    bounds = np.array([region.bounds for region in regions]).reshape(len(regions), len(space.axes), 2)
+    some = lines(space)
+    found["low"] = [_short(bounds[:, j, 0], 8) for j in some]
+    found["high"] = [_short(bounds[:, j, 1], 8) for j in some]
+    named = [j for j in range(len(space.axes)) if j not in some]
+    if named:
+        pools = [region.symbols for region in regions]
+        found["symbols"] = {space.names[j]: [[str(one) for one in own[j]] for own in pools] for j in named}
+    if picture_of(space) == "shelves":
+        found["name"] = [region.name for region in regions]
+    return found
+
+
+def values(study: Study) -> dict[str, Any]:
+    """Return what is known of each node."""
+    tree = study.tree
+    flags = FORBIDDEN * tree.forbidden + SMALLEST * tree.smallest
+    flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
+    found: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
+    found |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
+    try:
+        doubt = study.doubt()
+    except StudyFileError:
+        return found
+    prior = tree.std / np.maximum(doubt, 1e-12)
+    return found | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
+
+
+def picture(study: Study) -> dict[str, Any]:
+    """Return what is drawn beside the nodes: curves along one axis, maps of pairs of axes."""
+    space, found = study.space, dict[str, Any]()
+    kind = picture_of(space)
+    if is_empty(study) or kind not in ("line", "panels"):
+        return found
+    try:
+        if kind == "line":
+            bands = study.bands()
+            found = {"confidence": _short(bands.confidence), "variation": _short(bands.variation)}
+            return found | ({"curves": _curves(study)} if study.models else {})
+        return {"cells": CELLS, "panels": _panels(study)} if study.models else found
+    except StudyFileError:
+        return found
+
+
+def _curves(study: Study) -> list[dict[str, Any]]:
+    j, drawn = along(study.space), []
+    assert j is not None
+    for curve in curves_along(study, j):
+        mean, std = study.predict(curve.regions)
+        drawn.append({"name": curve.name, "x": _short(curve.x), "mean": _short(mean), "std": _short(std)})
+    return drawn
+
+
+def _panels(study: Study) -> list[dict[str, Any]]:
+    space, drawn = study.space, []
+    for j, k, symbols in panels_of(study):
+        panel = Map(study, j, k, symbols)
+        mean, std = study.predict(panel.cells)
+        bounds = panel.slice.bounds.tolist()
+        others = {
+            axis.name: bounds[at]
+            for at, axis in enumerate(space.axes)
+            if isinstance(axis, Interval) and at not in (j, k)
+        }
+        own = {"axes": [j, k], "symbols": {name: str(one) for name, one in symbols.items()}, "others": others}
+        drawn.append({**own, "mean": _short(mean), "std": _short(std)})
+    return drawn
+
+
+def history(study: Study) -> dict[str, Any]:
+    """Return what was recommended after some of the trials, as it was believed to be then."""
+    if not study.told:
+        return {"number": [], "mean": [], "std": []}
+    try:
+        number, mean, std = best_then(study)
+    except StudyFileError:
+        return {"number": [], "mean": [], "std": []}
+    return {"number": _short(number), "mean": _short(mean), "std": _short(std)}
+
+
+def outlook(study: Study, n: int) -> dict[str, Any]:
+    """Return what more measurements would bring; nothing where that cannot be said."""
+    try:
+        return vars(study.outlook(n))
+    except (InvalidInput, Exhausted, StudyFileError):
+        return {"n": n, "rise": None, "low": None, "high": None}

@@ -1,0 +1,171 @@
+"""A folder of studies. Each is worked on by a thread of its own, so that slow work holds up no other study."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from zonal.errors import InvalidInput, StudyFileError, ZonalError
+from zonal.study import Study
+from zonal.web.record import Record
+
+T = TypeVar("T")
+
+ENDING = ".db"
+NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
+MOST_OPEN = 64  # studies whose posteriors are kept
+
+
+class Unknown(ZonalError, LookupError):
+    """There is no such study."""
+
+
+class Entry:
+    """One study of the folder: what its journal says, at once, and the study itself, opened when it is needed.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name.removesuffix(ENDING)
+        self.study: Study | None = None
+        self.kept: dict[Any, tuple[int, Any]] = {}  # answers, by what they are, with the event they are of
+        self._record: Record | None = None
+        self._lock = threading.Lock()  # of the record, which several threads may read
+        self._thread: ThreadPoolExecutor | None = None
+        self._opening: Future[Study] | None = None
+        self._inode = 0
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Return what changes when the file does."""
+        found = os.stat(self.path)
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def record(self) -> Record:
+        """Return what the journal says now; of a file that was put in its place, everything is read anew."""
+        with self._lock:
+            inode = self.stamp()[0]
+            if self._record is None or inode != self._inode:
+                self._record = Record(self.path)
+                if self._inode not in (0, inode):
+                    self.forget()
+                self._inode = inode
+            elif self._record.stamp != self.stamp():
+                self._record.refresh()
+            return self._record
+
+    def submit(self, does: Callable[[Study], T]) -> Future[T]:
+        """Have the study's own thread do something to it, once it is open."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
+        return self._thread.submit(lambda: does(self._opened()))
+
+    def _opened(self) -> Study:
+        if self.study is None:
+            self.study = Study.open(self.path)
+        return self.study
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its posterior is there; if not, it will be."""
+        if self.study is None and (self._opening is None or self._opening.done()):
+            self._opening = self.submit(lambda study: study)
+        return self.study is not None
+
+    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> T:
+        """Return an answer about the study as it is, made once an event; only in the study's own thread."""
+        study.refresh()
+        at = len(study._state.events)
+        known = self.kept.get(what)
+        if known is None or known[0] != at:
+            for old in [name for name, own in self.kept.items() if own[0] != at and name != "answer"]:
+                del self.kept[old]
+            known = self.kept[what] = at, make(study)
+        found: T = known[1]
+        return found
+
+    def forget(self) -> None:
+        """Let go of the study: it is opened again when it is needed."""
+        self.study, self.kept, self._opening = None, {}, None
+
+    def end(self) -> None:
+        """Let the thread go once it is done."""
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class Folder:
+    """The studies of a folder, by name: that of the file without its ending.
+
+    Parameters
+    ----------
+    path : Path
+        It exists.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self._entries: dict[str, Entry] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Return the names of all studies, in order."""
+        found = (one.name for one in os.scandir(self.path) if one.name.endswith(ENDING))
+        return sorted(name.removesuffix(ENDING) for name in found if self._file(name) is not None)
+
+    def _file(self, name: str) -> Path | None:
+        """Return the file of this name, if it is one of this folder and no way out of it."""
+        if name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 255:
+            return None
+        path = self.path / name
+        return path if path.is_file() and path.resolve().parent == self.path else None
+
+    def entry(self, name: str) -> Entry:
+        """Return a study, or complain that there is none."""
+        path = self._file(name + ENDING)
+        with self._lock:
+            if path is None:
+                gone = self._entries.pop(name, None)
+                if gone is not None:
+                    gone.end()
+                raise Unknown(f"there is no study {name!r} in this folder.")
+            found = self._entries.pop(name, None) or Entry(path)
+            self._entries[name] = found  # the last used is the last of all
+            opened = [own for own in self._entries.values() if own.study is not None]
+            for own in opened[: max(len(opened) - MOST_OPEN, 0)]:
+                own.forget()
+        return found
+
+    def new(self, name: str) -> Path:
+        """Return where a study of this name will be, or complain of the name."""
+        if not NEW_NAME.fullmatch(name) or name.endswith("."):
+            fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
+            raise InvalidInput("this cannot be the name of a study", name, fix)
+        return self.path / (name + ENDING)
+
+    def records(self) -> Iterator[tuple[str, Callable[[], Record]]]:
+        """Yield every study's name, and what reads its journal."""
+        for name in self.names():
+            try:
+                yield name, self.entry(name).record
+            except Unknown:  # it is gone meanwhile
+                continue
+
+    def end(self) -> None:
+        """Let all threads go."""
+        for entry in self._entries.values():
+            entry.end()
+
+
+def is_replaced(error: StudyFileError) -> bool:
+    """Tell whether a study must be opened again, as its file is another one now."""
+    return "is not the file it was" in str(error)

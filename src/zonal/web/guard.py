@@ -1,0 +1,161 @@
+"""Who may come in: hosts, origins, the token, how much may be said; and the headers of every answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1_000_000  # of a request
+COOKIE = "zonal"
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+OPEN = ("/static/", "/login", "/favicon.ico")  # what anybody may see: the page's own code, and where to say the token
+HEADERS = {
+    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+    "form-action 'self'; require-trusted-types-for 'script'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+def problem(status: int, title: str, detail: str, **more: object) -> Response:
+    """Return an error for programs and people (RFC 9457)."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return JSONResponse(body, status, media_type="application/problem+json")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address is reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def cookie_of(token: str) -> str:
+    """Return what a browser keeps in the token's place: nobody can tell the token from it."""
+    return hmac.new(token.encode(), b"zonal cookie", hashlib.sha256).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two secrets are the same, in a time that says nothing about them."""
+    return hmac.compare_digest(one.encode("utf-8", "surrogateescape"), other.encode("utf-8", "surrogateescape"))
+
+
+class Guard:
+    """Stands before the service.
+
+    Parameters
+    ----------
+    app : ASGI application
+    token : str
+        That everybody must have; "" for none.
+    hosts : iterable of str
+        Names by which the service is reached, besides loopback and its own address.
+    """
+
+    def __init__(self, app: ASGIApp, token: str = "", hosts: Iterable[str] = ()) -> None:
+        self._app = app
+        self._token = token
+        self._cookie = cookie_of(token) if token else ""
+        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or say why not."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = Headers(scope=scope)
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    own.setdefault(name, value)
+            await send(message)
+
+        refused = self._refusal(scope, headers)
+        if refused is not None:
+            return await refused(scope, receive, dressed)
+        await self._app(scope, _limited(receive), dressed)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or not self._known(host, scope):
+            named = "Use the address that `zonal serve` printed, or name this one with --name."
+            return problem(421, "Unknown host", f"this service is not called {host[:100]!r}. {named}")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and scope["path"][:5] == "/api/":
+            return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MOST_BYTES:
+            return problem(413, "Too large", f"a request may have {MOST_BYTES} bytes at most.")
+        if self._token and not scope["path"].startswith(OPEN) and not self._is_known(headers):
+            return self._unknown(scope)
+        return None
+
+    def _unknown(self, scope: Scope) -> Response:
+        if scope["path"].startswith("/api") or scope["method"] != "GET":
+            said = "this service wants its token. Send it as `Authorization: Bearer TOKEN`."
+            answer = problem(401, "No token", said)
+            answer.headers["www-authenticate"] = 'Bearer realm="zonal"'
+            return answer
+        return Response(status_code=303, headers={"location": "/login"})
+
+    def _known(self, host: str, scope: Scope) -> bool:
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").lower()
+        except ValueError:
+            return False
+        server = scope.get("server") or ("", 0)
+        return bool(name) and (name in self._hosts or (bool(self._token) and name == server[0]))
+
+    def _is_known(self, headers: Headers) -> bool:
+        scheme, _, said = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and same(said.strip(), self._token):
+            return True
+        try:
+            kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        return kept is not None and same(kept.value, self._cookie)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Take no more than may be said, whatever the headers promised."""
+    taken = 0
+
+    async def limited() -> Message:
+        nonlocal taken
+        message = await receive()
+        if message["type"] == "http.request":
+            taken += len(message.get("body", b""))
+            if taken > MOST_BYTES:
+                raise TooLarge
+        return message
+
+    return limited
+
+
+class TooLarge(Exception):
+    """More was sent than may be said."""
+
+
+def own_names() -> set[str]:
+    """Return what this machine is called by others."""
+    return {socket.gethostname().lower(), socket.getfqdn().lower()}

@@ -1,0 +1,32 @@
+// What the page says to the server, and what comes back: JSON, or a problem with the library's own sentence.
+export class Refused extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? `the server answered ${status}`);
+    this.status = status;
+    this.field = problem.field ?? null;
+  }
+}
+
+async function answer(url, options) {
+  let found;
+  try {
+    found = await fetch(url, options);
+  } catch {
+    throw new Refused(0, { detail: "The server cannot be reached. Nothing was sent; what you typed is still here." });
+  }
+  if (found.redirected && new URL(found.url).pathname === "/login") location.assign("/login");
+  if (found.status === 401 && location.pathname !== "/login") location.assign("/login");
+  if (!found.ok) throw new Refused(found.status, await found.json().catch(() => ({})));
+  return found.status === 204 ? null : found.json();
+}
+
+export const get = (url) => answer(url, { cache: "no-cache" });
+
+export const post = (url, body = {}, headers = {}) => answer(url, {
+  method: "POST",
+  headers: { "Content-Type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+
+/** The address of one study in the API. */
+export const address = (name) => `/api/studies/${encodeURIComponent(name)}`;

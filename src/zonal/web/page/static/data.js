@@ -1,0 +1,105 @@
+// One study as the server tells it: head, shape of the tree (rows are only added), values (replaced), trials.
+import { address, get } from "./api.js";
+
+export class StudyData {
+  constructor(name) {
+    this.name = name;
+    this.base = address(name);
+    this.size = 0;
+    this.leaves = [];
+    this.picture = {};
+    this.known = false;
+    this.pendingRows = new Map();
+  }
+  async begin() { this.take(await get(this.base)); }
+  get opening() { return this.head.state === "opening" || (this.head.busy && !this.shape); }
+  async readTrials() { this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`); }
+  /** What changes with an event: the head, the values, new rows of the tree, the trials. */
+  async read() {
+    const grown = this.size ? `${this.base}/shape?from=${this.size}` : `${this.base}/shape`;
+    const [head, shape, values] = await Promise.all([get(this.base), get(grown), get(`${this.base}/values`)]);
+    if (shape.parent.length || !this.shape) this.grow(shape);
+    await this.readTrials();
+    if (values.count.length > this.size) this.grow(await get(`${this.base}/shape?from=${this.size}`));
+    this.values = values;
+    this.take(head);
+  }
+  async readPicture() {
+    if (["line", "panels"].includes(this.head.picture)) this.picture = await get(`${this.base}/picture`);
+  }
+  async ahead() {
+    const found = await get(`${this.base}/ahead`);
+    return found.rise === null || !this.best ? null : found;
+  }
+  async readHistory() { this.history = await get(`${this.base}/history`); }
+  grow(shape) {
+    if (!this.shape) this.shape = shape;
+    else {
+      const join = (own, more) => {
+        if (Array.isArray(own) && Array.isArray(own[0]) && own.length === more.length && typeof own[0][0] === "number") {
+          own.forEach((column, j) => join(column, more[j]));
+        } else if (Array.isArray(own)) for (const one of more) own.push(one);
+        else for (const key of Object.keys(own)) join(own[key], more[key]);
+      };
+      for (const key of Object.keys(shape)) if (key !== "from") join(this.shape[key], shape[key]);
+    }
+    const { parent } = this.shape, n = parent.length;
+    this.size = n;
+    this.depth = new Uint8Array(n);
+    this.first = new Int32Array(n).fill(-1);
+    this.children = new Int32Array(n);
+    for (let row = 1; row < n; row++) {
+      const above = parent[row];
+      this.depth[row] = this.depth[above] + 1;
+      if (this.first[above] < 0) this.first[above] = row;
+      this.children[above]++;
+    }
+    this.leaves = [];
+    for (let row = 0; row < n; row++) if (this.first[row] < 0) this.leaves.push(row);
+  }
+  take(head) {
+    this.head = { ...head, outlook: this.head?.outlook };
+    this.flags = this.values?.flags ?? [];
+    this.known = Boolean(this.values?.mean) && head.told + head.observed > 0;
+    this.pendingRows = new Map();
+    for (const trial of head.pending) {
+      const { row } = trial.region;
+      if (!this.pendingRows.has(row)) this.pendingRows.set(row, []);
+      this.pendingRows.get(row).push(trial.trial);
+    }
+    this.best = head.best?.[0] ?? null;
+  }
+  /** What the words need of a row of the tree. */
+  region(row) {
+    const { shape, head } = this, { space } = head;
+    const found = { row, share: shape.share[row], members: shape.members?.[row] ?? null, part: null, name: "" };
+    if (space.axes) {
+      let line = 0;
+      found.part = space.axes.map((axis) => (axis.symbols ? shape.symbols[axis.name][row] :
+        [shape.low[line][row], shape.high[line++][row]]));
+    } else if (space.kind === "sequences") {
+      found.name = shape.name[row];
+      found.members = Math.round(shape.share[row] * space.alphabet.length ** space.length);
+    } else if (space.kind === "points") found.name = row ? shape.name[row] : "";
+    else {
+      const way = [];
+      for (let at = row; at > 0; at = shape.parent[at]) way.unshift(shape.name[at]);
+      found.name = way.join(" > ");
+    }
+    return found;
+  }
+  /** The leaf at a place of continuous axes. */
+  leafAt(...x) {
+    const { low, high } = this.shape;
+    let row = 0;
+    while (this.first[row] >= 0) {
+      let next = -1;
+      for (let child = this.first[row]; child < this.first[row] + this.children[row]; child++) {
+        if (x.every((value, j) => value >= low[j][child] && value <= high[j][child])) { next = child; break; }
+      }
+      if (next < 0) break;
+      row = next;
+    }
+    return row;
+  }
+}

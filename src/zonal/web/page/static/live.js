@@ -1,0 +1,46 @@
+// One stream a page, closed while nobody looks: browsers open only six connections to a server.
+import { $ } from "./dom.js";
+
+/** Call `news` with every event; `address` is asked for anew on each connection. */
+export function live(address, news) {
+  let source = null, again = 0;
+  function say(text, off) {
+    $("live").textContent = text;
+    $("live").classList.toggle("off", off);
+  }
+  function open() {
+    if (source || document.hidden) return;
+    source = new EventSource(address());
+    source.onopen = () => { say("live", false); news(null); };
+    source.onmessage = (event) => news(JSON.parse(event.data));
+    source.onerror = () => {
+      say("connection lost; trying again", true);
+      close();
+      clearTimeout(again);
+      again = setTimeout(open, 1000);
+    };
+  }
+  function close() { source?.close(); source = null; }
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) return open();
+    close();
+    say("paused", true);
+  });
+  open();
+}
+
+/** Run `work` at most once in so many milliseconds, the last call wins, one at a time. */
+export function calm(work, pause) {
+  let running = false, wanted = false;
+  return async function run() {
+    wanted = true;
+    if (running) return;
+    running = true;
+    while (wanted) {
+      wanted = false;
+      try { await work(); } catch (problem) { if (problem.status === undefined) console.error(problem); }
+      await new Promise((done) => setTimeout(done, pause));
+    }
+    running = false;
+  };
+}

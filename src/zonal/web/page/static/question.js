@@ -1,0 +1,146 @@
+// The next question in plain words, and a form for the answer; several when a batch is under way.
+import { post } from "./api.js";
+import { $, h, put } from "./dom.js";
+import * as words from "./words.js";
+
+const FRESH = { current: null, draft: null, message: null, sure: false };
+export const fresh = () => ({ ...FRESH });
+
+/** Draw the card of the question. `page` has the study, the view, and `act`, which posts and shows what came of it. */
+export function question(page) {
+  const { study, view } = page, { head } = study, box = $("question");
+  box.hidden = head.state === "read-only";
+  if (box.hidden) return;
+  const now = head.pending.find((trial) => trial.trial === view.current) ?? head.pending[0];
+  box.classList.toggle("quiet", !now);
+  if (!now) return put(box, ...resting(page));
+  view.current = now.trial;
+  const many = head.pending.length, at = head.pending.indexOf(now) + 1;
+  put(box,
+    h("h2", { id: "question-title" }, `${many > 1 ? `Question ${at} of ${many}` : "The question"} · trial ${now.trial}`),
+    asked(head, now),
+    h("p", { class: "sub" }, `${words.size(head.space, now.region)}${now.look === 1 ? "; first look" : ""}. ` +
+      `Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
+    form(page, now));
+}
+
+function asked(head, now) {
+  const { space } = head, again = now.look > 1 ? `, ${words.look(now.look)}` : "";
+  if (space.axes?.length > 2) {
+    const parts = words.parts(space, now.region.part).flatMap(([name, part]) => [h("dt", {}, name), h("dd", {}, part)]);
+    return [h("p", { class: "ask" }, `Measure${again}`), h("dl", { class: "asked" }, parts)];
+  }
+  const text = words.region(space, now.region);
+  if (space.kind !== "sequences") return h("p", { class: "ask" }, `Measure ${text}${again}.`);
+  return h("p", { class: "ask" }, "Measure the pool ", h("span", { class: "code" }, text), `${again}.`);
+}
+
+function form(page, now) {
+  const { study, view } = page, { head } = study;
+  const bad = view.message?.kind === "error" ? view.message.field : null;
+  const field = (name, label, extra, optional) => h("label", {}, label, optional && h("span", { class: "opt" }, " (optional)"),
+    h("input", {
+      name, id: `field-${name}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
+      value: view.draft?.[name] ?? "", "aria-invalid": bad === name ? "true" : null,
+      "aria-describedby": bad === name ? "refused" : null, ...extra,
+    }));
+  const failed = () => page.act(`trials/${now.trial}/give-up`, { retry: true });
+  const back = () => page.act(`trials/${now.trial}/withdraw`);
+  return h("form", { novalidate: true, onsubmit: (event) => submit(page, event) },
+    h("div", { class: "row" },
+      field("value", words.labelled(head.value.name, head.value.unit), { inputmode: "decimal", class: "value", required: true }),
+      field("sem", "standard error", { inputmode: "decimal" }, true)),
+    h("div", { class: "row one" }, field("note", "note", {}, true)),
+    view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
+    h("div", { class: "acts" },
+      h("button", { class: "main" }, view.sure ? "Tell it all the same" : "Tell it"),
+      h("button", { type: "button", title: "It was tried and failed; the budget gets it back", onclick: failed }, "It failed"),
+      h("button", { type: "button", title: "It was not tried; the budget gets it back", onclick: back }, "Give it back")));
+}
+
+function resting(page) {
+  const { study, view } = page, { head } = study, spent = head.remaining <= 0;
+  const said = view.message && h("p", { class: view.message.kind, role: "alert" }, view.message.text);
+  const ask = (n) => page.act("ask", { n, by: "the page" }, { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` });
+  const several = (event) => { event.preventDefault(); ask(Number(event.target.elements.n.value)); };
+  const extend = (event) => { event.preventDefault(); page.act("extend", { n: Number(event.target.elements.n.value) }); };
+  const title = h("h2", { id: "question-title" }, spent ? "The budget is spent" : "Next question");
+  if (spent) {
+    return [title, h("p", { class: "ask" }, `All ${words.whole(head.budget)} measurements are made.`),
+      h("p", { class: "sub" }, "The answer is below. More measurements can be added to the budget."), said,
+      h("form", { class: "acts", onsubmit: extend },
+        h("label", {}, "measurements to add ", h("input", { name: "n", value: 10, inputmode: "numeric", size: 5 })),
+        h("button", { class: "main" }, "Extend the budget"))];
+  }
+  return [title, h("p", { class: "ask" }, head.told ? "Nothing is under way." : "Nothing was measured yet."),
+    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes one measurement of the budget until it is told or given back."),
+    said,
+    h("div", { class: "acts" }, h("button", { class: "main", id: "ask", type: "button", onclick: () => ask(1) },
+      head.told ? "Ask what to measure next" : "Ask the first question")),
+    h("details", {}, h("summary", {}, "Ask for several at once"),
+      h("form", { class: "acts", onsubmit: several },
+        h("label", {}, "how many ", h("input", { name: "n", value: Math.min(4, head.remaining), inputmode: "numeric", size: 4 })),
+        h("button", {}, "Ask")))];
+}
+
+async function submit(page, event) {
+  event.preventDefault();
+  const { study, view } = page, { head } = study, draft = Object.fromEntries(new FormData(event.target));
+  const refuse = (field, text) => {
+    Object.assign(view, { draft, message: { kind: "error", field, text }, sure: false });
+    question(page);
+    $(`field-${field}`)?.select();
+  };
+  const value = words.typed(draft.value, "A value");
+  if (value.error) return refuse("value", draft.value.trim() ? value.error : "Write the measured value. If there is none, press “It failed”.");
+  const sem = draft.sem.trim() ? words.typed(draft.sem, "A standard error", "0.02") : { value: null };
+  if (sem.error) return refuse("sem", sem.error);
+  if (sem.value !== null && !(sem.value > 0)) return refuse("sem", `A standard error must be positive; got ${draft.sem}.`);
+  const now = head.pending.find((trial) => trial.trial === view.current);
+  if (!now) return;
+  const off = unlikely(study, now.region.row, value.value, sem.value);
+  if (off && !view.sure) { // what is very unlikely is asked about once: a slip of the point is the usual reason
+    const far = off > 99 ? "very far" : `${Math.round(off)} standard deviations`;
+    const text = `${draft.value} is ${far} from what the measurements so far make likely. Check the point and the unit. If it is right, tell it.`;
+    Object.assign(view, { draft, sure: true, message: { kind: "warn", text } });
+    question(page);
+    $("field-value").select();
+    return;
+  }
+  const said = { value: value.value, sem: sem.value, note: draft.note };
+  view.draft = draft;
+  await page.act(`trials/${now.trial}/tell`, said, {}, refuse);
+}
+
+function unlikely(study, row, value, sem) {
+  if (!study.known || study.values.mean[row] === undefined) return 0;
+  const spread = Math.hypot(study.values.std[row], sem ?? study.head.model?.noise ?? 0);
+  const off = Math.abs(value - study.values.mean[row]) / spread;
+  return off > 5 ? off : 0;
+}
+
+/** The trials under way, when there are several. */
+export function waiting(page) {
+  const { study, view } = page, { head } = study, box = $("waiting");
+  box.hidden = head.pending.length < 2 || head.state === "read-only";
+  if (box.hidden) return;
+  const enter = (trial) => () => enterTrial(page, trial.trial);
+  put(box, h("h2", { id: "waiting-title" }, `Under way: ${words.count(head.pending.length, "trial")}`),
+    h("ol", { class: "waitlist", tabindex: "0", "aria-labelledby": "waiting-title" }, head.pending.map((trial) => {
+      const here = trial.trial === view.current;
+      return h("li", { class: here ? "now" : null, "aria-current": here ? "true" : null },
+        h("span", { class: "sub" }, `#${trial.trial}`),
+        h("span", { class: head.space.kind === "sequences" ? "mono" : null },
+          words.region(head.space, trial.region), trial.look > 1 ? `, ${words.look(trial.look)}` : ""),
+        h("button", { class: "link", type: "button", onclick: enter(trial), "aria-label": `enter the value of trial ${trial.trial}` }, "enter"));
+    })),
+    h("div", { class: "acts" }, h("a", { href: `${study.base}/export/questions.csv`, download: `${study.name}-questions.csv` }, "As a sheet (CSV)")));
+}
+
+/** Go to the form of another trial under way. */
+export function enterTrial(page, number) {
+  Object.assign(page.view, FRESH, { current: number });
+  question(page);
+  waiting(page);
+  $("field-value")?.focus();
+}

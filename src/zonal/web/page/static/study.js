@@ -1,0 +1,161 @@
+// The page of one study: it begins with the question, draws the rest as it comes, and goes on with every event.
+import { answer, downloads, model } from "./answer.js";
+import { post } from "./api.js";
+import { StudyData } from "./data.js";
+import { $, h, once, put } from "./dom.js";
+import { HistoryView } from "./history.js";
+import * as known from "./known.js";
+import { calm, live } from "./live.js";
+import { pill, meter } from "./progress.js";
+import { fresh, question, waiting } from "./question.js";
+import { trials } from "./trials.js";
+import * as words from "./words.js";
+
+const study = new StudyData(decodeURIComponent(location.pathname.split("/").at(-1)));
+const view = { mode: "mean", threshold: null, shown: 25, filter: "", ...fresh() };
+const page = { study, view, picture: null, act, send, drawSoon: once(() => known.draw(page)) };
+let history = null, seen = -1;
+
+function header() {
+  const { head } = study, share = (n) => n / head.budget;
+  document.title = `${head.name}: ${head.told} of ${head.budget} · Zonal`;
+  put("crumb", head.name);
+  put("name", head.name);
+  put("goal", words.goal(head));
+  put("state", pill(head.state, head.pending.length));
+  put("progress", h("div", { class: "words" }, h("span", {}, h("b", {}, `${words.whole(head.told)} of ${words.whole(head.budget)}`), " told"),
+    h("span", {}, head.pending.length ? `${head.pending.length} under way · ` : "", `${words.whole(head.remaining)} left`)),
+  meter(share(head.told), share(head.pending.length), words.standing(head)));
+  $("notice").hidden = !head.read_only;
+  put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
+}
+
+/** Post, and show at once what came of it; the event that follows changes nothing more. */
+async function send(path, body, headers) {
+  const found = await post(`${study.base}/${path}`, body, headers);
+  Object.assign(view, fresh());
+  await refresh();
+  return found;
+}
+async function act(path, body, headers, refuse) {
+  for (const button of $("question").querySelectorAll("button")) button.disabled = true;
+  try {
+    await send(path, body, headers);
+    ($("field-value") ?? $("ask") ?? $("question")).focus({ preventScroll: true });
+  } catch (problem) {
+    if (problem.status === undefined) console.error(problem);
+    if (refuse) return refuse(problem.field ?? "value", problem.message);
+    view.message = { kind: "error", field: null, text: problem.message };
+    question(page);
+  }
+}
+
+/** What somebody types stays, and never moves into another question. */
+function renewQuestion() {
+  const form = $("question").querySelector("form")?.elements;
+  const typed = form?.value && ["value", "sem", "note"].some((name) => form[name].value);
+  if (typed && view.current !== null && study.head.pending.some((trial) => trial.trial === view.current)) return;
+  if (typed && view.current !== null) {
+    const text = `Trial ${view.current} was ended by somebody else meanwhile. What you had typed (${form.value.value || "no value"}) was not sent. This is another question.`;
+    Object.assign(view, fresh(), { message: { kind: "warn", text } });
+  }
+  const inside = $("question").contains(document.activeElement) && document.activeElement.id;
+  question(page);
+  if (inside) $(inside)?.focus({ preventScroll: true });
+}
+
+function show() {
+  header();
+  renewQuestion();
+  waiting(page);
+  answer(page);
+  model(page);
+  trials(page);
+}
+
+function drawAll() {
+  known.begin(page);
+  known.switches(page);
+  known.draw(page);
+  known.regions(page);
+  if (!page.picture) known.readout(page, null);
+  drawHistory();
+}
+
+function drawHistory() {
+  if (!study.head.told) return put("history", h("p", { class: "blank" }, "No measurements yet."));
+  if (!history) history = new HistoryView($("history"), study);
+  const best = study.best, now = study.trials.number.at(-1);
+  study.history ??= { number: [], mean: [], std: [] };
+  const { number, mean, std } = study.history;
+  if (best && !(number.at(-1) > now)) { // what is the best now; moments before it come from the server
+    if (number.at(-1) === now) [number, mean, std].forEach((column) => column.pop());
+    number.push(now);
+    mean.push(best.mean);
+    std.push(best.std);
+  }
+  history.draw();
+  put("history-legend", ...history.keys());
+}
+
+async function refresh() {
+  await study.begin();
+  if (study.opening) {
+    await study.readTrials();
+    show();
+    known.begin(page);
+    setTimeout(update, 700);
+    return;
+  }
+  await study.read();
+  const start = performance.now();
+  show();
+  drawAll();
+  document.documentElement.dataset.drawn = Math.round(performance.now() - start);
+  document.documentElement.dataset.event = study.head.event;
+  if (study.head.busy) setTimeout(update, 700);
+  slowly();
+}
+const update = calm(refresh, 150);
+/** Curves, maps of pairs and the outlook take the server longer: they follow. */
+const slowly = calm(async () => {
+  const { event } = study.head;
+  if (event === seen) return;
+  seen = event;
+  await study.readPicture();
+  drawAll();
+  study.head.outlook = await study.ahead();
+  answer(page);
+  document.documentElement.dataset.settled = event;
+}, 1500);
+
+function fail(problem) {
+  $("study").hidden = true;
+  $("failure").hidden = false;
+  put("failure", h("h1", {}, problem.status === 404 ? "There is no such study" : "This study cannot be shown"),
+    h("p", {}, problem.message), h("p", {}, h("a", { href: "/" }, "All studies")));
+}
+
+try {
+  await study.begin(); // what people need first: the question and the answer
+  await study.readTrials();
+  show();
+  downloads(page);
+  $("study").hidden = false;
+  known.readout(page, null);
+  if (matchMedia("(hover: hover)").matches) $("field-value")?.focus({ preventScroll: true });
+  $("filter").addEventListener("input", (event) => { view.filter = event.target.value; trials(page); });
+  $("regions").addEventListener("toggle", () => known.regions(page));
+  new ResizeObserver(once(() => { known.draw(page); if (study.head.told && history) history.draw(); })).observe($("picture"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", page.drawSoon);
+  await refresh();
+  live(() => `${study.base}/events?after=${study.head.event - 1}`, (news) => {
+    if (news === null || news.number >= study.head.event) update();
+  });
+  document.documentElement.dataset.ready = Math.round(performance.now());
+  await study.readHistory();
+  drawHistory();
+} catch (problem) {
+  fail(problem);
+  if (problem.status === undefined) console.error(problem);
+}

@@ -1,0 +1,144 @@
+// The trials, newest first, with correct and retract; and measurements from outside.
+import { $, h, put } from "./dom.js";
+import { enterTrial } from "./question.js";
+import * as words from "./words.js";
+
+const GONE = ["given up", "withdrawn", "retracted"];
+
+function where(study, i) {
+  const { trials: t, head } = study;
+  return study.shape ? words.region(head.space, study.region(t.row[i])) : t.where[i];
+}
+
+/** Draw the table of trials. */
+export function trials(page) {
+  const { study, view } = page, { trials: t, head } = study, of = head.value.unit, fixed = head.state === "read-only";
+  observed(page);
+  if (!t.number.length) return put("trials", h("p", { class: "blank" }, "No trials yet."));
+  const wanted = view.filter.trim().toLowerCase(), rows = [];
+  let found = 0;
+  for (let i = t.number.length - 1; i >= 0; i--) {
+    const n = t.number[i];
+    if (wanted && !`#${n} ${where(study, i)} ${t.state[i]} ${t.note[n] ?? ""}`.toLowerCase().includes(wanted)) continue;
+    if (found++ < view.shown) rows.push(i);
+  }
+  const columns = { noisy: t.sem.some((one) => one !== null), noted: Object.keys(t.note).length > 0, fixed };
+  const axes = study.shape && head.space.axes;
+  const titles = axes ? axes.map((axis) => h("th", { class: axis.symbols ? null : "num" }, words.labelled(axis.name, axis.unit))) : [h("th", {}, "region")];
+  const more = () => { view.shown += 100; trials(page); };
+  put("trials",
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, h("table", { class: "trials" },
+      h("thead", {}, h("tr", {}, h("th", { class: "num" }, "trial"), titles, h("th", { class: "num" }, words.labelled(head.value.name, of)),
+        columns.noisy && h("th", { class: "num" }, "standard error"), h("th", { class: "num" }, "look"), h("th", {}, "state"), h("th", {}, "when"),
+        columns.noted && h("th", {}, "note"), !fixed && h("th", {}, h("span", { class: "unseen" }, "actions")))),
+      h("tbody", {}, rows.map((i) => line(page, i, axes, columns))))),
+    h("div", { class: "more" }, `${words.whole(rows.length)} of ${words.whole(found)}${wanted ? " found" : ""}, newest first.`,
+      found > rows.length && h("button", { class: "small", type: "button", onclick: more }, "Show 100 more")));
+}
+
+function line(page, i, axes, columns) {
+  const { study } = page, { trials: t, head } = study, n = t.number[i], state = t.state[i];
+  const parts = axes ? words.parts(head.space, study.region(t.row[i]).part).map(([, part], j) => h("td", {
+    class: axes[j].symbols ? "where" : "where num", "data-name": axes[j].name,
+  }, axes[j].unit ? part.replace(`\u202f${axes[j].unit}`, "") : part)) :
+    [h("td", { class: head.space.kind === "sequences" ? "where mono" : "where" }, where(study, i))];
+  const before = t.earlier[n]?.map((own) => words.exact(own.value)).join(", ");
+  return h("tr", { class: GONE.includes(state) ? "gone" : null, id: `trial-${n}` },
+    h("td", { class: "num no" }, h("span", { class: "hash" }, "#"), String(n)), parts,
+    h("td", { class: "num val" }, t.value[i] !== null && h("b", {}, words.exact(t.value[i])), before && h("del", { title: "told before" }, ` ${before}`)),
+    columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
+    h("td", { class: "num", "data-name": "look" }, String(t.look[i])),
+    h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : before && state === "told" ? "corrected" : state),
+    h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
+    columns.noted && h("td", { class: t.note[n] ? "note" : "note nothing" }, t.note[n] ?? ""),
+    !columns.fixed && h("td", { class: "acts-cell" }, actions(page, i)));
+}
+
+function actions(page, i) {
+  const { trials: t } = page.study, n = t.number[i];
+  const link = (text, label, onclick) => h("button", { class: "link", type: "button", "aria-label": `${label} ${n}`, onclick }, text);
+  if (t.state[i] === "asked") return link("enter", "enter the value of trial", () => enterTrial(page, n));
+  if (t.state[i] !== "told") return "";
+  return [link("correct", "correct trial", () => change(page, i, false)), " ", link("retract", "retract trial", () => change(page, i, true))];
+}
+
+/** Ask in a dialog; `send` returns a promise, and what it is refused with is shown at the field. */
+export function dialogue(title, about, fields, button, send) {
+  const said = h("p", { class: "error", role: "alert", id: "dialog-refused", hidden: true });
+  const refuse = (text, name) => {
+    said.hidden = false;
+    said.textContent = text;
+    const input = box.querySelector(`[name="${name}"]`);
+    input?.setAttribute("aria-invalid", "true");
+    input?.setAttribute("aria-describedby", "dialog-refused");
+    input?.focus();
+  };
+  const submit = async (event) => {
+    event.preventDefault();
+    for (const input of event.target.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+    try {
+      await send(Object.fromEntries(new FormData(event.target)));
+      box.close();
+    } catch (problem) { refuse(problem.message, problem.field ?? "value"); }
+  };
+  const box = h("dialog", { "aria-labelledby": "dialog-title" }, h("form", { method: "dialog", novalidate: true, onsubmit: submit },
+    h("h2", { id: "dialog-title", class: "verdict" }, title), h("p", { class: "sub" }, about), fields, said,
+    h("div", { class: "acts" }, h("button", { class: "main" }, button), h("button", { type: "button", onclick: () => box.close() }, "Leave it"))));
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  box.querySelector("input")?.select();
+}
+
+class Mistyped extends Error {
+  constructor(text, field) { super(text); this.field = field; }
+}
+/** A number that somebody typed, or an error at its field. */
+export function numeric(text, what, field, needed = true) {
+  if (!needed && !text.trim()) return null;
+  const found = words.typed(text, what);
+  if (found.error) throw new Mistyped(found.error, field);
+  return found.value;
+}
+export const input = (name, label, value = "", optional = false, extra = {}) => h("label", {}, label, optional && h("span", { class: "opt" }, " (optional)"),
+  h("input", { name, value, autocomplete: "off", spellcheck: "false", ...extra }));
+
+/** Correct or retract a told value; nothing is lost: the journal keeps the old one. */
+function change(page, i, retract) {
+  const { study } = page, { trials: t, head } = study, n = t.number[i], of = head.value.unit;
+  const about = `${where(study, i)}, told as ${words.unit(words.exact(t.value[i]), of)}. ` + (retract ?
+    "The search goes on as if it had not been measured, and the budget gets it back. The journal keeps the value." :
+    "The search goes on with the new value. The journal keeps the old one.");
+  const value = !retract && input("value", words.labelled(head.value.name, of), String(t.value[i]), false, { class: "value", inputmode: "decimal" });
+  dialogue(retract ? `Retract trial ${n}?` : `Correct trial ${n}`, about, [value, input("note", "why", "", true)], retract ? "Retract it" : "Correct it",
+    (said) => page.send(`trials/${n}/${retract ? "retract" : "correct"}`,
+      retract ? { note: said.note, by: "the page" } : { value: numeric(said.value, "A value", "value"), note: said.note, by: "the page" }));
+}
+
+/** Measurements from outside: a list, and a form for another one. */
+function observed(page) {
+  const { study } = page, { head } = study, list = study.trials.observed, of = head.value.unit;
+  if (head.state === "read-only" && !list.length) return put("observed");
+  const send = (said) => page.send("observe", {
+    region: said.region, value: numeric(said.value, "A value", "value"), sem: numeric(said.sem, "A standard error", "sem", false),
+  });
+  const add = () => dialogue("A measurement from outside", "An earlier measurement of any region. It costs no budget.",
+    [input("region", "region", "", false, { placeholder: example(head.space) }), input("value", words.labelled(head.value.name, of), "", false, { inputmode: "decimal" }),
+      input("sem", "standard error", "", true, { inputmode: "decimal" })], "Add it", send);
+  const undo = (at) => page.act(`trials/${at}/retract`, { observation: true, by: "the page" });
+  put("observed", list.length > 0 && h("table", {}, h("caption", {}, "Measurements from outside"),
+    h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled(head.value.name, of)), h("th", {}, "state"), h("th", {}, h("span", { class: "unseen" }, "actions")))),
+    h("tbody", {}, list.map((own, at) => h("tr", { class: own.state === "retracted" ? "gone" : null }, h("td", {}, words.region(head.space, own.region)),
+      h("td", { class: "num" }, h("b", {}, words.exact(own.value))), h("td", {}, own.state),
+      h("td", { class: "acts-cell" }, own.state === "observed" && head.state !== "read-only" &&
+        h("button", { class: "link", type: "button", "aria-label": `retract observation ${at}`, onclick: () => undo(at) }, "retract")))))),
+  head.state !== "read-only" && h("div", { class: "acts" }, h("button", { class: "small", type: "button", id: "observe", onclick: add }, "Add a measurement from outside…")));
+}
+
+function example(space) {
+  if (space.kind === "sequences") return `${space.alphabet[0]}${"N".repeat(space.length - 1)}`;
+  if (space.kind === "points") return "0 3 17";
+  if (!space.axes) return "State > County";
+  const [axis] = space.axes;
+  return axis.symbols ? `${axis.name}=${axis.symbols[0]}` : `${axis.name}=${axis.low}..${axis.high}`;
+}

@@ -1,0 +1,106 @@
+// What people read: numbers with as many digits as their doubt leaves, regions and questions in plain words.
+const MINUS = "\u2212", NARROW = "\u202f", PM = "\u00a0±\u00a0";
+const sign = (text) => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
+
+/** Two digits of the doubt, as `zonal.commands.texts.number`; five digits without one. */
+export function number(value, doubt = 0) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!(doubt > 0)) return sign(String(Number(value.toPrecision(5))));
+  const digits = 1 - Math.floor(Math.log10(doubt));
+  if (digits > 12 || digits < -6) return sign(value.toPrecision(3));
+  return sign(digits >= 0 ? value.toFixed(digits) : String(Math.round(value / 10 ** -digits) * 10 ** -digits));
+}
+/** What a person told: all its digits. */
+export const exact = (value) => sign(String(Number(value.toPrecision(12))));
+export const unit = (text, of) => (of ? `${text}${NARROW}${of}` : text);
+export const give = (mean, std, of = "") => unit(`${number(mean, std)}${PM}${number(std, std)}`, of);
+export const whole = (n) => n.toLocaleString("en");
+export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
+/** Chances come from draws and from a model: never 0% or 100%. */
+export const percent = (p) => (p >= 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
+const ORDINALS = ["", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+export const look = (n) => `${ORDINALS[n] ?? `${n}th`} look`;
+export const labelled = (name, of) => (of ? `${name} [${of}]` : name);
+
+/** The edges of an interval, with as many digits as it takes to tell neighbours apart (`zonal.spaces.span`). */
+export function edges(axis, low, high) {
+  if (axis.log) {
+    const decades = Math.log10(high / low) || 1e-3, digits = Math.max(3, 2 - Math.floor(Math.log10(decades)));
+    return [low, high].map((x) => sign(String(Number(x.toPrecision(digits)))));
+  }
+  const size = high > low ? high - low : Math.max(Math.abs(low), 1) * 1e-3;
+  const digits = Math.min(15, Math.max(0, 3 - Math.floor(Math.log10(size))));
+  return [low, high].map((x) => sign(String(Number(x.toFixed(digits)))));
+}
+const either = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`);
+const and = (parts) => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
+
+/** One line an axis: [name, what of it]. */
+export function parts(space, part) {
+  return space.axes.map((axis, j) => {
+    if (axis.symbols) return [axis.name, part[j].length === axis.symbols.length ? "any" : either(part[j])];
+    const [low, high] = edges(axis, ...part[j]);
+    const all = part[j][0] <= axis.low && part[j][1] >= axis.high;
+    return [axis.name, unit(`${low} to ${high}`, axis.unit) + (all ? " (all)" : "")];
+  });
+}
+/** A region in plain words, within a sentence. */
+export function region(space, what) {
+  if (what.part) {
+    return and(parts(space, what.part).map(([name, of]) => of === "any" ? `any ${name}` : /\d to /.test(of) ? `${name} from ${of}` : `${name} ${of}`));
+  }
+  if (space.kind === "sequences") return what.name;
+  return what.name || "everything";
+}
+/** What else to say of the region to measure: how large it is. */
+export function size(space, what) {
+  if (space.kind === "sequences") {
+    const fixed = what.name.replace(/N+$/, "");
+    return what.members === 1 ? "one sequence" : !fixed ? `all ${whole(what.members)} sequences, mixed` :
+      `all ${whole(what.members)} sequences that begin with ${fixed}`;
+  }
+  if (what.members !== null && what.members !== undefined) {
+    const [one, several] = space.kind === "points" ? ["one point", "points"] : ["one smallest area", "smallest areas"];
+    return what.members === 1 ? one : `the average over its ${whole(what.members)} ${several}`;
+  }
+  return `${share(what.share)} of the space`;
+}
+export function share(x) {
+  if (x >= 0.995) return "all";
+  const one = Math.round(1 / x);
+  return x >= 0.1 ? `${Math.round(100 * x)}%` : `1 part in ${whole(one)}`;
+}
+export function goal(head) {
+  const what = labelled(head.value.name, head.value.unit), best = head.direction === "maximize" ? "highest" : "lowest";
+  const where = head.space.kind === "sequences" ? `${head.space.length}-letter sequences of ${head.space.alphabet.join("")}` :
+    head.space.kind === "hierarchy" ? `${whole(head.space.size)} areas` : head.space.kind === "points" ? `${whole(head.space.size)} points` :
+    and(head.space.axes.map((axis) => axis.name));
+  return `The region of the ${best} average ${what}, over ${where}`;
+}
+export function standing(head) {
+  return `${head.told} of ${head.budget} told, ${head.pending.length} under way, ${head.remaining} left`;
+}
+export function outlook(head) {
+  const o = head.outlook;
+  if (!o) return null;
+  const std = head.best[0].std, of = head.value.unit, two = (x) => number(Number(x.toPrecision(2)));
+  if (o.rise < std / 20) return `${o.n} more measurements are not expected to find a better one, under the model.`;
+  if (two(o.low) === two(o.high)) return `${o.n} more measurements would improve it by about ${unit(two(o.rise), of)} on average, most likely not at all, under the model.`;
+  return `${o.n} more measurements would improve it by about ${unit(two(o.rise), of)} (nine times in ten by ${two(o.low)} to ${two(o.high)}), under the model.`;
+}
+/** Who asked: a process is named by its host alone. */
+export const who = (by) => (/^[^:]+:\d+:/.test(by) ? by.split(":")[0] : by) || "somebody";
+export const ago = (when, now = Date.now()) => {
+  const seconds = Math.max(0, (now - Date.parse(when)) / 1000);
+  for (const [size, name] of [[86400, "day"], [3600, "hour"], [60, "minute"]]) {
+    if (seconds >= size) return `${count(Math.floor(seconds / size), name)} ago`;
+  }
+  return "just now";
+};
+/** Read a number as a person types one, or say what is wrong with it. */
+export function typed(text, what, example = "0.73") {
+  const plain = text.trim().replace(MINUS, "-"); // as pasted from a paper or from this page
+  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return { value: Number(plain) };
+  if (/^[-+]?\d+,\d+$/.test(plain)) return { error: `${what} must be a number; got “${text}”. Write ${plain.replace(",", ".")}, with a point.` };
+  return { error: `${what} must be a number; got “${text}”. Write a number such as ${example}.` };
+}

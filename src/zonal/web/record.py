@@ -1,0 +1,277 @@
+"""What a study's journal says, without its posterior: progress, trials, questions under way. Fast, and always there."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from zonal.plots.lines import along
+from zonal.plots.style import is_log, lines
+from zonal.rounds.codec import Opened
+from zonal.rounds.events import (
+    Asked,
+    Began,
+    Corrected,
+    Ended,
+    Event,
+    Extended,
+    Measured,
+    Observed,
+    Retracted,
+    Taken,
+)
+from zonal.rounds.journal import Journal
+from zonal.spaces import Hierarchy, Interval, MemberRegion, MemberSpace, Sequences
+from zonal.spaces.region import Region
+
+SHORT_TIME = len("2026-11-16T00:05:51")
+SPARKS = 400  # measurements in the picture of the overview
+
+
+class Record:
+    """A journal as it was read last.
+
+    Attributes
+    ----------
+    event : int
+        How many events there are.
+    times : list of str
+        When each was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.event = 0
+        self.times: list[str] = []
+        self.budget = self.told = 0
+        self.policy = ""
+        self.asked: list[Asked] = []
+        self.became: list[dict[str, Any]] = []  # of each trial: state, value, sem, note, ended, earlier
+        self.observed: list[dict[str, Any]] = []
+        self.pending: dict[int, Asked] = {}
+        self.last = ""
+        self.stamp: tuple[int, int, int] = (0, 0, 0)
+        self._places: dict[int, dict[str, Any]] = {}
+        self.stamp = self._stamp()
+        self.journal, events = Journal.open(path, {})
+        self.budget = self.settings.budget
+        self._take(events)
+
+    def _stamp(self) -> tuple[int, int, int]:
+        found = os.stat(self.path)
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    @property
+    def settings(self) -> Any:
+        """What was given."""
+        return self.journal.opened.settings
+
+    @property
+    def opened(self) -> Opened:
+        """The settings, and what is missing of them."""
+        return self.journal.opened
+
+    def refresh(self) -> None:
+        """Take in what was written since."""
+        stamp = self._stamp()
+        self._take(self.journal.unseen(self.event))
+        self.stamp = stamp
+
+    def _take(self, events: list[Event]) -> None:
+        self.times += [row.time for row in self.journal.rows(len(self.times))][: len(events)]
+        for event in events:
+            for fact in event:
+                self._enter(fact, self.times[self.event])
+            self.event += 1
+
+    def _enter(self, fact: Any, time: str) -> None:
+        match fact:
+            case Began():
+                self.policy, self.last = fact.policy, "begun"
+            case Asked():
+                self.asked.append(fact)
+                self.pending[fact.number] = fact
+                self.became.append({"state": "asked", "asked": time, "ended": "", "by": fact.by})
+                self.last = f"trial {fact.number} asked for"
+            case Taken():
+                self.pending[fact.number] = self.pending[fact.number]._replace(by=fact.by)
+            case Measured():
+                self._became(fact.number, time, state="told", value=fact.value, sem=fact.sem, note=fact.note)
+            case Ended():
+                self._became(fact.number, time, state=fact.state)
+            case Corrected() if not fact.observed:
+                self._became(fact.number, time, value=fact.value, sem=fact.sem, note=fact.note, who=fact.by)
+                self.last = f"trial {fact.number} corrected"
+            case Retracted() if not fact.observed:
+                self._became(fact.number, time, state="retracted", note=fact.note, who=fact.by)
+            case Observed():
+                self.observed.append(
+                    {"state": "observed", "value": fact.value, "sem": fact.sem, "note": "", "ended": time}
+                    | {"region": place(self.settings.space, fact.region, -1)}
+                )
+                self.last = "a measurement from outside observed"
+            case Corrected():
+                self.observed[fact.number] |= {"value": fact.value, "sem": fact.sem, "note": fact.note}
+            case Retracted():
+                self.observed[fact.number] |= {"state": "retracted", "note": fact.note}
+            case Extended():
+                self.budget += fact.n
+                self.last = f"budget extended by {fact.n}"
+
+    def _became(self, number: int, time: str, **said: Any) -> None:
+        own = self.became[number]
+        if own.get("value") is not None:
+            before = {key: own.get(key) for key in ("state", "value", "sem", "note", "ended")}
+            own.setdefault("earlier", []).append(before)
+        if said.get("state", own["state"]) == "retracted":
+            said["value"] = said["sem"] = None
+        counted = own["state"] == "told"
+        own |= {**said, "ended": time}
+        self.told += (own["state"] == "told") - counted
+        self.pending.pop(number, None)
+        self.last = f"trial {number} {own['state']}"
+
+    @property
+    def remaining(self) -> int:
+        """Measurements that may still be asked for."""
+        return self.budget - self.told - len(self.pending)
+
+    @property
+    def state(self) -> str:
+        """Where the study stands, in a word."""
+        if self.journal.read_only:
+            return "read-only"
+        if self.pending:
+            return "waiting"
+        return "spent" if self.remaining <= 0 else "ready" if self.told else "new"
+
+    def place(self, asked: Asked) -> dict[str, Any]:
+        """Return where a trial measures, for the page."""
+        if asked.row not in self._places:
+            space = self.settings.space
+            self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
+        return self._places[asked.row]
+
+    def head(self, name: str) -> dict[str, Any]:
+        """Return what comes first: how far it is, and the questions under way."""
+        settings = self.settings
+        pending = [
+            {
+                "trial": asked.number,
+                "look": asked.replicate,
+                "asked": self.became[asked.number]["asked"],
+                "by": asked.by,
+                "region": self.place(asked),
+            }
+            for asked in self.pending.values()
+        ]
+        return {
+            "name": name,
+            "event": self.event,
+            "made": self.times[0],
+            "changed": self.times[-1],
+            "last": self.last,
+            "space": space_words(settings.space),
+            "picture": picture(settings.space),
+            "value": {"name": settings.value_name, "unit": settings.value_unit},
+            "direction": settings.direction,
+            "budget": self.budget,
+            "told": self.told,
+            "observed": sum(own["state"] == "observed" for own in self.observed),
+            "remaining": self.remaining,
+            "state": self.state,
+            "read_only": self.journal.read_only,
+            "policy": self.policy,
+            "feedback": repr(settings.feedback),
+            "pending": pending,
+        }
+
+    def line(self, name: str) -> dict[str, Any]:
+        """Return what the overview says of it, but for the answer."""
+        head = self.head(name)
+        told = [own["value"] for own in self.became if own.get("value") is not None]
+        return {**head, "pending": len(self.pending), "spark": told[-SPARKS:]}
+
+    def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
+        """Return all trials from a number on, as columns; with names of their regions, if they are wanted."""
+        own, asked = self.became[first:], self.asked[first:]
+        columns: dict[str, Any] = {
+            "event": self.event,
+            "number": [one.number for one in asked],
+            "row": [one.row for one in asked],
+            "look": [one.replicate for one in asked],
+            "state": [one["state"] for one in own],
+            "value": [one.get("value") for one in own],
+            "sem": [one.get("sem") for one in own],
+            "by": [one["by"] for one in own],
+            "asked": [one["asked"][:SHORT_TIME] for one in own],
+            "ended": [one["ended"][:SHORT_TIME] for one in own],
+            "note": {str(at): one["note"] for at, one in enumerate(own, first) if one.get("note")},
+            "earlier": {str(at): one["earlier"] for at, one in enumerate(own, first) if one.get("earlier")},
+            "observed": self.observed,
+        }
+        if named:
+            columns["where"] = [self.place(one)["text"] for one in asked]
+        return columns
+
+
+def place(space: Any, region: Region, row: int) -> dict[str, Any]:
+    """Return where a region is, for the page: the parts of axes, or a name and how many members it has."""
+    found: dict[str, Any] = {"row": row, "text": region.name, "name": "", "part": None, "members": None}
+    found["share"] = share(space, region)
+    if isinstance(region, MemberRegion):
+        return found | {"name": region.name, "members": len(region.members)}
+    if isinstance(space, Sequences):
+        size = len(space.alphabet) ** space.length
+        return found | {"name": region.name, "members": round(found["share"] * size)}
+    symbols: Any = region.symbols  # type: ignore[attr-defined]
+    edges = zip(region.bounds.tolist(), symbols, strict=True)
+    return found | {"part": [bounds if own is None else list(own) for bounds, own in edges]}
+
+
+def share(space: Any, region: Region) -> float:
+    """Return how much of a space a region is; of symbols each counts as one."""
+    if isinstance(region, MemberRegion):
+        return float(region.weight / space.weights.sum())
+    symbols: Any = region.symbols  # type: ignore[attr-defined]
+    found, bounds = 1.0, region.bounds.tolist() if lines(space) else []
+    for j, axis in enumerate(space.axes):
+        if symbols[j] is not None:
+            found *= len(symbols[j]) / len(axis.symbols)
+            continue
+        (low, high), (first, last) = bounds[j], axis.ends
+        if is_log(space, j):
+            low, high, first, last = map(math.log, (low, high, first, last))
+        found *= (high - low) / (last - first)
+    return found
+
+
+def space_words(space: Any) -> dict[str, Any]:
+    """Return what the page needs to know of a space."""
+    if isinstance(space, Sequences):
+        return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
+    if isinstance(space, MemberSpace):
+        kind = "hierarchy" if isinstance(space, Hierarchy) else "points"
+        return {"kind": kind, "size": space.size}
+    axes: list[dict[str, Any]] = []
+    for j, axis in enumerate(space.axes):
+        if isinstance(axis, Interval):
+            low, high = axis.ends
+            log = is_log(space, j)
+            axes.append({"name": axis.name, "unit": axis.unit, "low": low, "high": high, "log": log})
+        else:
+            axes.append({"name": axis.name, "unit": "", "symbols": list(axis.symbols)})
+    return {"kind": "box", "axes": axes}
+
+
+def picture(space: Any) -> str:
+    """Return which picture suits a space."""
+    if isinstance(space, MemberSpace):
+        return "tiles"
+    if isinstance(space, Sequences) or not lines(space):
+        return "shelves"
+    if along(space) is not None:
+        return "line"
+    return "map" if len(space.axes) == 2 else "panels"

@@ -1,0 +1,434 @@
+"""The service: a folder of studies behind HTTP, with the library's own words, and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from zonal import __version__
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
+from zonal.study import Study
+from zonal.web import api, documents
+from zonal.web.api import Asker, Misspoken, given, new_study
+from zonal.web.documents import dumped
+from zonal.web.folder import Entry, Folder, Unknown, is_replaced
+from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
+from zonal.web.openapi import described
+
+T = TypeVar("T")
+Answer = Callable[[Request], Awaitable[Response]]
+
+STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
+LOOK = 0.2  # seconds between two looks at a file
+LONGEST_WAIT = 1.0  # seconds for which a page waits for a posterior, before it gets what is there without one
+SURELY = 5  # looks after which a file is read even if it looks the same
+BEAT = 75  # looks between two signs of life on a stream
+MOST_STREAMS = 100
+STATUSES: dict[type[Exception], tuple[int, str]] = {
+    Unknown: (404, "Not found"),
+    TrialError: (409, "No such trial, or it has ended"),
+    BudgetSpent: (409, "Budget spent"),
+    Exhausted: (409, "Nothing left to ask for"),
+    StudyFileError: (409, "The study's file cannot be used"),
+    InvalidInput: (422, "Refused"),
+    ZonalError: (422, "Refused"),
+}
+PAGES = resources.files("zonal.web") / "page"
+HTML = "text/html; charset=utf-8"
+
+
+class Service:
+    """What answers.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the studies.
+    token : str
+        That everybody must have; "" for none.
+    hosts : iterable of str
+        Names by which it is reached from elsewhere.
+    """
+
+    def __init__(self, folder: Path, token: str = "", hosts: Iterable[str] = ()) -> None:
+        self.folder = Folder(folder)
+        self._token = token
+        self._streams = 0
+        self.routes = [*_OWN, *(_under_study(route) for route in api.ROUTES)]
+        self._document = dumped(described(self.routes, __version__))
+        handlers: dict[str, Answer] = {
+            "": self._studies, "new": self._new, "watch": self._watch, "head": self._head, "trials": self._trials,
+            "journal": self._journal, "events": self._events, "file": self._file, "openapi": self._openapi,
+            "report": self._report,
+        }  # fmt: skip
+        listed = [
+            Route(route.path, handlers[route.does] if isinstance(route.does, str) else self._word(route),
+                  methods=[route.method])
+            for route in self.routes
+        ]  # fmt: skip
+        pages = [
+            Route("/", self._page("index.html")),
+            Route("/studies/{name}", self._page("study.html")),
+            Route("/login", self._page("login.html")),
+            Route("/login", self._login, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
+        ]
+        refusals = {HTTPException: _refused, ZonalError: _refused, TooLarge: _refused, OSError: _refused}
+        app = Starlette(
+            routes=[*listed, *pages], exception_handlers={Exception: _broken, **refusals}, lifespan=self._life
+        )
+        self.app = Guard(GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts)
+
+    @contextlib.asynccontextmanager
+    async def _life(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        self.folder.end()
+
+    def _page(self, name: str) -> Answer:
+        content = (PAGES / name).read_bytes()
+
+        async def answer(request: Request) -> Response:
+            return Response(content, media_type=HTML)
+
+        return answer
+
+    async def _login(self, request: Request) -> Response:
+        said = given(await _body(request), {"token": api.TEXT}, ("token",))
+        if not self._token or not same(said["token"], self._token):
+            await asyncio.sleep(0.5)
+            return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
+        answer = Response(status_code=204)
+        secure = request.url.scheme == "https"
+        answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
+        return answer
+
+    async def _openapi(self, request: Request) -> Response:
+        return Response(self._document, media_type="application/json")
+
+    def _entry(self, request: Request) -> Entry:
+        return self.folder.entry(request.path_params["name"])
+
+    async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
+        """Have a study's own thread do something; TimeoutError if it is not done in time, and it goes on."""
+        for again in (True, False):
+            future = asyncio.wrap_future(entry.submit(does))
+            try:
+                return await asyncio.wait_for(asyncio.shield(future), wait)
+            except StudyFileError as error:
+                if not (again and is_replaced(error)):
+                    raise
+                entry.forget()
+            except TimeoutError:
+                future.add_done_callback(lambda done: done.cancelled() or done.exception())
+                raise
+        raise AssertionError("unreachable")
+
+    def _word(self, route: api.Route) -> Answer:
+        """Return what answers one thing that can be done to a study."""
+
+        async def answer(request: Request) -> Response:
+            entry = await run_in_threadpool(self._entry, request)
+            said = await _body(request) if route.method == "POST" else _query(request, route.says)
+            words = given(said, route.says, route.needs)
+            if "trial" in request.path_params:
+                words["trial"] = _number(request.path_params["trial"])
+            if route.method == "POST":
+                key = request.headers.get("idempotency-key", "")
+                who = Asker(request.client.host if request.client else "somebody", key[: api.LONGEST])
+                return _json(await self._in_study(entry, lambda study: dumped(route.does(study, who, **words))))
+
+            def made(study: Study) -> bytes:
+                found = route.does(study, Asker(""), **words)
+                return found.encode() if isinstance(found, str) else dumped(found)
+
+            what = route.path, tuple(sorted((name, str(own)) for name, own in words.items()))
+            content, event = await self._in_study(
+                entry, lambda study: (entry.answer(study, what, made), len(study._state.events))
+            )
+            return _tagged(request, content, event, route.kind)
+
+        return answer
+
+    async def _studies(self, request: Request) -> Response:
+        """List all studies: from their journals alone, with the answers of those that are open."""
+
+        async def one(name: str, read: Callable[[], Any]) -> dict[str, Any]:
+            try:
+                record = await asyncio.wait_for(run_in_threadpool(read), LONGEST_WAIT)
+            except TimeoutError:
+                return {"name": name, "state": "opening"}
+            except Exception as error:  # whatever is wrong with one file, the others are shown
+                return {"name": name, "state": "bad", "error": _said(error)}
+            known = self.folder.entry(name).kept.get("answer")
+            found = known[1] if known is not None and known[0] == record.event else {}
+            best = next(iter(found.get("best", [])), None)
+            return {**record.line(name), "best": best, "stands_out": found.get("stands_out", False)}
+
+        listed = await run_in_threadpool(lambda: list(self.folder.records()))
+        found = await asyncio.gather(*(one(name, read) for name, read in listed))
+        return _json(dumped({"folder": self.folder.path.name, "studies": found}))
+
+    async def _new(self, request: Request) -> Response:
+        schemas = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
+        said = given(await _body(request), schemas, ("name", "recipe"))
+        path = self.folder.new(said["name"])
+
+        def make() -> dict[str, Any]:
+            study = Study.create(path, **new_study(said["recipe"]), exist_ok=said.get("exist_ok", False))
+            return {"name": said["name"], "address": f"/studies/{quote(said['name'])}", **api.standing(study)}
+
+        return _json(dumped(await run_in_threadpool(make)))
+
+    async def _head(self, request: Request) -> Response:
+        """Tell what comes first; the answer too, if the posterior is there or comes soon."""
+        entry = await run_in_threadpool(self._entry, request)
+        record = await run_in_threadpool(entry.record)
+        head = await run_in_threadpool(record.head, entry.name)
+        try:
+            found = await self._in_study(
+                entry, lambda study: entry.answer(study, "answer", documents.answer), LONGEST_WAIT
+            )
+        except TimeoutError:
+            known = entry.kept.get("answer")
+            found = {"best": [], **(known[1] if known else {}), "busy": True}
+            head["state"] = head["state"] if entry.is_open else "opening"
+        return _json(dumped(head | found))
+
+    async def _trials(self, request: Request) -> Response:
+        said = given(_query(request, _TRIALS), _TRIALS, ())
+        entry = await run_in_threadpool(self._entry, request)
+        record = await run_in_threadpool(entry.record)
+        content = await run_in_threadpool(lambda: dumped(record.trials(said.get("from", 0), said.get("named", False))))
+        return _tagged(request, content, record.event)
+
+    async def _journal(self, request: Request) -> Response:
+        said = given(_query(request, _AFTER), _AFTER, ())
+        entry = await run_in_threadpool(self._entry, request)
+        record = await run_in_threadpool(entry.record)
+        rows = await run_in_threadpool(record.journal.rows, said.get("after", -1) + 1)
+        return _json(dumped([_event(row) for row in rows[: api.MOST_REGIONS]]))
+
+    async def _file(self, request: Request) -> Response:
+        """Send a copy of the study itself, taken between two writes."""
+        entry = await run_in_threadpool(self._entry, request)
+        content = await run_in_threadpool(lambda: entry.record().journal.copy())
+        named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(entry.path.name)}"}
+        return Response(content, media_type="application/vnd.sqlite3", headers=named)
+
+    async def _report(self, request: Request) -> Response:
+        from zonal.web.report import report
+
+        entry = await run_in_threadpool(self._entry, request)
+        content = await self._in_study(entry, lambda study: entry.answer(study, "report", report))
+        named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(entry.name)}.html"}
+        return Response(content.encode(), media_type=HTML, headers=named)
+
+    async def _events(self, request: Request) -> Response:
+        """Stream a study's events after a number, as they are written, by whomever."""
+        said = given(_query(request, _AFTER), _AFTER, ())
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
+        entry = await run_in_threadpool(self._entry, request)
+        await run_in_threadpool(entry.record)  # or complain now
+
+        async def news() -> AsyncIterator[str]:
+            known, seen, looks = after + 1, None, 0
+            while True:
+                stamp = await run_in_threadpool(entry.stamp)
+                if stamp != seen or looks % SURELY == 0:
+                    seen = stamp
+                    rows = await run_in_threadpool(lambda: entry.record().journal.rows(known))
+                    for row in rows:
+                        kinds = [fact[0] if isinstance(fact, list) else "" for fact in _event(row)["facts"]]
+                        said = {"number": row.number, "time": row.time, "facts": kinds}
+                        yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
+                    known = rows[-1].number + 1 if rows else known
+                looks += 1
+                if looks % BEAT == 0:
+                    yield ": still here\n\n"
+                await asyncio.sleep(LOOK)
+
+        return self._stream(news())
+
+    async def _watch(self, request: Request) -> Response:
+        """Stream what changes in the folder: progress of each study that has changed."""
+
+        async def news() -> AsyncIterator[str]:
+            seen: dict[str, Any] = {}
+            looks = 0
+            while True:
+                now = await run_in_threadpool(self._stamps)
+                for name in now.keys() | seen.keys():
+                    if now.get(name) != seen.get(name):
+                        data = await run_in_threadpool(self._progress, name)
+                        yield f"data: {json.dumps(data)}\n\n"
+                seen, looks = now, looks + 1
+                if looks % BEAT == 0:
+                    yield ": still here\n\n"
+                await asyncio.sleep(2 * LOOK)
+
+        return self._stream(news())
+
+    def _stamps(self) -> dict[str, Any]:
+        found = {}
+        for name in self.folder.names():
+            with contextlib.suppress(OSError, Unknown):
+                found[name] = self.folder.entry(name).stamp()
+        return found
+
+    def _progress(self, name: str) -> dict[str, Any]:
+        try:
+            record = self.folder.entry(name).record()
+        except (ZonalError, OSError) as error:
+            return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
+        own = {"event": record.event, "told": record.told, "pending": len(record.pending)}
+        return {"study": name, **own, "state": record.state, "last": record.last}
+
+    def _stream(self, news: AsyncIterator[str]) -> Response:
+        if self._streams >= MOST_STREAMS:
+            return problem(503, "Too many streams", f"{MOST_STREAMS} streams are open already. Close some.")
+
+        async def counted() -> AsyncIterator[str]:
+            self._streams += 1
+            try:
+                yield "retry: 1000\n\n"
+                async for item in news:
+                    yield item
+            except (OSError, ZonalError):  # the file is gone, or damaged: the page asks again, and is told
+                return
+            finally:
+                self._streams -= 1
+
+        return StreamingResponse(counted(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+_AFTER = {"after": {"type": "integer", "minimum": -1, "maximum": 2**53}}
+_TRIALS = {"from": api.TRIAL, "named": api.YES}
+_NEW = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
+
+
+def _own(method: str, path: str, does: str, about: str, *more: Any, kind: str = "application/json") -> api.Route:
+    return api.Route(method, path, "", about, does, *more, kind=kind)  # type: ignore[arg-type]
+
+
+_OWN = [
+    _own("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
+    _own("POST", STUDIES, "new", "Begin a study from a recipe.", _NEW, ("name", "recipe")),
+    _own("GET", "/api/events", "watch", "A stream of what changes in the folder.", kind="text/event-stream"),
+    _own("GET", "/api/openapi.json", "openapi", "This description."),
+    _own("GET", STUDY, "head", "How far a study is, the questions under way, and the answer so far."),
+    _own("GET", f"{STUDY}/trials", "trials", "All trials, as columns.", _TRIALS),
+    _own("GET", f"{STUDY}/journal", "journal", "The study's events after a number, a thousand at most.", _AFTER),
+    _own("GET", f"{STUDY}/events", "events", "A stream of the study's events after a number.", _AFTER,
+         kind="text/event-stream"),
+    _own("GET", f"{STUDY}/export/study.db", "file", "The study itself.", kind="application/vnd.sqlite3"),
+    _own("GET", f"{STUDY}/export/report.html", "report", "One page for a colleague.", kind="text/html"),
+]  # fmt: skip
+
+
+def _under_study(route: api.Route) -> api.Route:
+    return api.Route(**{**vars(route), "path": STUDY + route.path})
+
+
+def _event(row: Any) -> dict[str, Any]:
+    return {"number": row.number, "time": row.time, "facts": json.loads(row.event)}
+
+
+def _number(text: str) -> int:
+    if not (text.isdecimal() and len(text) < 16):
+        raise Misspoken("trial", "a trial is a number", text, "Counted from 0.")
+    return int(text)
+
+
+async def _body(request: Request) -> Any:
+    """Return what a request says, as JSON."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "what is said must be JSON. Send Content-Type: application/json.")
+    content = await request.body()
+    if not content.strip():
+        return {}
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not a number of JSON")
+
+    try:
+        found = json.loads(content.decode(), parse_constant=refuse)
+        json.dumps(found, ensure_ascii=False).encode()  # or there is something that no file can hold
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
+    return found
+
+
+def _query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a query says, in the types that its schemas have; the checks come later."""
+    found: dict[str, Any] = {}
+    for name, text in request.query_params.multi_items():
+        kind = says.get(name, {}).get("type")
+        value: Any = text
+        if name in found:
+            raise Misspoken(name, f"{name} is said twice", text, "Say it once.")
+        if kind == "integer" and text.removeprefix("-").isdecimal() and len(text) < 18:
+            value = int(text)
+        if kind == "number":
+            with contextlib.suppress(ValueError):
+                value = float(text)
+            value = value if isinstance(value, float) and math.isfinite(value) else text
+        if kind == "boolean":
+            value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+        found[name] = value
+    return found
+
+
+def _json(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
+
+
+def _tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
+    tag = f'W/"{event}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"etag": tag})
+    return Response(content, media_type=kind, headers={"etag": tag})
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer with what the library says."""
+    if isinstance(error, TooLarge):
+        return problem(413, "Too large", "a request may not be that long.")
+    if isinstance(error, OSError):
+        return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+    if isinstance(error, HTTPException):
+        return problem(error.status_code, "Refused", str(error.detail))
+    status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
+    more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
+    return problem(status, title, str(error), **more)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Answer that something is wrong with the program: it says so in its log, not to others."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)
+    return problem(500, "Mistake in Zonal", f"this should not have happened ({type(error).__name__}). See the log.")
+
+
+

@@ -1,0 +1,71 @@
+"""Running the service: where it listens, its token, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import uvicorn
+
+from zonal.errors import InvalidInput
+from zonal.web.guard import is_loopback, own_names
+from zonal.web.service import Service
+
+VARIABLE = "ZONAL_TOKEN"
+SHORTEST = 16  # letters of a token
+PATIENCE = 3  # seconds for requests that are being answered when the service ends
+
+
+def serve(
+    folder: Path, host: str, port: int, names: Sequence[str], show: bool, say: Callable[[str], None]
+) -> None:
+    """Serve a folder of studies until somebody ends it.
+
+    Parameters
+    ----------
+    folder : Path
+        It exists.
+    host, port
+        Where to listen.
+    names : sequence of str
+        By which it is reached from elsewhere, as through a proxy.
+    show : bool
+        Open a browser.
+    say : callable
+        Prints a line.
+    """
+    token = os.environ.get(VARIABLE, "")
+    if token and len(token) < SHORTEST:
+        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} letters", f"Use {SHORTEST} at least.")
+    beyond = not is_loopback(host) or bool(names)
+    made = beyond and not token
+    token = secrets.token_urlsafe(24) if made else token
+    known = {*names, *(own_names() if beyond else ())}
+    service = Service(folder, token, known)
+    listening = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}"
+    say(address)
+    if made:
+        say(f"token: {token}  (shown once; set {VARIABLE} to choose your own)")
+    if show:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE, server_header=False,
+        forwarded_allow_ips="127.0.0.1",
+    )  # fmt: skip
+    with listening:
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or complain that none can."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"nothing can listen here ({why})", f"{host}:{port}", "Pass another --port.") from None
