@@ -1,5 +1,8 @@
 """Zonal: find the region with the highest average when measurements are noisy averages over regions."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from zonal import data, problems, theory
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
@@ -44,6 +47,9 @@ from zonal.tables.habits import missing
 from zonal.tables.listings import Listing
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.tree import TreeTable
+
+if TYPE_CHECKING:
+    from zonal.web.client import connect
 
 __version__ = "0.1.0"
 
@@ -103,6 +109,7 @@ __all__ = [
     "TrialRecord",
     "UniformGrid",
     "ZonalError",
+    "connect",
     "data",
     "maximize",
     "minimize",
@@ -115,5 +122,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Complain of a name that is not there, with the one it has here."""
+    """Return what is loaded when it is wanted; complain of a name that is not there, with the one it has here."""
+    if name == "connect":
+        return import_module("zonal.web.client").connect
     raise missing("zonal", name)

@@ -14,7 +14,6 @@ import click
 
 from zonal import __version__
 from zonal.commands import CAMPAIGN
-from zonal.commands.frame import Command as StudyCommand
 from zonal.commands.frame import (
     CODES,
     FilePath,
@@ -24,6 +23,7 @@ from zonal.commands.frame import (
     plain_warnings,
     study_argument,
 )
+from zonal.commands.frame import Command as StudyCommand
 from zonal.commands.where import NUMBERS, Command, axis_options, column_options, positive_numbers, with_options
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def report(study: Study, out: Path | None) -> None:
 
 @main.command()
 @click.argument("folder", default=".", type=FilePath(file_okay=False, exists=True))
-@click.option("--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option(
+    "--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine a token is required.")
 @click.option("--name", "names", multiple=True, help="A name by which it is reached, as through a proxy.")
 @click.option("--open", "show", is_flag=True, help="Open a browser.")

@@ -1,4 +1,4 @@
-"""What can be done to a study over HTTP: one table, from which routes, their description and their checks follow."""
+"""What can be done to a study over HTTP: one table, from which routes, description and checks follow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBER = {"type": "number"}
 TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 REGION: dict[str, Any] = {
-    "description": "What space.region takes: bounds, a mapping of axes to parts, a text, rows, or {node: [depth, index]}."
+    "description": "What space.region takes: bounds, axes to parts, text, rows; or {node: [depth, index]}."
 }
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
 BY = {**TEXT, "description": "Who does it; the client's address by default."}
@@ -62,8 +62,8 @@ class Route:
         Below ``/api/studies/{name}``.
     word : str
         Of `Study`, "" if it has none.
-    does : callable
-        Study, who asks, and what was said, to an answer.
+    does : callable, or str
+        Study, who asks, and what was said, to an answer; or which method of the service.
     says : dict
         Schemas of what may be said: in the body of a POST, in the query of a GET.
     needs : tuple of str
@@ -76,7 +76,7 @@ class Route:
     path: str
     word: str
     about: str
-    does: Does
+    does: Does | str
     says: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     kind: str = "application/json"
@@ -117,9 +117,7 @@ def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> A
     return [trial_json(one) for one in study.ask(n, key=key or who.key, by=by or who.by)]
 
 
-def _tell(
-    study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = ""
-) -> Any:
+def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "") -> Any:
     study.tell(trial, value, sem, note)
     return standing(study)
 
@@ -139,9 +137,7 @@ def _correct(study: Study, who: Asker, trial: int, value: float, sem: float | No
     return standing(study)
 
 
-def _retract(
-    study: Study, who: Asker, trial: int, note: str = "", by: str = "", observation: bool = False
-) -> Any:
+def _retract(study: Study, who: Asker, trial: int, note: str = "", by: str = "", observation: bool = False) -> Any:
     study.retract(_measurement(study, trial, observation), note, by=by or who.by)
     return standing(study)
 
@@ -205,6 +201,7 @@ def _recommendation(one: Recommendation) -> dict[str, Any]:
 
 
 def _predict(study: Study, who: Asker, regions: list[Any]) -> Any:
+    study.refresh()
     found: Prediction = study.predict([region_of(study, own) for own in regions])
     return {"mean": list(map(float, found.mean)), "std": list(map(float, found.std))}
 
@@ -212,6 +209,7 @@ def _predict(study: Study, who: Asker, regions: list[Any]) -> Any:
 def _probability(
     study: Study, who: Asker, regions: list[Any], above: float | None = None, below: float | None = None
 ) -> Any:
+    study.refresh()
     found = study.probability([region_of(study, own) for own in regions], above=above, below=below)
     return {"probability": list(map(float, found))}
 

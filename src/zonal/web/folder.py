@@ -43,7 +43,6 @@ class Entry:
         self._lock = threading.Lock()  # of the record, which several threads may read
         self._thread: ThreadPoolExecutor | None = None
         self._opening: Future[Study] | None = None
-        self._inode = 0
 
     def stamp(self) -> tuple[int, int, int]:
         """Return what changes when the file does."""
@@ -53,14 +52,16 @@ class Entry:
     def record(self) -> Record:
         """Return what the journal says now; of a file that was put in its place, everything is read anew."""
         with self._lock:
-            inode = self.stamp()[0]
-            if self._record is None or inode != self._inode:
-                self._record = Record(self.path)
-                if self._inode not in (0, inode):
+            if self._record is not None and self._record.stamp != self.stamp():
+                try:
+                    self._record.refresh()
+                except StudyFileError as error:
+                    if not is_replaced(error):
+                        raise
+                    self._record = None
                     self.forget()
-                self._inode = inode
-            elif self._record.stamp != self.stamp():
-                self._record.refresh()
+            if self._record is None:
+                self._record = Record(self.path)
             return self._record
 
     def submit(self, does: Callable[[Study], T]) -> Future[T]:

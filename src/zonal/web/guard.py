@@ -17,7 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MOST_BYTES = 1_000_000  # of a request
 COOKIE = "zonal"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-OPEN = ("/static/", "/login", "/favicon.ico")  # what anybody may see: the page's own code, and where to say the token
+OPEN = (
+    "/static/",
+    "/login",
+    "/favicon.ico",
+)  # what anybody may see: the page's own code, and where to say the token
 HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'; require-trusted-types-for 'script'",
@@ -100,7 +104,10 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
             return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and scope["path"][:5] == "/api/":
+        if (
+            headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+            and scope["path"][:5] == "/api/"
+        ):
             return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:

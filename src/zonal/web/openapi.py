@@ -51,10 +51,10 @@ def _operation(route: Route) -> dict[str, Any]:
             key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
             places.append(_parameter("Idempotency-Key", key, "header"))
     else:
-        places += [
-            _parameter(name, schema, "query", name in route.needs) for name, schema in route.says.items()
-        ]
-    media = {"application/json": {"schema": {}}} if route.kind == "application/json" else {route.kind: {}}
+        places += [_parameter(name, schema, "query", name in route.needs) for name, schema in route.says.items()]
+    media: dict[str, Any] = (
+        {"application/json": {"schema": {}}} if route.kind == "application/json" else {route.kind: {}}
+    )
     errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
     answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "As it was."}}

@@ -1,4 +1,4 @@
-"""What a study's journal says, without its posterior: progress, trials, questions under way. Fast, and always there."""
+"""What a study's journal says, without its posterior: progress, trials, questions under way; at once."""
 
 from __future__ import annotations
 

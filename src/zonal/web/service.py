@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,20 +15,21 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
+from zonal.errors import StudyFileError, ZonalError
 from zonal.study import Study
 from zonal.web import api, documents
-from zonal.web.api import Asker, Misspoken, given, new_study
+from zonal.web.api import Asker, given, new_study
 from zonal.web.documents import dumped
 from zonal.web.folder import Entry, Folder, Unknown, is_replaced
 from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
 from zonal.web.openapi import described
+from zonal.web.speech import as_json, body, broken, number_of, query, refused, said_of, tagged
 
 T = TypeVar("T")
 Answer = Callable[[Request], Awaitable[Response]]
@@ -40,15 +40,6 @@ LONGEST_WAIT = 1.0  # seconds for which a page waits for a posterior, before it 
 SURELY = 5  # looks after which a file is read even if it looks the same
 BEAT = 75  # looks between two signs of life on a stream
 MOST_STREAMS = 100
-STATUSES: dict[type[Exception], tuple[int, str]] = {
-    Unknown: (404, "Not found"),
-    TrialError: (409, "No such trial, or it has ended"),
-    BudgetSpent: (409, "Budget spent"),
-    Exhausted: (409, "Nothing left to ask for"),
-    StudyFileError: (409, "The study's file cannot be used"),
-    InvalidInput: (422, "Refused"),
-    ZonalError: (422, "Refused"),
-}
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
 
@@ -89,9 +80,9 @@ class Service:
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
-        refusals = {HTTPException: _refused, ZonalError: _refused, TooLarge: _refused, OSError: _refused}
+        refusals = {HTTPException: refused, ZonalError: refused, TooLarge: refused, OSError: refused}
         app = Starlette(
-            routes=[*listed, *pages], exception_handlers={Exception: _broken, **refusals}, lifespan=self._life
+            routes=[*listed, *pages], exception_handlers={Exception: broken, **refusals}, lifespan=self._life
         )
         self.app = Guard(GZipMiddleware(app, minimum_size=1000, compresslevel=5), token=token, hosts=hosts)
 
@@ -109,7 +100,7 @@ class Service:
         return answer
 
     async def _login(self, request: Request) -> Response:
-        said = given(await _body(request), {"token": api.TEXT}, ("token",))
+        said = given(await body(request), {"token": api.TEXT}, ("token",))
         if not self._token or not same(said["token"], self._token):
             await asyncio.sleep(0.5)
             return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
@@ -141,27 +132,29 @@ class Service:
 
     def _word(self, route: api.Route) -> Answer:
         """Return what answers one thing that can be done to a study."""
+        does = route.does
+        assert callable(does)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
-            said = await _body(request) if route.method == "POST" else _query(request, route.says)
+            said = await body(request) if route.method == "POST" else query(request, route.says)
             words = given(said, route.says, route.needs)
             if "trial" in request.path_params:
-                words["trial"] = _number(request.path_params["trial"])
+                words["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
                 key = request.headers.get("idempotency-key", "")
                 who = Asker(request.client.host if request.client else "somebody", key[: api.LONGEST])
-                return _json(await self._in_study(entry, lambda study: dumped(route.does(study, who, **words))))
+                return as_json(await self._in_study(entry, lambda study: dumped(does(study, who, **words))))
 
             def made(study: Study) -> bytes:
-                found = route.does(study, Asker(""), **words)
+                found = does(study, Asker(""), **words)
                 return found.encode() if isinstance(found, str) else dumped(found)
 
             what = route.path, tuple(sorted((name, str(own)) for name, own in words.items()))
             content, event = await self._in_study(
                 entry, lambda study: (entry.answer(study, what, made), len(study._state.events))
             )
-            return _tagged(request, content, event, route.kind)
+            return tagged(request, content, event, route.kind)
 
         return answer
 
@@ -174,7 +167,7 @@ class Service:
             except TimeoutError:
                 return {"name": name, "state": "opening"}
             except Exception as error:  # whatever is wrong with one file, the others are shown
-                return {"name": name, "state": "bad", "error": _said(error)}
+                return {"name": name, "state": "bad", "error": said_of(error)}
             known = self.folder.entry(name).kept.get("answer")
             found = known[1] if known is not None and known[0] == record.event else {}
             best = next(iter(found.get("best", [])), None)
@@ -182,18 +175,18 @@ class Service:
 
         listed = await run_in_threadpool(lambda: list(self.folder.records()))
         found = await asyncio.gather(*(one(name, read) for name, read in listed))
-        return _json(dumped({"folder": self.folder.path.name, "studies": found}))
+        return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
 
     async def _new(self, request: Request) -> Response:
         schemas = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
-        said = given(await _body(request), schemas, ("name", "recipe"))
+        said = given(await body(request), schemas, ("name", "recipe"))
         path = self.folder.new(said["name"])
 
         def make() -> dict[str, Any]:
             study = Study.create(path, **new_study(said["recipe"]), exist_ok=said.get("exist_ok", False))
             return {"name": said["name"], "address": f"/studies/{quote(said['name'])}", **api.standing(study)}
 
-        return _json(dumped(await run_in_threadpool(make)))
+        return as_json(dumped(await run_in_threadpool(make)))
 
     async def _head(self, request: Request) -> Response:
         """Tell what comes first; the answer too, if the posterior is there or comes soon."""
@@ -208,21 +201,23 @@ class Service:
             known = entry.kept.get("answer")
             found = {"best": [], **(known[1] if known else {}), "busy": True}
             head["state"] = head["state"] if entry.is_open else "opening"
-        return _json(dumped(head | found))
+        return as_json(dumped(head | found))
 
     async def _trials(self, request: Request) -> Response:
-        said = given(_query(request, _TRIALS), _TRIALS, ())
+        said = given(query(request, _TRIALS), _TRIALS, ())
         entry = await run_in_threadpool(self._entry, request)
         record = await run_in_threadpool(entry.record)
-        content = await run_in_threadpool(lambda: dumped(record.trials(said.get("from", 0), said.get("named", False))))
-        return _tagged(request, content, record.event)
+        content = await run_in_threadpool(
+            lambda: dumped(record.trials(said.get("from", 0), said.get("named", False)))
+        )
+        return tagged(request, content, record.event)
 
     async def _journal(self, request: Request) -> Response:
-        said = given(_query(request, _AFTER), _AFTER, ())
+        said = given(query(request, _AFTER), _AFTER, ())
         entry = await run_in_threadpool(self._entry, request)
         record = await run_in_threadpool(entry.record)
         rows = await run_in_threadpool(record.journal.rows, said.get("after", -1) + 1)
-        return _json(dumped([_event(row) for row in rows[: api.MOST_REGIONS]]))
+        return as_json(dumped([_event(row) for row in rows[: api.MOST_REGIONS]]))
 
     async def _file(self, request: Request) -> Response:
         """Send a copy of the study itself, taken between two writes."""
@@ -241,7 +236,7 @@ class Service:
 
     async def _events(self, request: Request) -> Response:
         """Stream a study's events after a number, as they are written, by whomever."""
-        said = given(_query(request, _AFTER), _AFTER, ())
+        said = given(query(request, _AFTER), _AFTER, ())
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
@@ -253,9 +248,10 @@ class Service:
                 stamp = await run_in_threadpool(entry.stamp)
                 if stamp != seen or looks % SURELY == 0:
                     seen = stamp
-                    rows = await run_in_threadpool(lambda: entry.record().journal.rows(known))
+                    record = await run_in_threadpool(entry.record)
+                    rows = await run_in_threadpool(record.journal.rows, known)
                     for row in rows:
-                        kinds = [fact[0] if isinstance(fact, list) else "" for fact in _event(row)["facts"]]
+                        kinds = [fact.get("$", "") for fact in _event(row)["facts"]]
                         said = {"number": row.number, "time": row.time, "facts": kinds}
                         yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
                     known = rows[-1].number + 1 if rows else known
@@ -324,7 +320,8 @@ _NEW = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
 
 
 def _own(method: str, path: str, does: str, about: str, *more: Any, kind: str = "application/json") -> api.Route:
-    return api.Route(method, path, "", about, does, *more, kind=kind)  # type: ignore[arg-type]
+    says, needs = [*more, {}, ()][:2] if more else ({}, ())
+    return api.Route(method, path, "", about, does, says, needs, kind)
 
 
 _OWN = [
@@ -348,87 +345,3 @@ def _under_study(route: api.Route) -> api.Route:
 
 def _event(row: Any) -> dict[str, Any]:
     return {"number": row.number, "time": row.time, "facts": json.loads(row.event)}
-
-
-def _number(text: str) -> int:
-    if not (text.isdecimal() and len(text) < 16):
-        raise Misspoken("trial", "a trial is a number", text, "Counted from 0.")
-    return int(text)
-
-
-async def _body(request: Request) -> Any:
-    """Return what a request says, as JSON."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, "what is said must be JSON. Send Content-Type: application/json.")
-    content = await request.body()
-    if not content.strip():
-        return {}
-
-    def refuse(text: str) -> None:
-        raise ValueError(f"{text} is not a number of JSON")
-
-    try:
-        found = json.loads(content.decode(), parse_constant=refuse)
-        json.dumps(found, ensure_ascii=False).encode()  # or there is something that no file can hold
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
-    return found
-
-
-def _query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a query says, in the types that its schemas have; the checks come later."""
-    found: dict[str, Any] = {}
-    for name, text in request.query_params.multi_items():
-        kind = says.get(name, {}).get("type")
-        value: Any = text
-        if name in found:
-            raise Misspoken(name, f"{name} is said twice", text, "Say it once.")
-        if kind == "integer" and text.removeprefix("-").isdecimal() and len(text) < 18:
-            value = int(text)
-        if kind == "number":
-            with contextlib.suppress(ValueError):
-                value = float(text)
-            value = value if isinstance(value, float) and math.isfinite(value) else text
-        if kind == "boolean":
-            value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-        found[name] = value
-    return found
-
-
-def _json(content: bytes) -> Response:
-    return Response(content, media_type="application/json")
-
-
-def _tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
-    tag = f'W/"{event}"'
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers={"etag": tag})
-    return Response(content, media_type=kind, headers={"etag": tag})
-
-
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    """Answer with what the library says."""
-    if isinstance(error, TooLarge):
-        return problem(413, "Too large", "a request may not be that long.")
-    if isinstance(error, OSError):
-        return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
-    if isinstance(error, HTTPException):
-        return problem(error.status_code, "Refused", str(error.detail))
-    status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
-    more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
-    return problem(status, title, str(error), **more)
-
-
-async def _broken(request: Request, error: Exception) -> Response:
-    """Answer that something is wrong with the program: it says so in its log, not to others."""
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=400)
-    return problem(500, "Mistake in Zonal", f"this should not have happened ({type(error).__name__}). See the log.")
-
-
-

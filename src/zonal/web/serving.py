@@ -55,8 +55,8 @@ def serve(
     if show:
         webbrowser.open(address)
     config = uvicorn.Config(
-        service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE, server_header=False,
-        forwarded_allow_ips="127.0.0.1",
+        service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE,
+        server_header=False, forwarded_allow_ips="127.0.0.1",
     )  # fmt: skip
     with listening:
         uvicorn.Server(config).run(sockets=[listening])

@@ -85,7 +85,7 @@ function drawAll() {
 function drawHistory() {
   if (!study.head.told) return put("history", h("p", { class: "blank" }, "No measurements yet."));
   if (!history) history = new HistoryView($("history"), study);
-  const best = study.best, now = study.trials.number.at(-1);
+  const { best, trials: t } = study, now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
   const { number, mean, std } = study.history;
   if (best && !(number.at(-1) > now)) { // what is the best now; moments before it come from the server
@@ -124,7 +124,8 @@ const slowly = calm(async () => {
   seen = event;
   await study.readPicture();
   drawAll();
-  study.head.outlook = await study.ahead();
+  const outlook = await study.ahead();
+  study.head.outlook = outlook;
   answer(page);
   document.documentElement.dataset.settled = event;
 }, 1500);

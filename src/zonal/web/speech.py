@@ -1,0 +1,115 @@
+"""How requests are read and answers written: JSON in and out, errors with the library's own sentences."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
+from zonal.web.api import Misspoken
+from zonal.web.folder import Unknown
+from zonal.web.guard import TooLarge, problem
+
+STATUSES: dict[type[Exception], tuple[int, str]] = {
+    Unknown: (404, "Not found"),
+    TrialError: (409, "No such trial, or it has ended"),
+    BudgetSpent: (409, "Budget spent"),
+    Exhausted: (409, "Nothing left to ask for"),
+    StudyFileError: (409, "The study's file cannot be used"),
+    InvalidInput: (422, "Refused"),
+    ZonalError: (422, "Refused"),
+}
+
+
+def number_of(text: str) -> int:
+    """Return the number of a trial from a path."""
+    if not (text.isdecimal() and len(text) < 16):
+        raise Misspoken("trial", "a trial is a number", text, "Counted from 0.")
+    return int(text)
+
+
+async def body(request: Request) -> Any:
+    """Return what a request says, as JSON."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "what is said must be JSON. Send Content-Type: application/json.")
+    content = await request.body()
+    if not content.strip():
+        return {}
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not a number of JSON")
+
+    try:
+        found = json.loads(content.decode(), parse_constant=refuse)
+        json.dumps(found, ensure_ascii=False).encode()  # or there is something that no file can hold
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
+    return found
+
+
+def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a query says, in the types that its schemas have; the checks come later."""
+    found: dict[str, Any] = {}
+    for name, text in request.query_params.multi_items():
+        kind = says.get(name, {}).get("type")
+        value: Any = text
+        if name in found:
+            raise Misspoken(name, f"{name} is said twice", text, "Say it once.")
+        if kind == "integer" and text.removeprefix("-").isdecimal() and len(text) < 18:
+            value = int(text)
+        if kind == "number":
+            with contextlib.suppress(ValueError):
+                value = float(text)
+            value = value if isinstance(value, float) and math.isfinite(value) else text
+        if kind == "boolean":
+            value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+        found[name] = value
+    return found
+
+
+def as_json(content: bytes) -> Response:
+    """Return an answer that is JSON already."""
+    return Response(content, media_type="application/json")
+
+
+def tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
+    """Return an answer that is good for one event: who has it already is told so."""
+    tag = f'W/"{event}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers={"etag": tag})
+    return Response(content, media_type=kind, headers={"etag": tag})
+
+
+def said_of(error: Exception) -> str:
+    """Return what an error says to people."""
+    return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Answer with what the library says."""
+    if isinstance(error, TooLarge):
+        return problem(413, "Too large", "a request may not be that long.")
+    if isinstance(error, OSError):
+        return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
+    if isinstance(error, HTTPException):
+        return problem(error.status_code, "Refused", str(error.detail))
+    status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
+    more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
+    return problem(status, title, str(error), **more)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """Answer that something is wrong with the program: it says so in its log, not to others."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)
+    return problem(
+        500, "Mistake in Zonal", f"this should not have happened ({type(error).__name__}). See the log."
+    )

@@ -1,0 +1,100 @@
+"""A real server process, and what speaks to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import zonal as zn
+from shell import ENVIRONMENT, PROGRAM
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Said(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+class Server:
+    """`zonal serve` as a user starts it."""
+
+    def __init__(self, folder: Path, *options: str, port: int = 0, **env: str) -> None:
+        self.folder = folder
+        words = [*PROGRAM, "serve", str(folder), "--port", str(port), *options]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**ENVIRONMENT, **env}
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http://"), self.address + self.process.stdout.read()
+        self.port = int(self.address.rpartition(":")[2])
+
+    def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Said:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+            connection.request(method, path, content, {**(JSON if body is not None else {}), **(headers or {})})
+            answer = connection.getresponse()
+            return Said(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Said:
+        return self.send("GET", path, None, headers)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Said:
+        return self.send("POST", path, {} if body is None else body, headers)
+
+    def url(self, name: str) -> str:
+        return f"{self.address}/studies/{quote(name)}"
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def end(self) -> str:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        assert self.process.stdout is not None
+        with self.process.stdout as out:
+            return "" if out.closed else out.read()
+
+
+@contextmanager
+def serving(folder: Path, *options: str, **env: str) -> Iterator[Server]:
+    server = Server(folder, *options, **env)
+    try:
+        yield server
+    finally:
+        said = server.end()
+    assert "Traceback" not in said, said
+
+
+def line(folder: Path, name: str = "line", budget: int = 30, told: int = 0, **more: Any) -> zn.Study:
+    """Make a quick study along one axis."""
+    given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "rng": 0, **more}
+    study = zn.Study.create(folder / f"{name}.db", zn.Box({"x": (0, 1)}), budget=budget, **given)
+    for _ in range(told):
+        trial = study.ask(by="a test")
+        study.tell(trial, round(1 - abs(float(trial.region.center[0]) - 0.7), 3))
+    return study

@@ -1,0 +1,132 @@
+"""`zn.connect`: the same words over HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="the extra web is not installed")
+
+import zonal as zn
+from shell import ENVIRONMENT
+from web.served import Server, line, serving
+
+SPACES: dict[str, Any] = {
+    "box": zn.Box({"x": (0, 1), "y": (1, 5)}),
+    "mixed": zn.Product({"x": (0.001, 1), "dye": ["red", "green"]}, scale={"x": "log"}),
+    "sequences": zn.Sequences("ACGT", length=4),
+    "points": zn.Points(np.linspace(0, 1, 12)[:, None]),
+    "hierarchy": zn.Hierarchy({"A": {"a": ["1", "2"]}, "B": {"b": ["3", "4"]}}),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("studies")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_a_remote_study_walks_as_a_local_one(server: Server, kind: str) -> None:
+    here = zn.Study(SPACES[kind], budget=8, noise=0.1, rng=3)
+    zn.Study.create(server.folder / f"{kind}.db", SPACES[kind], budget=8, noise=0.1, rng=3)
+    there = zn.connect(server.url(kind))
+    for _ in range(5):
+        one, other = here.ask(), there.ask()
+        assert (one.node, one.region) == (other.node, other.region)
+        value = float(one.region.name.count("1") + one.number % 3)
+        here.tell(one, value)
+        there.tell(other, value)
+    assert there.recommend() == here.recommend()
+    assert there.recommend(2) == here.recommend(2)
+    region = here.recommend().region
+    assert there.predict(region) == here.predict(region)
+    assert there.probability([region], above=0.5) == here.probability([region], above=0.5)
+    assert there.tree == here.tree
+    assert there.outlook(2) == here.outlook(2)
+    assert [own.region for own in there.above(0.1, 0.1)] == [own.region for own in here.above(0.1, 0.1)]
+    assert there.trials == here.trials
+    seen = there.observe(region, 0.5, sem=0.2)
+    there.correct(seen, 0.6)
+    there.retract(seen)
+    there.correct(0, 0.9, note="slip")
+    there.retract(1)
+    trial = there.ask()
+    assert there.pending == (trial,)
+    there.give_up(trial)
+    assert there.allow(trial.region) == 1
+    there.withdraw(there.ask())
+    there.extend(2)
+    assert (there.budget, there.told) == (10, 4)
+    assert isinstance(there.refit(), bool)
+
+
+def test_optimize_measures_here_and_tells_there(server: Server) -> None:
+    line(server.folder, "run", budget=12)
+    there = zn.connect(server.url("run"))
+    left = there.ask(by="somebody")
+    found = there.optimize(lambda region: float(region.center[0]), n=6)
+    assert (found.success, found.nfev) == (True, 6)
+    found = there.optimize(lambda region: float(region.center[0]), take_over=True, workers=2)
+    assert (found.success, found.nfev) == (True, 12)
+    assert there.trials[left.number].state == "told"
+    with pytest.raises(zn.BudgetSpent, match="budget"):
+        there.ask()
+
+
+def test_errors_are_those_of_the_library(server: Server) -> None:
+    line(server.folder, "errors", told=1)
+    there = zn.connect(server.url("errors"))
+    with pytest.raises(zn.TrialError, match="told already"):
+        there.tell(0, 9.0)
+    with pytest.raises(zn.InvalidInput, match="finite"):
+        there.tell(0, float("nan"))
+    with pytest.raises(zn.InvalidInput, match="nothing that was given up"):
+        there.allow([(0, 1)])
+    with pytest.raises(AttributeError, match=r"has no 'plot'.*Study\.open"):
+        there.plot()
+    with pytest.raises(zn.StudyFileError, match="no study"):
+        zn.connect(server.url("nobody"))
+    for wrong in ("sky.db", f"{server.address}/errors", "ftp://x/studies/y", 3):
+        with pytest.raises(zn.InvalidInput, match="address of a study"):
+            zn.connect(wrong)  # type: ignore[arg-type]
+
+
+def test_a_client_goes_on_when_the_server_comes_back(server: Server) -> None:
+    line(server.folder, "back", budget=20)
+    first = Server(server.folder)
+    there = zn.connect(first.url("back"))
+    trial = there.ask()
+    first.kill()
+    second: list[Server] = []
+
+    def revive() -> None:
+        time.sleep(0.5)
+        second.append(Server(server.folder, port=first.port))
+
+    reviving = threading.Thread(target=revive)
+    reviving.start()
+    there.tell(trial, 0.4)
+    reviving.join()
+    assert there.told == 1
+    second[0].end()
+
+
+def test_the_library_alone_loads_nothing_of_the_service() -> None:
+    program = "import sys, zonal; assert not [m for m in sys.modules if m.startswith(('zonal.web', 'starlette'))]"
+    subprocess.run([sys.executable, "-c", program], check=True, env=ENVIRONMENT)
+    blocked = (
+        "import sys; sys.modules['starlette'] = sys.modules['uvicorn'] = None\n"
+        "import zonal; zonal.connect\nfrom zonal.cli import main; main(['serve', '.'])"
+    )
+    said = subprocess.run([sys.executable, "-c", blocked], env=ENVIRONMENT, capture_output=True, text=True)
+    assert said.returncode == 1
+    assert "pip install 'zonal[web]'" in said.stderr
+    assert "Traceback" not in said.stderr

@@ -1,0 +1,179 @@
+"""Who may come in, and what harm may be done: one test each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra web is not installed")
+
+import zonal as zn
+from web.served import Server, line, serving
+
+TOKEN = "a-token-of-a-test-0123456789"
+AT = "/api/studies/line"
+NASTY = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("studies")
+    line(folder, told=3)
+    with serving(folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("locked")
+    line(folder, told=3)
+    with serving(folder, ZONAL_TOKEN=TOKEN) as made:
+        yield made
+
+
+def test_without_the_token_nothing_is_told(locked: Server) -> None:
+    for path in ("/api/studies", AT, f"{AT}/events", "/api/openapi.json", f"{AT}/export/study.db"):
+        said = locked.get(path)
+        assert said.status == 401
+        assert "line" not in said.json["detail"]
+    assert locked.post(f"{AT}/ask").status == 401
+    assert locked.get("/").headers["location"] == "/login"
+    assert locked.get(AT, Authorization="Bearer wrong").status == 401
+    assert locked.get(AT, Authorization="Bearer é").status == 401
+    assert locked.get(f"{AT}?token={TOKEN}").status == 401
+    assert locked.get(AT, Authorization=f"Bearer {TOKEN}").status == 200
+
+
+def test_a_page_gets_a_cookie_that_scripts_cannot_read(locked: Server) -> None:
+    assert locked.get("/login").status == 200
+    assert locked.post("/login", {"token": "wrong"}).status == 401
+    cookie = locked.post("/login", {"token": TOKEN}).headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert locked.get(AT, Cookie=cookie.partition(";")[0]).status == 200
+    assert locked.get(AT, Cookie="zonal=wrong").status == 401
+
+
+def test_beyond_loopback_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--host", "0.0.0.0")
+    try:
+        assert server.process.stdout is not None
+        token = server.process.stdout.readline().split()[1]
+        assert server.get("/api/studies").status == 401
+        assert server.get("/api/studies", Authorization=f"Bearer {token}").status == 200
+    finally:
+        server.end()
+
+
+def test_pages_of_other_sites_may_not_talk_to_it(server: Server) -> None:
+    for origin in ("http://evil.example", "null", "https://127.0.0.1", f"http://127.0.0.1:{server.port + 1}"):
+        assert server.post(f"{AT}/ask", {}, Origin=origin).status == 403
+        assert server.get(AT, Origin=origin).status == 403
+    assert server.get(AT, **{"Sec-Fetch-Site": "cross-site"}).status == 403
+    assert server.get(AT, Origin=server.address).status == 200
+    assert server.get(AT).status == 200  # curl and instruments send no origin
+
+
+def test_a_forged_host_is_refused(server: Server) -> None:
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost@evil.example", "[::1"):
+        assert server.get(AT, Host=host).status in (400, 421), host
+    assert server.get(AT, Host="localhost:9999").status == 200  # as through a tunnel
+
+
+def test_names_do_not_leave_the_folder(server: Server, tmp_path: Path) -> None:
+    outside = line(tmp_path, "secret", told=1)
+    assert outside.path is not None
+    (server.folder / "link.db").symlink_to(outside.path)
+    inside = os.path.relpath(outside.path, server.folder).removesuffix(".db")
+    for name in (
+        "link",
+        "..%2Fsecret",
+        inside.replace("/", "%2F"),
+        "%2e%2e",
+        ".hidden",
+        "a%00b",
+        "x" * 300,
+        "%5C..",
+    ):
+        assert server.get(f"/api/studies/{name}").status == 404, name
+    assert "link" not in {own["name"] for own in server.get("/api/studies").json["studies"]}
+    (server.folder / "link.db").unlink()
+    for name in ("../x", "a/b", ".x", "", "x" * 81, "a\0", "con\n"):
+        made = server.post("/api/studies", {"name": name, "recipe": {"budget": 1, "axes": {"x": [0, 1]}}})
+        assert made.status == 422, name
+
+
+def test_recipes_name_no_file(server: Server) -> None:
+    for section in ("points", "hierarchy"):
+        recipe = {"budget": 3, section: {"table": "/etc/passwd", "coords": ["a"]}}
+        said = server.post("/api/studies", {"name": "files", "recipe": recipe})
+        assert said.status == 422
+        assert "names a file" in said.json["detail"]
+        assert "passwd" not in said.json["detail"]
+    assert not (server.folder / "files.db").exists()
+
+
+def test_ten_megabytes_are_refused(server: Server) -> None:
+    assert server.post(f"{AT}/ask", b" " * 10_000_000).status == 413
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    parts = (b"x" * 100_000 for _ in range(100))
+    try:
+        connection.request("POST", f"{AT}/ask", parts, {"Content-Type": "application/json"}, encode_chunked=True)
+        assert connection.getresponse().status == 413
+    except OSError:
+        pass  # it hung up meanwhile
+    finally:
+        connection.close()
+    assert server.get(AT).status == 200
+
+
+def test_every_answer_has_its_headers(server: Server) -> None:
+    for path in ("/", "/studies/line", AT, "/static/study.js", "/api/nothing", "/static/none.js"):
+        headers = server.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+    assert server.get("/static/study.js").headers["content-type"].startswith("text/javascript")
+    assert server.get("/static/../service.py").status == 404
+    assert server.get("/static/..%2f..%2fservice.py").status == 404
+
+
+def test_html_and_formulas_in_texts_are_harmless(server: Server) -> None:
+    (trial,) = server.post(f"{AT}/ask", {"by": NASTY}).json
+    server.post(f"{AT}/trials/{trial['trial']}/tell", {"value": 1.0, "note": "=HYPERLINK(1)"})
+    server.post(f"{AT}/trials/0/correct", {"value": 0.5, "note": NASTY})
+    sheet = server.get(f"{AT}/export/trials.csv").content.decode()
+    assert ",=HYPERLINK" not in sheet
+    assert "'=HYPERLINK(1)" in sheet
+    report = server.get(f"{AT}/export/report.html").content.decode()
+    assert NASTY not in report
+    assert "&lt;img" in report
+    assert server.get(AT).headers["content-type"] == "application/json"
+
+
+def test_a_hostile_file_harms_only_its_own_page(server: Server) -> None:
+    (server.folder / "hostile.db").write_bytes(b"SQLite format 3\0" + os.urandom(4096))
+    said = server.get("/api/studies/hostile")
+    assert said.status == 409
+    assert said.headers["content-type"] == "application/problem+json"
+    assert server.get(AT).status == 200
+    (server.folder / "hostile.db").unlink()
+
+
+def test_a_file_put_in_anothers_place_is_opened_anew(server: Server, tmp_path: Path) -> None:
+    line(server.folder, "swapped", told=2)
+    assert server.get("/api/studies/swapped/recommend").status == 200
+    other = line(tmp_path, "other", told=5)
+    assert other.path is not None
+    os.replace(other.path, server.folder / "swapped.db")
+    assert server.get("/api/studies/swapped").json["told"] == 5
+    assert server.post("/api/studies/swapped/ask").status == 200
+    assert zn.Study.open(server.folder / "swapped.db").told == 5

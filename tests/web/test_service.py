@@ -1,0 +1,299 @@
+"""The API, through a real server process."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra web is not installed")
+
+import zonal as zn
+from web.served import Server, line, serving
+from zonal.study import Study
+from zonal.web import api
+from zonal.web.client import WORDS
+from zonal.web.service import Service
+
+RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
+AT = "/api/studies/line"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("studies")) as made:
+        yield made
+
+
+@pytest.fixture
+def study(server: Server) -> Iterator[zn.Study]:
+    path = server.folder / "line.db"
+    yield line(server.folder, told=4)
+    path.unlink()
+
+
+def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
+    made = server.post("/api/studies", {"name": "made here", "recipe": RECIPE})
+    assert made.status == 200
+    assert made.json["address"] == "/studies/made%20here"
+    at = "/api/studies/made%20here"
+    for number in range(6):
+        (trial,) = server.post(f"{at}/ask").json
+        assert trial["trial"] == number
+        low, high = trial["region"]["bounds"]["x"]
+        told = server.post(f"{at}/trials/{number}/tell", {"value": low + high, "note": "by hand"})
+        assert told.json["told"] == number + 1
+    spent = server.post(f"{at}/ask")
+    assert spent.status == 409
+    assert spent.json["title"] == "Budget spent"
+    assert "budget" in spent.json["detail"]
+    (best,) = server.get(f"{at}/recommend").json
+    here = Study.open(server.folder / "made here.db")
+    assert best["mean"] == here.recommend().mean
+    assert best["region"]["name"] == here.recommend().region.name
+    head = server.get(at).json
+    assert (head["told"], head["state"], head["space"]["axes"][0]["unit"]) == (6, "spent", "cm")
+
+
+def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, study: zn.Study) -> None:
+    (server.folder / "broken.db").write_text("nonsense")
+    listed = {own["name"]: own for own in server.get("/api/studies").json["studies"]}
+    (server.folder / "broken.db").unlink()
+    assert listed["line"]["told"] == 4
+    assert listed["line"]["best"] is None
+    assert "damaged" in listed["broken"]["error"]
+
+
+def test_a_key_asked_again_gets_the_same_trials(server: Server, study: zn.Study) -> None:
+    first = server.post(f"{AT}/ask", {"n": 2}, **{"Idempotency-Key": "k1"})
+    again = server.post(f"{AT}/ask", {"n": 2}, **{"Idempotency-Key": "k1"})
+    assert first.json == again.json
+    assert len(server.get(f"{AT}/pending").json["trials"]) == 2
+
+
+def test_all_that_changes_a_study_does(server: Server, study: zn.Study) -> None:
+    assert server.post(f"{AT}/trials/1/correct", {"value": 0.25, "note": "slip"}).status == 200
+    assert server.post(f"{AT}/trials/2/retract", {"note": "wrong lamp"}).status == 200
+    assert server.post(f"{AT}/observe", {"region": "x=0..0.5", "value": 0.4, "sem": 0.1}).json["observation"] == 0
+    assert server.post(f"{AT}/trials/0/correct", {"value": 0.5, "observation": True}).status == 200
+    assert server.post(f"{AT}/extend", {"n": 3}).json["budget"] == 33
+    trial = server.post(f"{AT}/ask").json[0]["trial"]
+    assert server.post(f"{AT}/trials/{trial}/give-up", {"retry": False}).status == 200
+    assert server.post(f"{AT}/allow", {"region": {"x": [0, 1]}}).json["allowed"] == 1
+    trial = server.post(f"{AT}/ask").json[0]["trial"]
+    assert server.post(f"{AT}/trials/{trial}/withdraw").json["pending"] == 0
+    study.refresh()
+    assert study.trials[1].value == 0.25
+    assert [own.state for own in study.trials[:3]] == ["told", "told", "retracted"]
+    assert study.observations[0].value == 0.5
+    assert study.budget == 33
+    columns = server.get(f"{AT}/trials").json
+    assert columns["earlier"]["1"][0]["value"] != 0.25
+    assert columns["observed"][0]["value"] == 0.5
+    assert columns["state"][2] == "retracted"
+    assert server.get(AT).json["told"] == study.told == 3
+
+
+def test_what_is_believed_is_what_the_library_believes(server: Server, study: zn.Study) -> None:
+    said = server.post(
+        f"{AT}/predict", {"regions": ["x=0..0.5", {"x": [0.6, 0.8]}, [[0, 1]], {"node": [1, 1]}]}
+    ).json
+    here = study.predict([[(0, 0.5)], [(0.6, 0.8)], [(0, 1)], [(0.5, 1)]])
+    assert said == {"mean": here.mean.tolist(), "std": here.std.tolist()}
+    chance = server.post(f"{AT}/probability", {"regions": ["x=0..0.5"], "above": 0.5}).json["probability"]
+    assert chance == [study.probability([(0, 0.5)], above=0.5)]
+    above = server.get(f"{AT}/above?threshold=0.1&probability=0.5").json
+    assert [own["region"]["name"] for own in above["regions"]] == [
+        own.region.name for own in study.above(0.1, 0.5)
+    ]
+    assert server.get(f"{AT}/outlook?n=3").json["rise"] == study.outlook(3).rise
+    nodes = server.get(f"{AT}/nodes").json
+    assert nodes["mean"] == study.tree.mean.tolist()
+
+
+def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> None:
+    shape, values = server.get(f"{AT}/shape").json, server.get(f"{AT}/values").json
+    assert len(shape["parent"]) == len(values["mean"]) == len(study.tree)
+    more = server.get(f"{AT}/shape?from=3").json
+    assert more["parent"] == shape["parent"][3:]
+    tag = server.get(f"{AT}/values").headers["etag"]
+    assert server.get(f"{AT}/values", **{"If-None-Match": tag}).status == 304
+    assert len(server.get(f"{AT}/picture").json["curves"][0]["x"]) == 400
+    assert server.get(f"{AT}/history").json["number"][-1] == 3
+    assert server.get(f"{AT}/export/trials.csv").content.startswith(b"trial,region")
+    (server.folder / "copy.db").write_bytes(server.get(f"{AT}/export/study.db").content)
+    assert Study.open(server.folder / "copy.db").told == 4
+    (server.folder / "copy.db").unlink()
+    assert b"Methods" in server.get(f"{AT}/export/report.html").content
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words", "field"),
+    [
+        ("/ask", {"n": 0}, 422, "from 1 to 100", "n"),
+        ("/ask", {"n": 101}, 422, "from 1 to 100", "n"),
+        ("/ask", {"m": 1}, 422, "no such field", "m"),
+        ("/ask", [1], 422, "must be an object", None),
+        ("/trials/0/tell", {}, 422, "value is missing", "value"),
+        ("/trials/0/tell", {"value": "1"}, 422, "must be a number", "value"),
+        ("/trials/0/tell", {"value": 7.5}, 409, "was told already", None),
+        ("/trials/99/tell", {"value": 1}, 409, "is not a trial of this study", None),
+        ("/trials/x/tell", {"value": 1}, 422, "a trial is a number", "trial"),
+        ("/observe", {"region": "y=0..1", "value": 1}, 422, "begins with the name of an axis", None),
+        ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),
+        ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing that was given up", None),
+        ("/predict", {"regions": ["x=0..1"] * 1001}, 422, "1000 at most", "regions"),
+        ("/extend", {"n": True}, 422, "whole number", "n"),
+    ],
+)
+def test_refusals_are_problems_with_the_librarys_words(
+    server: Server, study: zn.Study, path: str, body: Any, status: int, words: str, field: str | None
+) -> None:
+    said = server.post(AT + path, body)
+    assert said.status == status, said.content
+    assert said.headers["content-type"] == "application/problem+json"
+    assert words in said.json["detail"]
+    assert said.json.get("field") == field
+
+
+def test_what_is_no_json_is_refused(server: Server, study: zn.Study) -> None:
+    for body in (b"{", b'{"value": NaN}', b"[" * 100_000, b'{"note": "\\ud800"}', b"\xff"):
+        assert server.post(f"{AT}/ask", body).status == 400
+    assert server.post(f"{AT}/ask", b"n=1", **{"Content-Type": "text/plain"}).status == 415
+    assert server.get("/api/studies/nobody").status == 404
+    assert server.get("/api/nothing").json["status"] == 404
+
+
+def read_events(server: Server, path: str, wanted: int, seconds: float = 10) -> list[tuple[int, Any, float]]:
+    """Return the first events of a stream, with when they came."""
+    found: list[tuple[int, Any, float]] = []
+    with socket.create_connection(("127.0.0.1", server.port), seconds) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        number, buffer = -1, b""
+        until = time.monotonic() + seconds
+        while len(found) < wanted and time.monotonic() < until:
+            buffer += line.recv(65536)
+            *whole, buffer = buffer.split(b"\n")
+            for own in whole:
+                if own.startswith(b"id: "):
+                    number = int(own[4:])
+                if own.startswith(b"data: "):
+                    found.append((number, json.loads(own[6:]), time.monotonic()))
+    return found
+
+
+def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seconds(
+    server: Server, study: zn.Study
+) -> None:
+    known = len(study.events)
+    wrote: list[float] = []
+
+    def write() -> None:
+        time.sleep(0.7)
+        study.ask(by="another process")
+        wrote.append(time.monotonic())
+
+    other = threading.Thread(target=write)
+    other.start()
+    events = read_events(server, f"{AT}/events?after={known - 3}", 3)
+    other.join()
+    assert [own[0] for own in events] == [known - 2, known - 1, known]
+    assert events[-1][1]["facts"][-1] == "Asked"
+    assert events[-1][2] - wrote[0] < 2
+    changes = read_events(server, "/api/events", 1)
+    assert {"study", "event", "told", "pending", "state"} <= changes[0][1].keys()
+
+
+def test_a_stream_resumes_exactly_after_the_last_it_sent(server: Server, study: zn.Study) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), 10) as line:
+        path = f"{AT}/events?after=0"
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 5\r\n\r\n".encode())
+        said = b""
+        while said.count(b"data:") < len(study.events) - 6:
+            said += line.recv(65536)
+    numbers = [int(own[4:]) for own in said.splitlines() if own.startswith(b"id: ")]
+    assert numbers == list(range(6, len(study.events)))
+
+
+def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Study) -> None:
+    slow = zn.Study.create(server.folder / "slow.db", zn.Sequences("ACGT", length=6), budget=60, rng=0)
+    for _ in range(16):
+        trial = slow.ask()
+        slow.tell(trial, float(trial.region.name.count("A")))
+    busy = threading.Thread(target=lambda: [server.get(f"/api/studies/slow/outlook?n={n}") for n in (20, 21, 22)])
+    busy.start()
+    time.sleep(0.3)
+    took = []
+    while busy.is_alive() and len(took) < 20:
+        start = time.monotonic()
+        (trial,) = server.post(f"{AT}/ask").json  # type: ignore[assignment]
+        server.post(f"{AT}/trials/{trial['trial']}/withdraw")  # type: ignore[index]
+        took.append(time.monotonic() - start)
+    busy.join()
+    (server.folder / "slow.db").unlink()
+    assert took
+    assert sorted(took)[len(took) // 2] < 1
+
+
+def test_every_route_is_described_and_every_description_is_a_route(server: Server, tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    described = server.get("/api/openapi.json").json["paths"]
+    both = {(method.upper(), path) for path, own in described.items() for method in own}
+    assert both == {(own.method, own.path) for own in service.routes}
+    for route in service.routes:
+        operation = described[route.path][route.method.lower()]
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        query = {own["name"] for own in operation["parameters"] if own["in"] == "query"}
+        assert set(route.says) == (set(body["properties"]) if route.method == "POST" else query)
+
+
+def test_the_api_and_the_client_have_all_words_of_a_study() -> None:
+    """What `Study` can do and HTTP cannot is named here, with why."""
+    elsewhere = {
+        "create", "open", "save", "replay", "path", "refresh", "past", "plot", "refine",  # local
+        "table", "top", "events", "times", "history", "edited", "observations", "barred",  # in exports
+        "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
+        "model", "models", "prior_mean", "doubt", "bands", "stands_out", "found",  # in the head
+    }  # fmt: skip
+    public = {name for name in dir(Study) if not name.startswith("_")}
+    by_http = {route.word for route in api.ROUTES if route.word}
+    of_client = set(WORDS)
+    assert by_http | {"trials", "pending", "budget", "told", "remaining", "optimize"} == of_client
+    assert public - of_client == elsewhere
+
+
+def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+    line(tmp_path, budget=10_000)
+    server = Server(tmp_path)
+    acknowledged: dict[int, float] = {}
+    for round_ in range(5):
+        stopping = threading.Event()
+
+        def work(server: Server = server, stopping: threading.Event = stopping) -> None:
+            while not stopping.is_set():
+                try:
+                    (trial,) = server.post(f"{AT}/ask").json
+                    value = trial["trial"] / 7
+                    if server.post(f"{AT}/trials/{trial['trial']}/tell", {"value": value}).status == 200:
+                        acknowledged[trial["trial"]] = value
+                except (OSError, ValueError):
+                    return
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        time.sleep(0.3 + 0.11 * round_)
+        server.kill()
+        stopping.set()
+        worker.join()
+        server = Server(tmp_path, port=server.port)
+    told = {own.number: own.value for own in Study.open(tmp_path / "line.db").trials if own.state == "told"}
+    assert acknowledged
+    assert acknowledged.items() <= told.items()
+    assert server.get(AT).json["told"] == len(told)
+    assert "Traceback" not in server.end()
