@@ -61,9 +61,28 @@ def test_the_shell_can_do_what_the_page_says_and_nothing_else() -> None:
     assert named == set(main.commands)
 
 
+def test_the_service_can_do_what_the_page_says_and_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra web is not installed")
+    from zonal.web.service import STUDY, Service
+
+    said = {tuple(code.split()) for code in codes(DEEDS, 3) if code.startswith(("GET ", "POST "))}
+    named = {(method, path if path.startswith("/") else f"{STUDY}/{path}") for method, path in said}
+    assert named == {(route.method, route.path) for route in Service(tmp_path).routes}
+
+
+def test_the_client_can_do_what_the_service_can() -> None:
+    from zonal.web.client import WORDS, Remote
+
+    in_python = {code.removeprefix("study.") for row in DEEDS if "`POST " in row[3] or "`GET " in row[3]
+                 for code in codes([row], 1) if code.startswith("study.")}  # fmt: skip
+    of_files = {"save", "refresh", "plot", "table", "history", "top", "stands_out", "doubt", "events"}
+    assert in_python - of_files <= {*WORDS}
+    assert not [word for word in WORDS if word != "settings" and not hasattr(Remote, word)]
+
+
 @pytest.mark.parametrize("row", DEEDS, ids=lambda row: row[0])
 def test_the_manual_speaks_of_every_deed_in_both_tongues(row: list[str]) -> None:
-    pages = [(PAGE.parent / link).resolve() for link in re.findall(r"\]\(([^)]+)\)", row[3])]
+    pages = [(PAGE.parent / link).resolve() for link in re.findall(r"\]\(([^)]+)\)", row[4])]
     assert pages
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     for code in codes([row], 1):

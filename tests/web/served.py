@@ -82,7 +82,7 @@ class Server:
 
 @contextmanager
 def serving(folder: Path, *options: str, **env: str) -> Iterator[Server]:
-    server = Server(folder, *options, **env)
+    server = Server(folder, *options, port=0, **env)
     try:
         yield server
     finally:

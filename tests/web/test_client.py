@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,7 +94,7 @@ def test_errors_are_those_of_the_library(server: Server) -> None:
     with pytest.raises(zn.InvalidInput, match="nothing that was given up"):
         there.allow([(0, 1)])
     with pytest.raises(AttributeError, match=r"has no 'plot'.*Study\.open"):
-        there.plot()
+        there.plot()  # type: ignore[attr-defined]
     with pytest.raises(zn.StudyFileError, match="no study"):
         zn.connect(server.url("nobody"))
     for wrong in ("sky.db", f"{server.address}/errors", "ftp://x/studies/y", 3):
@@ -130,3 +133,27 @@ def test_the_library_alone_loads_nothing_of_the_service() -> None:
     assert said.returncode == 1
     assert "pip install 'zonal[web]'" in said.stderr
     assert "Traceback" not in said.stderr
+
+
+def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_path: Path) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("there is no curl here")
+    page = (Path(__file__).parents[2] / "docs" / "manual" / "serve.md").read_text()
+    (script,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "measure.sh").write_text(script)
+    (tmp_path / "instrument").write_text('#!/bin/sh\nawk "BEGIN { print ($1 + $2) / 100 }"\n')
+    (tmp_path / "instrument").chmod(0o755)
+    zn.Study.create(server.folder / "ink.db", zn.Box({"T": (20, 80)}), budget=10, kernel=zn.RBF(1, 20), noise=0.1)
+    command = ["sh", "measure.sh", f"{server.address}/api/studies/ink"]
+    hosts = [
+        subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, "ZONAL_TOKEN": ""}
+        )
+        for _ in range(2)
+    ]
+    for host in hosts:
+        said, _ = host.communicate(timeout=60)
+        assert "Budget spent" in said
+    study = zn.Study.open(server.folder / "ink.db")
+    assert (study.told, len(study.trials)) == (10, 10)
+    assert all(trial.value == pytest.approx(2 * trial.region.center[0] / 100, abs=1e-4) for trial in study.trials)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from zonal.commands import regions, sheets
+from zonal.commands import sheets
 from zonal.commands.bench import trial_json
 from zonal.commands.carry import document, exported
 from zonal.errors import InvalidInput
@@ -95,7 +95,7 @@ def region_of(study: Study, said: Any) -> Region:
         found: Region = space.cell((depth, index))
         return found
     if isinstance(said, str):
-        said = regions.from_text(space, said)
+        said = space.from_text(said)
     if isinstance(said, str | list) and not said:
         raise InvalidInput("a region must be named", said, "Write where it is.")
     made: Region = space.region(said)
@@ -197,7 +197,7 @@ def _recommend(study: Study, who: Asker, k: int = 1, theta: float = 0.1) -> Any:
 
 def _recommendation(one: Recommendation) -> dict[str, Any]:
     sure = {"gap": one.gap, "probability_best": one.probability_best, "unit": one.unit}
-    return {"region": regions.as_json(one.region), "mean": one.mean, "std": one.std, **sure}
+    return {"region": one.region.as_json(), "mean": one.mean, "std": one.std, **sure}
 
 
 def _predict(study: Study, who: Asker, regions: list[Any]) -> Any:
@@ -217,9 +217,9 @@ def _probability(
 def _beyond(side: str) -> Does:
     def does(study: Study, who: Asker, threshold: float, probability: float = 0.9) -> Any:
         found = getattr(study, side)(threshold, probability)
-        listed = [{**vars(own), "region": regions.as_json(own.region)} for own in found]
+        listed = [{**vars(own), "region": own.region.as_json()} for own in found]
         best = found.likeliest
-        shown = None if best is None else {**vars(best), "region": regions.as_json(best.region)}
+        shown = None if best is None else {**vars(best), "region": best.region.as_json()}
         return {"title": found.title, "regions": listed, "likeliest": shown}
 
     return does

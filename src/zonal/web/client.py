@@ -17,8 +17,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 import numpy as np
 
-from zonal.driving.leftovers import Hand
-from zonal.driving.portion import Portion, checked_executor
+from zonal.driving.hand import Hand
 from zonal.driving.run import drive
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
 from zonal.rounds.certainty import Outlook
@@ -344,13 +343,13 @@ class Remote:
         """Ask, measure here and tell until the budget, or a part of it, is spent: see `Study.optimize`."""
         told = None if callback is None else lambda _, trial: callback(self, trial)
         with run_of_mine() as run:
-            part = Portion(Hand(self, run, take_over), n)
+            part = Hand(_as_study(self), run, take_over, n)
             why = drive(
-                part, measure, executor=checked_executor(executor), workers=workers, callback=told, progress=None,
+                part, measure, executor=executor, workers=workers, callback=told, progress=None,
                 enough=None, on_error=on_error, max_failures=max_failures, timeout=timeout,
             )  # fmt: skip
         found, done, budget = self.recommend(), self.told, self.budget
-        message = f"{why or part.spent()}: {done} of {budget} measurements made"
+        message = f"{why or part.spent}: {done} of {budget} measurements made"
         sure = (found.mean, found.std, found.gap, found.probability_best)
         success = not why and (n is not None or done == budget)
         return Result(found.region, found.region.x, *sure, done, success, message, study=_as_study(self))

@@ -14,9 +14,8 @@ from zonal.looking import is_empty
 from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
-from zonal.plots.style import lines
 from zonal.rounds.trials import Recommendation
-from zonal.spaces import Hierarchy, Interval, MemberSpace, Sequences
+from zonal.spaces import Hierarchy, MemberSpace, Sequences
 from zonal.study import Study
 from zonal.web.record import picture as picture_of
 from zonal.web.record import place, share
@@ -100,7 +99,7 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     if isinstance(space, Sequences):
         return found | {"name": [region.name for region in regions]}
     bounds = np.array([region.bounds for region in regions]).reshape(len(regions), len(space.axes), 2)
-    some = lines(space)
+    some = space.lines
     found["low"] = [_short(bounds[:, j, 0], 8) for j in some]
     found["high"] = [_short(bounds[:, j, 1], 8) for j in some]
     named = [j for j in range(len(space.axes)) if j not in some]
@@ -156,12 +155,10 @@ def _panels(study: Study) -> list[dict[str, Any]]:
     space, drawn = study.space, []
     for j, k, symbols in panels_of(study):
         panel = Map(study, j, k, symbols)
-        mean, std = study.predict(panel.cells)
+        mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
         others = {
-            axis.name: bounds[at]
-            for at, axis in enumerate(space.axes)
-            if isinstance(axis, Interval) and at not in (j, k)
+            axis.name: bounds[at] for at, axis in enumerate(space.axes) if not axis.symbolic and at not in (j, k)
         }
         own = {"axes": [j, k], "symbols": {name: str(one) for name, one in symbols.items()}, "others": others}
         drawn.append({**own, "mean": _short(mean), "std": _short(std)})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zonal.plots.lines import along
-from zonal.plots.style import is_log, lines
+from zonal.plots.style import is_log
 from zonal.rounds.codec import Opened
 from zonal.rounds.events import (
     Asked,
@@ -23,7 +23,7 @@ from zonal.rounds.events import (
     Taken,
 )
 from zonal.rounds.journal import Journal
-from zonal.spaces import Hierarchy, Interval, MemberRegion, MemberSpace, Sequences
+from zonal.spaces import Hierarchy, MemberRegion, MemberSpace, Sequences
 from zonal.spaces.region import Region
 
 SHORT_TIME = len("2026-11-16T00:05:51")
@@ -236,7 +236,7 @@ def share(space: Any, region: Region) -> float:
     if isinstance(region, MemberRegion):
         return float(region.weight / space.weights.sum())
     symbols: Any = region.symbols  # type: ignore[attr-defined]
-    found, bounds = 1.0, region.bounds.tolist() if lines(space) else []
+    found, bounds = 1.0, region.bounds.tolist() if space.lines else []
     for j, axis in enumerate(space.axes):
         if symbols[j] is not None:
             found *= len(symbols[j]) / len(axis.symbols)
@@ -257,7 +257,7 @@ def space_words(space: Any) -> dict[str, Any]:
         return {"kind": kind, "size": space.size}
     axes: list[dict[str, Any]] = []
     for j, axis in enumerate(space.axes):
-        if isinstance(axis, Interval):
+        if not axis.symbolic:
             low, high = axis.ends
             log = is_log(space, j)
             axes.append({"name": axis.name, "unit": axis.unit, "low": low, "high": high, "log": log})
@@ -270,7 +270,7 @@ def picture(space: Any) -> str:
     """Return which picture suits a space."""
     if isinstance(space, MemberSpace):
         return "tiles"
-    if isinstance(space, Sequences) or not lines(space):
+    if isinstance(space, Sequences) or not space.lines:
         return "shelves"
     if along(space) is not None:
         return "line"
