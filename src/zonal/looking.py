@@ -13,7 +13,7 @@ from zonal.errors import whole_number
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.trials import Likely, Observation, TrialRecord, answer
 from zonal.tables.listings import Cell, Chance, Listing, card, counted, labelled
-from zonal.tables.numbers import give_or_take, percent
+from zonal.tables.numbers import give_or_take, number, percent
 
 if TYPE_CHECKING:
     from zonal.reading import Reading
@@ -71,6 +71,13 @@ def best_so_far(study: Reading) -> str:
     """Return the region to settle for now and its average, without how sure that is."""
     region, mean, std = study._settle()
     return f"{region.name}: {give_or_take(mean, std, study.value_unit)}"
+
+
+def hope(study: Reading) -> str:
+    """Return how good the answer is and how sure, for a progress bar."""
+    best = study.recommend()
+    gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
+    return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
 
 
 def is_empty(study: Reading) -> bool:

@@ -61,7 +61,6 @@ from zonal.rounds.whose import me, person, run_of_mine
 from zonal.spaces import Region, with_feedback
 from zonal.tables.files import file_path
 from zonal.tables.habits import answering
-from zonal.tables.numbers import give_or_take, number
 
 JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
 
@@ -705,7 +704,7 @@ class Study(Reading):
                 executor=executor,
                 workers=workers,
                 callback=told,
-                progress=self._standing if progress else None,
+                progress=(lambda: looking.hope(self)) if progress else None,
                 enough=enough,
                 on_error=on_error,
                 max_failures=max_failures,
@@ -735,12 +734,6 @@ class Study(Reading):
             message=message,
             study=self,
         )
-
-    def _standing(self) -> str:
-        """Return how good the answer is and how sure, for a progress bar."""
-        best = self.recommend()
-        gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
-        return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
 
     def refine(
         self,

@@ -18,6 +18,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -38,8 +39,12 @@ Value = tuple[float, float | None]
 class Failed(ZonalError):
     """A program that gave no value."""
 
+    def __repr__(self) -> str:
+        """Return what happened, for people."""
+        return str(self)
 
-class CannotStart(ZonalError):
+
+class CannotStart(ZonalError, BrokenExecutor):
     """A program that cannot be run at all, wherever one points it."""
 
 

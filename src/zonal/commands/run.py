@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import signal
-import sys
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import (
-    INTERRUPTED,
-    KEEPS_FAILING,
-    Command,
-    Refusal,
-    on_terminal,
-    say,
-    spoken,
-    study_argument,
-)
-from zonal.commands.programs import CannotStart, Failed, Program, Value
+from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, say, spoken, study_argument
+from zonal.commands.programs import CannotStart, Program
+from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
-from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError, duration
+from zonal.driving.run import INTERRUPTED as STOPPED
+from zonal.driving.run import drive
+from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, duration
+from zonal.looking import hope
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
 from zonal.study import Study
@@ -75,120 +70,74 @@ def run(
     and is reported; the others go on. What it leaves running is stopped once it has ended, unless it was detached
     with setsid.
     """
-    instrument = Program(program, timeout, retries)
-    with run_of_mine() as name, _tidily():
-        campaign = _Campaign(study, Hand(study, name, take_over), instrument, most, max_failures)
+    from tqdm.contrib.logging import logging_redirect_tqdm
+
+    instrument = _Programs(Program(program, timeout, retries), study.path, workers)
+    with run_of_mine() as name, _tidily(), logging_redirect_tqdm([logging.getLogger("zonal")]):
+        hand = _Shift(study, name, take_over, most)
         try:
-            campaign.go(workers)
+            limits: dict[str, Any] = {"max_failures": max_failures - 1, "in_a_row": True}
+            why = drive(hand, instrument, progress=lambda: hope(study), on_error="give_up", **limits)
         except KeyboardInterrupt:
-            raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED) from None
+            why = STOPPED
+        except ZonalError as error:
+            if isinstance(error, StudyFileError | CannotStart) or hand.worst < max_failures:
+                raise
+            why = f"stopped: the program failed {max_failures} times in a row; {standing(study)}"
+            raise Refusal(why, KEEPS_FAILING) from None
+    if why == STOPPED:
+        raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED)
+    exhausted = bool(why and study.remaining)  # else others have spent the budget
+    if exhausted:
+        say(spoken(why))
+    if not hand.told and (hand.in_a_row or (exhausted and not study.told)):
+        raise Refusal(f"stopped: nothing was measured; {standing(study)}", KEEPS_FAILING)
     study.refresh()
     say(standing(study))
 
 
-class _Campaign:
-    """What is under way, what is left to do, and why to ask for no more."""
+class _Shift(Hand):
+    """A study in the hands of programs: what failed is part of what was to be done."""
 
-    def __init__(self, study: Study, hand: Hand, program: Program, most: int | None, max_failures: int) -> None:
-        self._study, self._hand, self._program = study, hand, program
-        self._left = most
-        self._max_failures = max_failures
-        self._told = False
-        self._in_a_row: list[Trial] = []  # given up since the last success
-        self._exhausted = False
-        self._stopped: Exception | None = None
-        self._under_way: dict[Future[Value], Trial] = {}
+    def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
+        super().__init__(study, by, take_over)
+        self._part = most
+        self.told = 0
+        self.in_a_row = self.worst = 0  # failures since the last success, and the most there ever were
 
-    def go(self, workers: int) -> None:
-        """Ask, measure and tell; whatever happens, nothing measured is lost, and nothing is left running."""
-        pool = ThreadPoolExecutor(workers)
+    def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
+        """Take in a measurement."""
         try:
-            with _bar(self._study) as step:
-                while self._fill(pool, workers):
-                    done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
-                    for future in sorted(done, key=lambda one: self._under_way[one].number):
-                        step(self._take(future))
-        finally:
-            self._program.stop()
-            pool.shutdown(cancel_futures=True)
-            for future in list(self._under_way):
-                with suppress(OSError, TrialError):  # the next run takes up what could not be withdrawn
-                    self._end(future)
-            if self._stopped is not None or not self._told:  # the fault is the program's
-                with suppress(StudyFileError):
-                    self._study.forgive(self._in_a_row)
-        if self._stopped is not None:
-            raise self._stopped
-        if not self._told and (self._in_a_row or (self._exhausted and not self._study.told)):
-            raise Refusal(f"stopped: nothing was measured; {standing(self._study)}", KEEPS_FAILING)
+            super().tell(trial, value, sem)
+        except TrialError as error:
+            raise TrialError(spoken(str(error))) from error
+        self.told, self.in_a_row = self.told + 1, 0
 
-    def _fill(self, pool: ThreadPoolExecutor, workers: int) -> bool:
-        """Begin as many measurements as there is room for, and tell whether any are under way."""
-        while len(self._under_way) < workers and self._left != 0 and not self._stopped and self._hand.remaining:
-            try:
-                trial = self._hand.ask()
-            except Exhausted as error:
-                if not self._under_way and self._study.remaining:  # else others have spent the budget
-                    self._exhausted = True
-                    _report(spoken(str(error)))
-                break
-            self._left = None if self._left is None else self._left - 1
-            self._under_way[pool.submit(self._program.measure, trial, self._study.path)] = trial
-        return bool(self._under_way)
-
-    def _take(self, future: Future[Value]) -> bool:
-        """Take in a measurement, and tell whether it went well."""
-        trial = self._under_way.pop(future)
-        try:
-            value, sem = future.result()
-        except CannotStart as error:
-            self._study.withdraw(trial)
-            self._stopped = error
-            return False
-        except Failed as error:
-            self._give_up(trial, error)
-            return False
-        try:
-            self._study.tell(trial, value, sem)
-        except StudyFileError as error:
-            _report(f"trial {trial.number} ({trial.region.name}) gave {value!r}, which could not be kept")
-            self._stopped = error
-        except TrialError as error:  # somebody else ended it
-            _report(spoken(str(error)))
-        except ZonalError as error:  # a value beyond all bounds
-            self._give_up(trial, error)
-        else:
-            self._told = True
-            if self._stopped is None:
-                self._in_a_row.clear()
-            return True
-        return False
-
-    def _give_up(self, trial: Trial, error: ZonalError) -> None:
-        try:
-            self._study.give_up(trial)
-        except TrialError as ended:  # by somebody else
-            _report(spoken(str(ended)))
-            return
-        _report(f"trial {trial.number} ({trial.region.name}) was given up: {error}")
-        self._in_a_row.append(trial)
-        if len(self._in_a_row) == self._max_failures and self._stopped is None:
-            why = f"stopped: the program failed {self._max_failures} times in a row; {standing(self._study)}"
-            self._stopped = Refusal(why, KEEPS_FAILING)
-
-    def _end(self, future: Future[Value]) -> None:
-        """Take in what is measured already, and withdraw what is not."""
-        if future.done() and not future.cancelled() and future.exception() is None:
-            self._take(future)
-        else:
-            self._study.withdraw(self._under_way.pop(future))
+    def give_up(self, trial: Trial) -> None:
+        """Take back a trial that failed."""
+        super().give_up(trial)
+        self._take(1)
+        self.in_a_row += 1
+        self.worst = max(self.worst, self.in_a_row)
 
 
-def _report(text: str) -> None:
-    """Say something, above the bar if there is one."""
-    from tqdm import tqdm
+class _Programs(Elsewhere):
+    """Measures by programs, which are stopped in the end."""
 
-    tqdm.write(text, file=sys.stderr)
+    def __init__(self, program: Program, study: Path | None, workers: int) -> None:
+        super().__init__(lambda region: None, Threads, workers, own=False)
+        self._program, self._study = program, study
+
+    def begin(self, trial: Trial) -> Job:
+        """Begin a measurement, by trial and not only by region."""
+        future = self._executor.submit(self._program.measure, trial, self._study)
+        future.add_done_callback(self._news.put)
+        return Job(trial.region, None, future, self._executor)
+
+    def close(self, unfinished: bool) -> None:
+        """Stop all that runs."""
+        self._program.stop()
+        super().close(unfinished)
 
 
 @contextmanager
@@ -210,13 +159,3 @@ def _tidily() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-@contextmanager
-def _bar(study: Study) -> Iterator[Any]:
-    """Show how far it is, if somebody watches."""
-    from tqdm import tqdm
-
-    done = study.budget - study.remaining
-    with tqdm(total=study.budget, initial=done, desc="measuring", unit="", disable=not on_terminal()) as bar:
-        yield lambda told: bar.update(int(told))

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.problems.instruments import Instrument
+from zonal.rounds.trials import Trial
 from zonal.spaces import Region
 
 Measure = Callable[[Region], Any]  # to a value, or to (value, sem)
@@ -82,7 +83,7 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many measurements may be under way at once."""
 
-    def begin(self, region: Region) -> Job:
+    def begin(self, trial: Trial) -> Job:
         """Begin a measurement."""
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
@@ -106,9 +107,9 @@ class Here:
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
 
-    def begin(self, region: Region) -> Job:
+    def begin(self, trial: Trial) -> Job:
         """Take note of what to measure."""
-        return Job(region, None, Future())
+        return Job(trial.region, None, Future())
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Measure. A KeyboardInterrupt is the user's and goes through."""
@@ -158,8 +159,9 @@ class Elsewhere:
         self._died = 0
         self.workers = whole_number(_workers(self._executor) if workers is None else workers, "workers", 1)
 
-    def begin(self, region: Region) -> Job:
+    def begin(self, trial: Trial) -> Job:
         """Send a region to be measured, without its space."""
+        region = trial.region
         if self._token not in _kits:  # where workers share or inherit this memory, they find it there
             _keep(self._token, Kit(self._measure, region.space))
         draw = self._measure.draw() if isinstance(self._measure, Instrument) else None

@@ -18,9 +18,9 @@ from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
-from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
+from zonal.driving.engines import Anywhere, Elsewhere, Engine, Job, Measure, engine_for
 from zonal.driving.hand import Hand
-from zonal.errors import Exhausted, InvalidInput, StudyFileError, check_choice, duration, whole_number
+from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
@@ -36,7 +36,7 @@ READABLE = 0.5  # seconds for which the words beside a progress bar stay
 
 def drive(
     study: Hand,
-    measure: Measure,
+    measure: Measure | Engine,
     *,
     executor: Anywhere = None,
     workers: int | None = None,
@@ -45,6 +45,7 @@ def drive(
     enough: Callable[[], bool] | None = None,
     on_error: OnError = "raise",
     max_failures: int | None = None,
+    in_a_row: bool = False,
     timeout: float | None = None,
 ) -> str:
     """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
@@ -57,19 +58,26 @@ def drive(
     ----------
     study : Hand
         What is asked and told.
+    measure : callable or Engine
+        What measures, or where that is done.
     progress : callable, optional
         Says how the search stands, beside a progress bar on a terminal or in a notebook; None for no bar.
     enough : callable, optional
         Called after each measurement: whether to stop, because the answer is good enough.
+    in_a_row : bool
+        Count failures since the last success only, and log every one.
     """
-    if not callable(measure):
-        raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
-    engine = engine_for(measure, executor, workers, timeout)
+    if isinstance(measure, Elsewhere):
+        engine: Engine = measure
+    elif callable(measure):
+        engine = engine_for(measure, executor, workers, timeout)
+    else:
+        raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     with _Bar(study, progress) as bar, _CtrlC() as ctrl_c:
-        rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, seconds)
+        rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, in_a_row, seconds)
         return _Run(study, engine, rules, bar, ctrl_c)()
 
 
@@ -79,6 +87,7 @@ class _Rules:
 
     stop: _Stop
     max_failures: int
+    in_a_row: bool
     timeout: float
 
 
@@ -133,7 +142,7 @@ class _Run:
 
     def _begin(self, trial: Trial) -> None:
         try:
-            job = self._engine.begin(trial.region)
+            job = self._engine.begin(trial)
         except BaseException:
             self._study.withdraw(trial)
             raise
@@ -159,6 +168,9 @@ class _Run:
     def _tell(self, trial: Trial, value: Any) -> None:
         try:
             _tell(self._study, trial, value)
+        except TrialError as error:  # somebody else ended it
+            log.warning("%s", error)
+            return
         except Exception as error:
             self._fail(trial, error)
             return
@@ -172,13 +184,19 @@ class _Run:
         """Give up a trial that failed. What is under way is waited for all the same: nothing measured is lost."""
         told = not self._study.is_under_way(trial)  # then it is a warning turned into an error, and came after
         if not told:
-            self._study.give_up(trial)
+            try:
+                self._study.give_up(trial)
+            except TrialError as ended:  # by somebody else
+                log.warning("%s", ended)
+                return
             self._in_a_row.append(trial)
         self._failures += 1
-        if told or not isinstance(error, Exception) or self._failures > self._rules.max_failures:
+        number = len(self._in_a_row) if self._rules.in_a_row else self._failures
+        over = told or not isinstance(error, Exception) or number > self._rules.max_failures
+        if over:
             self._failure = self._failure or error
-        else:
-            log.warning("trial %d (%s) failed and was given up: %r", trial.number, trial.region.name, error)
+        if not over or self._rules.in_a_row:
+            log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
 
     def _patience(self) -> float | None:
         """Return the seconds until the next measurement is late."""
@@ -206,7 +224,8 @@ class _Run:
         for job, trial in self._under_way.items():
             if not job.future.done() or job.outcome()[1] is not None:
                 job.future.cancel()
-                self._study.withdraw(trial)
+                with suppress(StudyFileError, TrialError):  # the next run takes up what could not be withdrawn
+                    self._study.withdraw(trial)
                 continue
             try:
                 _tell(self._study, trial, job.outcome()[0])
