@@ -235,7 +235,7 @@ def test_a_study_as_it_was_says_what_it_said_then() -> None:
         assert (moment.told, moment.recommend(), str(moment)) == (number, best, words)
         assert moment.predict([(0.1, 0.4)]) == expected
         assert moment.tree == tree
-        assert moment.path is None
+        assert moment.path == study.path
         assert not hasattr(moment, "ask")
     assert fingerprint(study) == before
     assert study.past() == []

@@ -26,6 +26,7 @@ from zonal.errors import InvalidInput, TrialError, finite_number, probability, w
 from zonal.rounds import certainty, decisions
 from zonal.rounds.certainty import Outlook, Standing
 from zonal.rounds.events import Asked, Edited, Event
+from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.settings import RegionLike, Settings
 from zonal.rounds.state import State
@@ -52,6 +53,7 @@ class Reading:
 
     _state: State
     _lock: threading.RLock
+    _journal: Journal | None = None
 
     @property
     def id(self) -> str:
@@ -61,7 +63,12 @@ class Reading:
     @property
     def path(self) -> Path | None:
         """The file in which the study lives; None in memory."""
-        return None
+        return None if self._journal is None else self._journal.path
+
+    @property
+    def read_only(self) -> str:
+        """Why the study can only be looked at; "" if it can go on."""
+        return "" if self._journal is None else self._journal.read_only
 
     @property
     def settings(self) -> Settings:
@@ -76,7 +83,7 @@ class Reading:
     @property
     def times(self) -> tuple[str, ...]:
         """When each event was written, in UTC; nothing in memory, where that is not kept."""
-        return ()
+        return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
     @property
     def edited(self) -> tuple[str, ...]:
@@ -464,7 +471,7 @@ class Reading:
         while True:
             if state.told in wanted and state.told not in moments:
                 moments[state.told] = moment = Reading()
-                moment._state, moment._lock = state, self._lock
+                moment._state, moment._lock, moment._journal = state, self._lock, self._journal
             if len(moments) == len(set(wanted)):
                 return [moments[number] for number in wanted]
             state = state.apply(next(history))

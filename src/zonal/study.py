@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self, Unpack, overload
 from weakref import WeakSet
 
@@ -121,7 +120,6 @@ class Study(Reading):
         self._renew_lock()
         self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
 
-    _journal: Journal | None = None
     _writer: Writer | None = None  # while the file's lock is held
 
     def _renew_lock(self) -> None:
@@ -226,21 +224,6 @@ class Study(Reading):
         with self._lock:
             if self._journal is not None:
                 self._take_in(self._journal.unseen(len(self._state.events)))
-
-    @property
-    def path(self) -> Path | None:
-        """The file in which the study lives; None in memory."""
-        return None if self._journal is None else self._journal.path
-
-    @property
-    def read_only(self) -> str:
-        """Why the study can only be looked at; "" if it can go on."""
-        return "" if self._journal is None else self._journal.read_only
-
-    @property
-    def times(self) -> tuple[str, ...]:
-        """When each event was written, in UTC; nothing in memory, where that is not kept."""
-        return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
     def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""

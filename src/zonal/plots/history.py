@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, Floats, axes_or_new, legend_above, value_label
+from zonal.plots.style import FOUND, INK, Floats, axes_or_new, legend_above, rim, value_label
 from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
             ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
         depth = [trial.node[0] for trial in told]
         dots = ax.scatter(
-            numbers, values, c=depth, cmap="cividis_r", s=24, edgecolors=INK, linewidths=0.4, zorder=3,
-            label="a measured average",
+            numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(told), 5, 24)), edgecolors=INK,
+            linewidths=0.4, zorder=2, label="a measured average",
         )  # fmt: skip
         bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
         bar.set_label("depth in the tree: small regions are dark")
@@ -71,7 +71,8 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
 def _best_so_far(study: Reading, ax: Axes) -> None:
     """Draw the average of the region that was recommended, as it was believed to be then."""
     x, mean, std = best_then(study)
-    ax.plot(x, mean, color=FOUND, lw=1.6, zorder=2, label="average of the region that was the best then")
+    (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="average of the region that was the best then")
+    rim(line)
     ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=FOUND, alpha=0.2, lw=0, zorder=1,
                     label="two standard deviations")  # fmt: skip
 

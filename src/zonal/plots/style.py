@@ -113,7 +113,7 @@ def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
             gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
             part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.ax.transAxes, fc=ax.get_facecolor())
             bar.ax.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
-        bar.ax.text(0, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.ax.transAxes)
+        bar.ax.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.ax.transAxes)
 
 
 def value_label(study: Reading) -> str:

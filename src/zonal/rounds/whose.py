@@ -46,7 +46,7 @@ def run_of_mine() -> Iterator[str]:
 
 
 def is_gone(who: str) -> bool:
-    """Tell whether nobody is at it any more: a process of this host that has ended, or a run of this process."""
+    """Tell whether the worker that claimed a trial has ended: a process of this host, or a run of this process."""
     host, pid, started, run = [*who.split(":"), "", "", ""][:4]
     if host != socket.gethostname() or not pid.isdigit():
         return False  # of other hosts nothing is known
