@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray lint docs bench torture arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray browser pictures lint docs bench torture arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -36,8 +36,18 @@ test test-oldest arena applications: export MPLBACKEND := Agg
 test test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends both together.
-test: lint ## lint, then run all tests with two workers
+test: lint browser ## lint, then run all tests with two workers
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get install -qq -y chromium >/dev/null 2>&1; } || \
+		echo "No chromium, and it may not be installed here: the tests of the page will be skipped."
+
+pictures: $(READY) browser ## take screenshots of the page's main states, into build/pictures
+	@ZONAL_PICTURES=$(CURDIR)/build/pictures OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/web/test_page.py
+	@echo "build/pictures"
 
 test-oldest: ## run all tests with the oldest version of every dependency that we say we work with
 	@rm -rf $(OLDEST)

@@ -97,7 +97,7 @@ async def refused(request: Request, error: Exception) -> Response:
     """Answer with what the library says."""
     if isinstance(error, TooLarge):
         return problem(413, "Too large", "a request may not be that long.")
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and not isinstance(error, ZonalError):
         return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
     if isinstance(error, HTTPException):
         return problem(error.status_code, "Refused", str(error.detail))

@@ -14,6 +14,7 @@ export class HistoryView {
   }
   draw() {
     const { study } = this, { trials, history, head } = study, width = this.field.clientWidth, height = 250;
+    if (!width) return;
     this.field.style.height = `${height}px`;
     this.marks.setAttribute("viewBox", `0 0 ${width} ${height}`);
     let low = Infinity, high = -Infinity;

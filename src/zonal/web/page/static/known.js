@@ -27,7 +27,7 @@ export function begin(page) {
 
 export function draw(page) {
   const { study, view } = page;
-  if (!study.values) return;
+  if (!study.values || !$("picture").clientWidth) return; // drawn when there is room for it
   const field = new Field(study, view.mode, view.threshold);
   page.picture?.draw(field);
   legend(page, field);

@@ -10,7 +10,7 @@ export const fresh = () => ({ ...FRESH });
 export function question(page) {
   const { study, view } = page, { head } = study, box = $("question");
   box.hidden = head.state === "read-only";
-  if (box.hidden) return;
+  if (box.hidden) return put(box, h("h2", { id: "question-title" }));
   const now = head.pending.find((trial) => trial.trial === view.current) ?? head.pending[0];
   box.classList.toggle("quiet", !now);
   if (!now) return put(box, ...resting(page));
@@ -123,7 +123,7 @@ function unlikely(study, row, value, sem) {
 export function waiting(page) {
   const { study, view } = page, { head } = study, box = $("waiting");
   box.hidden = head.pending.length < 2 || head.state === "read-only";
-  if (box.hidden) return;
+  if (box.hidden) return put(box, h("h2", { id: "waiting-title" }));
   const enter = (trial) => () => enterTrial(page, trial.trial);
   put(box, h("h2", { id: "waiting-title" }, `Under way: ${words.count(head.pending.length, "trial")}`),
     h("ol", { class: "waitlist", tabindex: "0", "aria-labelledby": "waiting-title" }, head.pending.map((trial) => {

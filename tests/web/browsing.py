@@ -1,0 +1,93 @@
+"""A real Chromium: Debian's, driven by playwright; tests are skipped, and say so, where there is none."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from web.served import Server
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Return a browser, or skip."""
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    with driver.sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=program, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Tab:
+    """A page that complains of every error, violation and request to elsewhere."""
+
+    def __init__(self, browser: Any, server: Server, width: int = 1400, dark: bool = False) -> None:
+        self.server = server
+        self.wrong: list[str] = []
+        scheme = "dark" if dark else "light"
+        size = {"width": width, "height": 900}
+        self.context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        self.page = self.context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", self._asked)
+        self.forgiven = 0  # errors of the network, which are wanted where a server is killed
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning") and not (
+            "Failed to load resource" in message.text and self.forgiven
+        ):
+            self.wrong.append(message.text)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith((self.server.address, "data:", "blob:")):
+            self.wrong.append(f"a request to {request.url}")
+
+    def go(self, path: str) -> Any:
+        self.page.goto(self.server.address + path)
+        self.page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+        return self.page
+
+    def text(self, name: str) -> str:
+        found: str = self.page.inner_text(f"#{name}")
+        return found
+
+    def shows(self, name: str, words: str, seconds: float = 10) -> None:
+        """Wait until a part of the page has some words."""
+        self.page.locator(f"#{name}", has_text=words).wait_for(timeout=1000 * seconds)
+
+    def settle(self) -> None:
+        """Wait until everything that follows an event is drawn."""
+        for _ in range(100):
+            own = self.page.evaluate("({...document.documentElement.dataset})")
+            if own.get("settled") == own.get("event"):
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"the page does not settle: {own}")
+
+    def keep(self, folder: Path, name: str) -> None:
+        """Keep a picture that people can look at."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
+
+    def close(self) -> None:
+        self.context.close()
+        assert not self.wrong, self.wrong
+
+
+CHECKS = Path(__file__).with_name("checks.js").read_text()
