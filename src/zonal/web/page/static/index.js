@@ -82,5 +82,5 @@ function begin() {
 }
 
 $("new").addEventListener("click", begin);
-await refresh();
+refresh();
 live(() => "/api/events", refresh);

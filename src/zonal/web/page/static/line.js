@@ -36,7 +36,7 @@ export class LineView {
     if (!(high > low)) { low = (Number.isFinite(low) ? low : 0) - 1; high = low + 2; }
     const pad = (this.cells ? 0.18 : 0.05) * (high - low);
     const bottom = height - 46 - strip - (strip ? 8 : 0);
-    const y = new Scale(low - pad, high + pad, bottom, 26), left = room(y);
+    const y = new Scale(low - pad, high + pad, bottom, 26), left = Math.max(room(y), 46);
     const x = new Scale(axis.low, axis.high, left, width - 12, axis.log);
     Object.assign(this, { x, y, width, height, strip, deep, axis });
     const { context, ratio } = sheet(this.canvas, width, height), white = paper(this.host), style = getComputedStyle(this.host);
