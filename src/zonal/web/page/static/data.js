@@ -16,11 +16,16 @@ export class StudyData {
   async readTrials() { this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`); }
   /** What changes with an event: the head, the values, new rows of the tree, the trials. */
   async read() {
-    const grown = this.size ? `${this.base}/shape?from=${this.size}` : `${this.base}/shape`;
-    const [head, shape, values] = await Promise.all([get(this.base), get(grown), get(`${this.base}/values`)]);
-    if (shape.parent.length || !this.shape) this.grow(shape);
+    const rows = () => get(`${this.base}/shape?from=${this.size}`);
+    const [head, shape, first] = await Promise.all([get(this.base), rows(), get(`${this.base}/values`)]);
+    let values = first;
+    this.grow(shape);
     await this.readTrials();
-    if (values.count.length > this.size) this.grow(await get(`${this.base}/shape?from=${this.size}`));
+    for (let tries = 1; values.count.length !== this.size; tries++) { // somebody wrote between two answers
+      if (tries % 5 === 0) Object.assign(this, { shape: undefined, size: 0 }); // or put another file in its place
+      if (values.count.length > this.size) this.grow(await rows());
+      else values = await get(`${this.base}/values`);
+    }
     this.values = values;
     this.take(head);
   }
@@ -33,6 +38,7 @@ export class StudyData {
   }
   async readHistory() { this.history = await get(`${this.base}/history`); }
   grow(shape) {
+    if (shape.from !== this.size || (this.shape && !shape.parent.length)) return; // rows are taken in once
     if (!this.shape) this.shape = shape;
     else {
       const join = (own, more) => {

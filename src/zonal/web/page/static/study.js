@@ -98,7 +98,13 @@ function drawHistory() {
   put("history-legend", ...history.keys());
 }
 
-async function refresh() {
+let turn = Promise.resolve();
+/** One after the other, whoever asks: two that grow the tree at once would take in rows twice. */
+function refresh() {
+  turn = turn.catch(() => {}).then(renew);
+  return turn;
+}
+async function renew() {
   await study.begin();
   if (study.opening) {
     await study.readTrials();
