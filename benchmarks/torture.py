@@ -220,6 +220,7 @@ def fast_folder() -> Path:
 def main() -> None:
     """Kill as many as the first argument says."""
     kills, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(time.time())
+    warnings.simplefilter("ignore", zn.ModelWarning)  # of the typos, which are told on purpose
     folder, start = fast_folder(), time.monotonic()
     try:
         studies, said = torture(folder, kills, seed)
