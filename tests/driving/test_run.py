@@ -645,8 +645,8 @@ def play_lines(every: int, budget: int = 2, **settings: Any) -> None:
 
 
 def play_lines_of_gpoo() -> None:
-    every = 1 if EVERY_LINE else 13
-    play_lines(every, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
+    every = 1 if EVERY_LINE else 29
+    play_lines(every, budget=5, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
 
 
 def play_lines_of_the_default() -> None:
