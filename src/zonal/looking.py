@@ -85,6 +85,11 @@ def is_empty(study: Reading) -> bool:
     return not study.told and not study.observations
 
 
+def words(study: Reading) -> str:
+    """Return what a person wants to know first."""
+    return f"{headline(study)}\n{verdict(study)}"
+
+
 def verdict(study: Reading) -> str:
     """Return the answer so far, and how sure it is."""
     if is_empty(study):
@@ -111,8 +116,19 @@ def study_card(study: Reading) -> str:
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 
 
-def trial_table(study: Reading, history: bool) -> Listing:
-    """Return all trials and observations of a study in order, one row each, or with what they were before."""
+def table(study: Reading, history: bool = False) -> Listing:
+    """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``).
+
+    The columns are number, region, one an axis, feature or level with its unit, value, standard error, replicate,
+    posterior mean and standard deviation of the region's average, state and note. Observations have no number
+    among the trials, but one of their own.
+
+    Parameters
+    ----------
+    history : bool
+        Above each row those that it replaced, as "was told" and the like, with columns of who corrected or
+        retracted it and, of a study in a file, when.
+    """
     unit, times = study.value_unit, study.times if history else ()
     rows: list[tuple[TrialRecord | Observation, Outcome, str]] = []
     for one, (*before, now) in study.history():
@@ -147,8 +163,12 @@ def _numbers(rows: Iterable[tuple[object, ...]], kind: type[TrialRecord | Observ
     return [one.number if isinstance(one, kind) else None for one, *_ in rows]
 
 
-def top_table(study: Reading, k: int) -> Listing:
-    """Return the `k` best regions of a study, the best first."""
+def top(study: Reading, k: int = TOP) -> Listing:
+    """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
+
+    The columns are rank, region, one an axis, feature or level, posterior mean and standard deviation of its
+    average, how often it was measured, and the probability, under the model, that no region is better.
+    """
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))

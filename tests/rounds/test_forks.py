@@ -13,8 +13,8 @@ import zonal as zn
 from fingerprint import print_of
 from kinds import KINDS, Kind, allowed, kernels, off_tree
 from lives import POLICIES, lived, value
+from zonal.answers import expected
 from zonal.averages.feedback import Feedback
-from zonal.reading import expected
 from zonal.rounds import certainty, decisions
 from zonal.rounds.events import Corrected, Event, Retracted
 from zonal.rounds.outcomes import outcomes

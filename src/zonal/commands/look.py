@@ -10,6 +10,7 @@ from typing import Any, get_args
 import click
 import numpy as np
 
+from zonal.answers import Side
 from zonal.commands import sheets
 from zonal.commands.bench import NUMBERS, echo_trials, standing, trial_json
 from zonal.commands.carry import edits
@@ -27,7 +28,6 @@ from zonal.commands.frame import (
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.looking import LUCK, NOTHING, LikelyRegions, is_empty
 from zonal.plots import Kind, column_width
-from zonal.reading import Side
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Likely, Recommendation
 from zonal.spaces import Region

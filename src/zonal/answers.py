@@ -1,0 +1,297 @@
+"""What a study answers: which region to settle for, how sure that is, what to expect elsewhere.
+
+Each answer is a function of a study at one moment, and a method of `Reading`. It reads one state, with the
+study's lock held while a policy or a belief is asked, and turns rewards counted from the prior mean back into the
+user's values. The mathematics is in `rounds.certainty`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal import looking
+from zonal.beliefs.empirical import EmpiricalBelief
+from zonal.beliefs.mixture import Mixture
+from zonal.errors import InvalidInput, finite_number, whole_number
+from zonal.errors import probability as checked_probability
+from zonal.rounds import certainty, decisions
+from zonal.rounds.certainty import Outlook, Standing
+from zonal.rounds.settings import RegionLike
+from zonal.rounds.state import State
+from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation
+from zonal.rounds.views import views
+from zonal.spaces import Region
+from zonal.tree import TreeTable
+
+if TYPE_CHECKING:
+    from zonal.reading import Reading
+
+Floats = NDArray[np.float64]
+Side = Literal["above", "below"]
+
+CLEAR = 2.0  # standard deviations by which a region stands out at least
+
+
+def settle(study: Reading) -> tuple[Region, float, float]:
+    """Return the region to settle for, and mean and standard deviation of its average."""
+    with study._lock:
+        state = study._state
+        row = decisions.recommend(state)
+    tree = state.tree
+    return state.region(row), _value(state, tree.mean.item(row)), tree.std.item(row)
+
+
+def _value(state: State, centred: Any) -> Any:
+    """Return means in the user's units."""
+    return state.problem.sign * (state.prior_mean + centred)
+
+
+@overload
+def recommend(study: Reading, k: None = None, *, theta: float = 0.1) -> Recommendation: ...
+@overload
+def recommend(study: Reading, k: int, *, theta: float = 0.1) -> list[Recommendation]: ...
+def recommend(
+    study: Reading, k: int | None = None, *, theta: float = 0.1
+) -> Recommendation | list[Recommendation]:
+    """Return the region to settle for now, or a list of the `k` best, and how sure that is.
+
+    Parameters
+    ----------
+    k : int, optional
+        How many disjoint regions; fewer are returned where no more are known.
+    theta : float
+        ``gap`` holds with probability 1 - theta, under the model.
+    """
+    number = 1 if k is None else whole_number(k, "the number of regions to recommend", 1)
+    checked_probability(theta, "theta")
+    with study._lock:
+        state = study._state
+        rows = certainty.ranking(state.tree, decisions.recommend(state), number)
+        if isinstance(state.belief, EmpiricalBelief):
+            sure = [Standing(math.nan, math.nan) for _ in rows]
+        else:
+            sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
+    tree, found = tree_of(state), []
+    for row, standing in zip(rows, sure, strict=True):
+        region = state.region(row)
+        assert region.node is not None
+        mean, std = float(tree.mean[row]), float(tree.std[row])
+        found.append(Recommendation(region, region.node, mean, std, *standing, unit=study.value_unit))
+    return found[0] if k is None else found
+
+
+def outlook(study: Reading, n: int) -> Outlook:
+    """Return by how much `n` more measurements are expected to improve the recommended region's true average.
+
+    Measurements are planned at once and played on draws from the posterior, where they also weigh the models
+    anew. A search that learns on the way does at least as well, so for many measurements this is a cautious
+    figure; it holds under the models.
+
+    Parameters
+    ----------
+    n : int
+        How many more; the budget does not matter.
+    """
+    number = whole_number(n, "the number of measurements", 1)
+    with study._lock:
+        first = future = study._state
+        for _ in range(number):
+            future = decisions.ask(future, "")
+        plan = [future.asked[asked].row for asked in range(first.asked.size, future.asked.size)]
+        return certainty.outlook(future.tree, views(future, pending=False), decisions.recommend(future), plan)
+
+
+def above(study: Reading, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
+    """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
+
+    Parameters
+    ----------
+    threshold : float
+        In value units.
+    probability : float
+        How probable it must be, under the model.
+
+    Returns
+    -------
+    LikelyRegions
+        A table of `Likely`. Where no region is probable enough it has no rows, and its title says so and names
+        the likeliest.
+    """
+    return _beyond(study, "above", threshold, probability)
+
+
+def below(study: Reading, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
+    """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
+    return _beyond(study, "below", threshold, probability)
+
+
+def _beyond(study: Reading, side: Side, threshold: float, wanted: float) -> looking.LikelyRegions:
+    checked_probability(wanted, "probability")
+    limit = finite_number(threshold, "threshold")
+    with study._lock:
+        state = study._state
+        rows = certainty.candidates(state.tree)
+        models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
+        chance = _chance(state, side, limit, models)
+    tree, order = tree_of(state), np.argsort(-chance, kind="stable")
+    number = int(np.count_nonzero(chance >= wanted))
+    likely = [
+        Likely(state.region(row), float(tree.mean[row]), float(tree.std[row]), float(chance[at]))
+        for at, row in zip(order[: max(number, 1)], rows[order].tolist(), strict=False)
+    ]
+    beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" with a probability of {wanted:g}"
+    return looking.likely_table(study, beyond, likely, number)
+
+
+def _chance(state: State, side: Side, limit: float, models: Iterable[certainty.Under]) -> Floats:
+    """Return the probability of values on a side of a threshold."""
+    better = certainty.exceeding(models, state.problem.sign * limit - state.prior_mean)
+    return better if (side == "above") == (state.problem.sign > 0) else 1 - better
+
+
+def probability(
+    study: Reading,
+    regions: RegionLike | Sequence[RegionLike],
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """Return the probability, under the model, that any region's average is above or below a threshold.
+
+    Parameters
+    ----------
+    regions : Region, what ``space.region`` takes (see `observe`), or several of these
+        In the tree or not.
+    above, below : float
+        The threshold in value units, one of the two.
+
+    Returns
+    -------
+    float or array
+        A number for one region, an array for several.
+    """
+    if (above is None) == (below is None):
+        given = None if above is None else (above, below)
+        raise InvalidInput("a probability is of being above or below a threshold", given, "Pass one of the two.")
+    side: Side = "below" if above is None else "above"
+    limit = finite_number(below if above is None else above, side)
+    listed, one = _listed(study, regions)
+    if not listed:
+        return np.zeros(0)
+    with study._lock:
+        state = study._state
+        if not isinstance(state.belief, Mixture):
+            raise InvalidInput("the empirical belief knows no probabilities", "StoOO", "Use another policy.")
+        parts = state.belief.under_models(state.problem.feedback.footprints(listed))
+    models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
+    chance = _chance(state, side, limit, models)
+    return float(chance[0]) if one else chance
+
+
+def stands_out(study: Reading) -> bool:
+    """Tell whether the recommended region is better than the space on average, beyond chance.
+
+    Its average must exceed that of the whole space by more standard deviations than the best of as many
+    regions as were measured would by luck: sqrt(2 log n), and two at least; more while the noise, if learned,
+    is not well known.
+    """
+    with study._lock:
+        state = study._state
+        best, whole = decisions.recommend(state), 0
+        if best == whole or not decisions.has_scale(state):
+            return False
+        joint = state.belief.covariance(state.tree.slot[[best, whole]])
+    unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
+    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.count)), 1)))
+    spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
+    advantage = float(state.tree.mean[best] - state.tree.mean[whole])
+    return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread
+
+
+def predict(study: Reading, regions: RegionLike | Sequence[RegionLike]) -> Prediction:
+    """Return posterior mean and standard deviation of any regions' averages.
+
+    Parameters
+    ----------
+    regions : Region, what ``space.region`` takes (see `observe`), or several of these
+        Edges that are equal mean a point on that axis; a list of texts means several regions.
+
+    Returns
+    -------
+    Prediction
+        ``mean`` and ``std``: numbers for one region, arrays for several.
+    """
+    listed, one = _listed(study, regions)
+    if not listed:
+        return Prediction(np.zeros(0), np.zeros(0))
+    with study._lock:
+        state = study._state
+        centred, variance = expected(state, listed)
+    mean, std = _value(state, centred), np.sqrt(variance)
+    return Prediction(float(mean[0]), float(std[0])) if one else Prediction(mean, std)
+
+
+def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats:
+    """Return how much of what was not known before the first measurement is not known now: 1 all, 0 nothing.
+
+    It is the standard deviation of a region's average over the prior one, both under the models in use; on an
+    empirical belief 1 / sqrt(1 + T) after T measurements of the region.
+
+    Parameters
+    ----------
+    regions : several regions, as for `predict`, optional
+        By default the nodes of ``tree``, in its order.
+    """
+    if regions is not None:
+        return known(study, [study._region(region) for region in regions])[1]
+    with study._lock:
+        state = study._state
+        return state.belief.doubt(state.belief.columns[1])[state.tree.slot]
+
+
+def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
+    """Return means of some regions' averages, and how much of what was not known is not known now."""
+    with study._lock:
+        state = study._state
+        centred, variance = expected(state, regions)
+        doubt = state.belief.doubt(variance, state.problem.feedback.footprints(regions))
+    return _value(state, centred), doubt
+
+
+def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
+    """Return regions as such, and whether it is one that was meant."""
+    if isinstance(regions, Iterator):
+        regions = list(regions)
+    one = study.space.is_one(regions)
+    return [study._region(region) for region in ([regions] if one else regions)], one
+
+
+def bands(study: Reading) -> Bands:
+    """Return how far each node's average, and f within the node, may lie from the posterior mean.
+
+    The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
+    paper).
+    """
+    with study._lock:
+        return Bands(*decisions.bands(study._state))
+
+
+def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
+    """Return mean, counted from the prior mean, and variance of any regions' averages."""
+    if isinstance(state.belief, EmpiricalBelief):  # which knows nodes of the tree only
+        rows = [state.find(region) for region in regions]
+        if None not in rows:
+            at = np.array(rows, dtype=np.intp)
+            return state.tree.mean[at], state.tree.std[at] ** 2
+    return state.belief.predict(state.problem.feedback.footprints(regions))
+
+
+def tree_of(state: State) -> TreeTable:
+    """Return the tree in the user's units."""
+    sign = state.problem.sign
+    return state.tree.snapshot(sign * state.prior_mean, sign)

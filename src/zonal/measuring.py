@@ -1,0 +1,231 @@
+"""What a study does with an instrument: `Study.optimize` and `Study.refine`, written as functions of the study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zonal import looking
+from zonal.answers import expected
+from zonal.averages.feedback import Average
+from zonal.driving.engines import Anywhere, Measure
+from zonal.driving.hand import Hand
+from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
+from zonal.driving.run import ENOUGH, Callback, OnError, drive
+from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
+from zonal.policies.knowledge import KnowledgeGradient
+from zonal.rounds import checks, decisions
+from zonal.rounds.state import State
+from zonal.rounds.trials import Result
+from zonal.rounds.whose import run_of_mine
+from zonal.spaces import Region, with_feedback
+from zonal.tables.habits import answering
+
+if TYPE_CHECKING:
+    from zonal.study import Study
+
+JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
+
+
+@answering()
+def optimize(
+    study: Study,
+    measure: Measure,
+    executor: Anywhere = None,
+    *,
+    n: int | None = None,
+    workers: int | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    tolerance: float | None = None,
+    on_error: OnError = "raise",
+    max_failures: int | None = None,
+    timeout: float | None = None,
+    take_over: bool = False,
+) -> Result:
+    """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
+
+    Trials under way that nobody is at any more are measured first: those of an earlier run in this process, or
+    of a process of this machine that has ended.
+
+    Parameters
+    ----------
+    measure : callable
+        Region to value, or to (value, standard error). If it raises, its trial is given up, which is not held
+        against its region, and the error is passed on; the study can go on afterwards.
+    executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
+        Where to measure several regions at once. A function that returns an executor is called again if a
+        worker process dies.
+    n : int, optional
+        How many measurements to make now; by default all that remain.
+    workers : int, optional
+        How many at once; by default as many as the executor has workers. Without an executor, so many threads.
+    callback : callable, optional
+        Called with the study and the trial after each measurement; raise StopIteration to stop.
+    progress : bool
+        Show a progress bar.
+    tolerance : float, optional
+        In value units: stop early once the gap of the recommended region is no larger, twice in a row; while a
+        model is learned not before the opening sweep and ten more.
+    on_error : {"raise", "give_up"}
+        Whether a measurement that fails ends the search, or only its trial.
+    max_failures : int, optional
+        With ``on_error="give_up"``: one failure more is raised, and the failures since the last success are
+        held against no region; by default as many as measurements remain.
+    timeout : float, optional
+        Seconds after which a measurement has failed.
+    take_over : bool
+        Measure all trials that are under way now, whoever asked for them: if you know that nobody else will.
+
+    Returns
+    -------
+    Result
+        With ``success=False`` after Ctrl-C or a stop by the callback.
+    """
+    if callback is not None and not callable(callback):
+        raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
+    enough = None if tolerance is None else _Enough(study, positive_number(tolerance, "tolerance"))
+    told = None if callback is None else lambda _, trial: callback(study, trial)
+    with run_of_mine() as run:
+        part = Hand(study, run, take_over, n)
+        why = drive(
+            part,
+            measure,
+            executor=executor,
+            workers=workers,
+            callback=told,
+            progress=(lambda: looking.hope(study)) if progress else None,
+            enough=enough,
+            on_error=on_error,
+            max_failures=max_failures,
+            timeout=timeout,
+        )
+    reached = enough is not None and why == ENOUGH
+    if reached:
+        study._refit(anew=False)
+    found = study.recommend()
+    message = f"{study.told} of {study.budget} measurements made"
+    if reached:
+        message = f"the gap is {found.gap:.3g}, within the tolerance of {tolerance:g}; {message}"
+    else:
+        message = f"{why}; {message}" if why else f"{part.spent}: {message}"
+    if not study.stands_out():
+        message += "; no region stands out"
+    message += _smallest_note(study._state)
+    return Result(
+        region=found.region,
+        x=found.region.x,
+        mean=found.mean,
+        std=found.std,
+        gap=found.gap,
+        probability_best=found.probability_best,
+        nfev=study.told,
+        success=reached or (not why and (n is not None or study.told == study.budget)),
+        message=message,
+        study=study,
+    )
+
+
+def refine(
+    study: Study,
+    measure_point: MeasurePoint,
+    budget: int,
+    *,
+    noise: float | None = None,
+    points: ArrayLike | None = None,
+) -> PointResult:
+    """Find a good point within the recommended region, by measuring points.
+
+    Sequential halving over the region's representative points, starting from what the study knows of f there
+    (the remark under Definition 2 of the paper). The study itself does not change.
+
+    Parameters
+    ----------
+    measure_point : callable
+        Point, shape (d,), to value.
+    budget : int
+        Point measurements; with fewer than points, those of the lowest posterior means are dropped first.
+    noise : float, optional
+        Standard deviation of one point measurement; the study's noise by default, if it is a number.
+    points : array_like, shape (n, d), optional
+        Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
+
+    Returns
+    -------
+    PointResult
+        The point, with posterior mean and standard deviation of f there.
+    """
+    if not study.space.continuous:
+        raise InvalidInput(
+            "points are refined within a box",
+            study.space,
+            "Members and sequences are regions themselves: extend the study, or raise the policy's h_max.",
+        )
+    region = study.found
+    if points is None:
+        listed = all(axis.measure(study.feedback).finite for axis in study.space.axes)
+        points = region.points if listed else _spread(region)
+    candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
+    if candidates.shape[1:] != (study.space.d,):
+        raise InvalidInput(f"points must have shape (n, {study.space.d})", points, "Pass one row a point.")
+    spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
+    if noise is None:
+        fixed = None if callable(study.settings.noise) else float(study._state.table.noise[0])
+        if fixed is None:
+            raise InvalidInput(
+                "the noise of a point is not known", noise, "Pass noise=, of one point measurement."
+            )
+        noise = fixed
+    spread = standard_deviation(noise, "noise")
+    with study._lock:
+        zero = study._state.prior_mean
+        # Only so many points can be measured: the covariance is that of the most promising ones.
+        order = np.argsort(-expected(study._state, spots)[0], kind="stable")
+        kept = np.sort(order[: whole_number(budget, "budget", 1)])
+        seen = study.feedback.footprints([spots[at] for at in kept])
+        centred, covariance = study._state.belief.joint(seen)
+
+    def reward(x: NDArray[np.float64]) -> float:
+        return study._sign * checks.measured(study._state, measure_point(x), None)[0] - zero
+
+    found = sequential_halving(candidates[kept], centred, covariance, spread, reward, budget)
+    return replace(found, mean=study._sign * (zero + found.mean))
+
+
+class _Enough:
+    """Tells whether a study's answer has been good enough twice in a row; a learned model has to see some more."""
+
+    def __init__(self, study: Study, tolerance: float) -> None:
+        self._study = study
+        self._tolerance = tolerance
+        self._before = False
+
+    def __call__(self) -> bool:
+        before, self._before = self._before, self._now()
+        return before and self._before
+
+    def _now(self) -> bool:
+        state = self._study._state
+        judged = state.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
+        if not judged or decisions.next_of_opening(state) is not None:
+            return False
+        return self._study.recommend().gap <= self._tolerance
+
+
+def _smallest_note(state: State) -> str:
+    """Return what the policy took for the smallest size, where the space names none."""
+    problem, space = state.problem, state.problem.space
+    if not isinstance(problem.policy, KnowledgeGradient) or space.deepest() is not None:
+        return ""
+    parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
+    shown = " or ".join(str(number) for number in sorted(parts))
+    return f"; the space names no smallest region, so {shown} parts of an axis were taken"
+
+
+def _spread(region: Region) -> NDArray[np.float64]:
+    """Return a grid of points over a region, ten an axis, and a thousand at most."""
+    d = len(region.widths)
+    return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points
