@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
+MANY = 200  # measurements, beyond which they would hide what was the best
 MOST_MOMENTS = 40  # at which what was the best then is worked out
 WORK = 4e9  # products of matrices that this may take: seconds
 MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
@@ -50,7 +51,7 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
         depth = [trial.node[0] for trial in told]
         dots = ax.scatter(
             numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(told), 5, 24)), edgecolors=INK,
-            linewidths=0.4, zorder=2, label="a measured average",
+            linewidths=0.4, zorder=2 if len(told) > MANY else 4, label="a measured average",
         )  # fmt: skip
         bar = ax.figure.colorbar(dots, ax=ax, pad=0.01, fraction=0.04, ticks=MaxNLocator(integer=True))
         bar.set_label("depth in the tree: small regions are dark")
