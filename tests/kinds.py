@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import zonal as zn
 from oracle_regions import Block
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
-from zonal.spaces import Category, Interval, MemberRegion, ProductRegion
+from zonal.spaces import Category, Integers, Interval, MemberRegion, ProductRegion
 
 Array = NDArray[np.float64]
 Path = tuple[str, ...]
@@ -75,7 +76,9 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     assert isinstance(region, ProductRegion)
     axes = []
     for axis, named, (low, high) in zip(kind.space.axes, region.symbols, region.edges, strict=True):
-        if isinstance(axis, Interval):
+        if isinstance(axis, Integers):
+            axes.append(lumped(int(low + 0.5), int(high - 0.5), per_axis(feedback)))
+        elif isinstance(axis, Interval):
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             number = per_axis(feedback)
             if number is not None:
@@ -90,6 +93,20 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
     points = np.array(list(itertools.product(*(place for place, _ in axes))))
     weights = np.array([math.prod(parts) for parts in itertools.product(*(share for _, share in axes))])
     return points, weights
+
+
+def lumped(first: int, last: int, number: int | None) -> tuple[Array, Array]:
+    """Return the whole numbers of a run and their weights, points between two of them belonging to both."""
+    if number is None:
+        return np.arange(first, last + 1.0), np.full(last - first + 1, 1 / (last - first + 1))
+    weights = dict.fromkeys(range(first, last + 1), Fraction(0))
+    for i in range(number):
+        place = Fraction(2 * i + 1, 2 * number) * (last - first + 1) + first - Fraction(1, 2)
+        near = [n for n in weights if abs(n - place) == min(abs(m - place) for m in weights)]
+        for n in near:
+            weights[n] += Fraction(1, len(near) * number)
+    seen = {n: float(weight) for n, weight in weights.items() if weight}
+    return np.array(list(seen), dtype=float), np.array(list(seen.values()))
 
 
 def levels(space: Any, most: int = 400, deepest: int = 6) -> Iterator[list[Any]]:
@@ -125,6 +142,9 @@ def off_tree(kind: Kind, number: int, seed: int) -> list[Any]:
 def _some(axis: Any, rng: np.random.Generator) -> Any:
     if isinstance(axis, Category):
         return rng.permutation(axis.symbols)[: int(rng.integers(1, len(axis.symbols) + 1))].tolist()
+    if isinstance(axis, Integers):
+        first, last = np.sort(rng.integers(axis.ends[0], axis.ends[1] + 1, 2)).tolist()
+        return first, last
     low, high = np.sort(rng.uniform(axis.ends[0], axis.ends[1], 2))
     return float(low), float(high)
 
@@ -193,6 +213,9 @@ KINDS: dict[str, Kind] = {
     "line": Kind(zn.Box([(0, 1)])),
     "plane by thirds": Kind(zn.Box({"a": (0, 2), "b": (-1, 1)}, arity=3)),
     "plane with a smallest": Kind(zn.Box([(0, 2), (5, 6)], smallest=[0.3, 0.4])),
+    "whole numbers": Kind(
+        zn.Product({"n": (3, 9), "x": (0, 1)}, scale={"n": "integer"}, smallest={"n": 1, "x": 0.4})
+    ),
     "dna": Kind(zn.Sequences("ACGT", 3)),
     "sequences in order": Kind(
         zn.Sequences("XYZ", 3, order=[2, 0, 1], frequencies=[[1, 2, 3], [1, 1, 1], [5, 1, 1]])

@@ -190,6 +190,14 @@ def test_forbidden_regions_are_written_as_a_person_writes_them(
     assert not any(made.space.region(own).overlaps(trial.region) for own in same)
 
 
+def test_axes_of_whole_numbers_and_of_numbers_as_symbols_are_said_as_in_python() -> None:
+    axes = 'n = { low = 1, high = 12, scale = "integer" }\nk = { symbols = [16, 32] }\nb = [true, false]'
+    made = zn.Product({"n": (1, 12), "k": {16: 1, 32: 1}, "b": [True, False]}, scale={"n": "integer"})
+    assert study(f"budget = 9\n[axes]\n{axes}\n").space == made
+    assert space(where(["n=1..12::integer"])) == zn.Box({"n": (1, 12)}, scale="integer")
+    assert space(where(["k=1,2,4.5"])) == zn.Product({"k": [1, 2, 4.5]})
+
+
 def test_axes_are_logarithmic_as_in_python() -> None:
     axes: dict[str, Any] = {"c": (1e-4, 1.0), "t": (0, 9)}
     text = """budget = 9

@@ -182,7 +182,9 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     if stray:
         raise InvalidInput(f"axis {name} has symbols, and no {stray[0]}", words[stray[0]], "Leave it out.")
     if "symbols" in words:
-        return words["symbols"] if isinstance(words["symbols"], list) else [words["symbols"]]
+        listed = words["symbols"] if isinstance(words["symbols"], list) else [words["symbols"]]
+        pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
+        return dict.fromkeys(listed, 1) if pair else listed  # two numbers are symbols, if one says so
     if not isinstance(words["frequencies"], Mapping):
         fix = "Write { red = 2, green = 1 }."
         raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)

@@ -109,9 +109,7 @@ def test_the_oldest_regions_of_the_census_are_known() -> None:
 
 
 def shape_of(space: Any, pixels: int = 8) -> tuple[int, ...]:
-    return tuple(
-        len(axis.symbols) if isinstance(axis, Category) else pixels + j for j, axis in enumerate(space.axes)
-    )
+    return tuple(axis.places or pixels + j for j, axis in enumerate(space.axes))
 
 
 def values_for(kind: Kind, seed: int) -> Any:
@@ -133,7 +131,7 @@ def brute_average(kind: Kind, values: Any, region: Any, weights: Any = None) -> 
     if kind.X is not None:
         w: Any = kind.w if weights is None else weights
         return float(sum(w[i] * values[i] for i in region.members) / sum(w[i] for i in region.members))
-    parts = zip(kind.space.axes, region.bounds, region.symbols, values.shape, strict=True)
+    parts = zip(kind.space.axes, region.drawn, region.symbols, values.shape, strict=True)
     inside = [shares(*part) for part in parts]
     total = weight = 0.0
     for place in itertools.product(*map(range, values.shape)):

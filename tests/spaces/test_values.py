@@ -51,7 +51,8 @@ def test_two_regions_overlap_if_something_lies_in_both(name: str) -> None:
                     if named is not None:
                         shared &= bool(set(named) & set(others))
                     else:
-                        low, high = max(a.bounds[j, 0], b.bounds[j, 0]), min(a.bounds[j, 1], b.bounds[j, 1])
+                        (left, right), (start, stop) = a.drawn[j], b.drawn[j]
+                        low, high = max(left, start), min(right, stop)
                         shared &= high - low > 1e-9 * (axis.high - axis.low)
             assert a.overlaps(b) == shared == b.overlaps(a), (a, b)
 

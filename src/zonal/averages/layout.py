@@ -44,6 +44,8 @@ class Intervals:
         The width of the whole axis.
     ranks : list of int, optional
         By view, an order that depends on what is seen and not on when it was met; of one view by default.
+    half : float, optional
+        What places are counted in, if not in the half width of each interval.
 
     Attributes
     ----------
@@ -53,8 +55,8 @@ class Intervals:
 
     rows = 6
 
-    def __init__(self, side: float, ranks: list[int] | None = None) -> None:
-        self._side = side
+    def __init__(self, side: float, ranks: list[int] | None = None, half: float | None = None) -> None:
+        self._side, self._half = side, half
         self._ranks = [0] if ranks is None else ranks
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
         # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
@@ -72,7 +74,7 @@ class Intervals:
             known[own] if own in known else self._meet(*own) if enter else 0
             for own in zip(widths.tolist(), views, strict=True)
         ]
-        half = 0.5 * widths
+        half = 0.5 * widths if self._half is None else self._half
         safe = np.maximum(half, self._side / LARGEST_PLACE)
         place = np.rint(centers / safe, out=key[PLACE])
         off = np.abs(centers - place * half) > ROUNDING * self._side
@@ -144,9 +146,11 @@ class Intervals:
         gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
         gap = np.where(alike_seen, np.abs(gap), gap)  # seen alike, neither is left or right of the other
         fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
-        times = np.rint(wide / np.where(fit, narrow, np.inf))
-        fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
-        far = np.abs(first[PLACE] * times - second[PLACE]) * (0.5 * narrow)  # as the list would have it
+        half, times = self._half or 0.5 * narrow, 1.0
+        if self._half is None:
+            times = np.rint(wide / np.where(fit, narrow, np.inf))
+            fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
+        far = np.abs(first[PLACE] * times - second[PLACE]) * half  # as the list would have it
         geometry = np.stack([np.where(fit, far, gap), wide, narrow])
         return at, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp)
 
@@ -158,15 +162,15 @@ class Intervals:
         pieces, end = [self._pieces], self.cases
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
             narrow, wide = min(width, other), max(width, other)
-            times = round(wide / narrow)
-            if seen != view or abs(wide - times * narrow) > ROUNDING * wide:
+            half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
+            if seen != view or (self._half is None and abs(wide - times * narrow) > ROUNDING * wide):
                 continue
-            room = min(int(2 * self._side / narrow) + 1, max((MOST_CASES - end) // 16, 1))
+            room = min(int(self._side / half) + 1, max((MOST_CASES - end) // 16, 1))
             ours, theirs = (times, 1) if width > other else (1, times)
             self._pairs[kind, :, number] = end, room, ours, theirs
             self._pairs[number, :, kind] = end, room, theirs, ours
             alone = end + room, np.nan, np.nan, np.nan, 0.0
-            pieces.append(np.array([(end, 0.5 * narrow, wide, narrow, view), alone]).T)
+            pieces.append(np.array([(end, half, wide, narrow, view), alone]).T)
             end += room + 1
         self._pieces, self.cases = np.concatenate(pieces, axis=1), end
         self._kinds[width, view] = kind

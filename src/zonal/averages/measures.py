@@ -34,7 +34,6 @@ class Measure(ABC):
     """What a measurement sees of an interval along one axis; distances and widths are in the axis's units."""
 
     finite = False  # whether it is points with weights
-    cost = 1000  # of one mean, in kernel values
     ends = True  # whether nothing at all is seen beyond its reach
 
     @abstractmethod
@@ -119,7 +118,6 @@ class Nodes(Measure):
                 self.places.tolist(),
                 "Pass places in order, symmetric about 0, with weights to match.",
             )
-        self.cost = size * size
         self._moved = bool(self.fixed.any())
 
     @cached_property
@@ -135,7 +133,7 @@ class Nodes(Measure):
 
         No matrix products: their last digit could depend on how many pairs are averaged at once.
         """
-        number, step = geometry.shape[1], BLOCK // self.cost + 1
+        number, step = geometry.shape[1], BLOCK // len(self.places) ** 2 + 1
         if number > MANY and not self._moved and _are_points(geometry):
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
         if number <= step:

@@ -10,7 +10,7 @@ import numpy as np
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel
 from zonal.errors import InvalidInput
-from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, is_log, legend_above
+from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,8 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
 
 def _extent(space: Any, j: int) -> str:
     """Return the name of an axis, and how wide it is in what lengthscales are measured in."""
-    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {'decades' if is_log(space, j) else 'wide'}"
+    measured_in = (space.axes[j].measured_in if space.axes else "") or "wide"
+    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {measured_in}"
 
 
 def _correlation(kernel: Kernel, j: int, symbols: list[bool], reach: Floats) -> Floats:

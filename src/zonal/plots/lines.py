@@ -93,7 +93,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     ax.set_ylabel(value_label(study))
     if curves[0].symbols:  # of other symbols the band may well be measured
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
-    draw_marks(marked, ax, lambda region: [box(region.bounds[j], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
     legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
@@ -103,7 +103,7 @@ def _hatched(study: Reading, curve: Curve, marked: list[Mark], j: int) -> dict[s
     part, found = study.space.region(curve.symbols), dict[str, tuple[dict[str, Any], Any]]()
     for mark in marked:
         if "hatch" in mark.style and part.overlaps(mark.region):
-            low, high = mark.region.bounds[j]
+            low, high = mark.region.drawn[j]
             inside = (curve.x >= low) & (curve.x <= high)
             before = found.get(mark.label, (None, False))[1]
             found[mark.label] = mark.style, inside | before
@@ -125,7 +125,7 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
     axis, others = space.axes[j], [axis for axis in space.axes if axis.symbolic]
-    x = np.asarray(axis.native(np.linspace(axis.low, axis.high, SAMPLES)), dtype=float)
+    x = axis.spread(SAMPLES)
     curves = []
     for symbols in itertools.product(*(other.symbols for other in others)):
         fixed: dict[str, Any] = dict(zip((other.name for other in others), symbols, strict=True))
@@ -149,7 +149,7 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     for trial in told:
         own = (colour for part, colour in zip(parts, OTHERS, strict=False) if part and part.holds(trial.region))
         colours.append(next(own, INK))
-    edges = np.array([trial.region.bounds[j] for trial in told])
+    edges = np.array([trial.region.drawn[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
     middle = np.sqrt(edges.prod(axis=1)) if is_log(study.space, j) else edges.mean(axis=1)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
@@ -180,13 +180,12 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
     nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
-    left, right = np.array([study.space.cell(node).bounds[0] for node in nodes]).T
+    left, right = np.array([study.space.cell(node).drawn[0] for node in nodes]).T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
     spread = [float(mean.min()), float(mean.max())]
     if f is not None:
-        low, high = study.space.bounds[0]
-        x = np.linspace(low, high, 1000)
+        x = study.space.axes[0].spread(1000)
         y = f(x[:, None])
         spread = [min(spread[0], float(y.min())), max(spread[1], float(y.max()))]
     # Of what is known least the picture shows a part; of what is known best all.
@@ -203,9 +202,9 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     if f is not None:
         ax.plot(x, y, color=FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
-    draw_marks(marked, ax, lambda region: [box(region.bounds[0], (0, 1))], across=True)
+    draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
     ax.set_ylim(spread[0] - margin, spread[1] + margin)
-    ax.set_xlim(*study.space.bounds[0])
+    ax.set_xlim(*study.space.cell((0, 0)).drawn[0])
     if is_log(study.space, 0):
         ax.set_xscale("log")
     ax.set_ylabel(value_label(study))

@@ -192,11 +192,10 @@ class Map:
             known = tree.mean[leaves], strength(study.doubt()[leaves]), tree.forbidden[leaves]
             return [space.cell(node) for node in nodes], *known
         axes, part = [space.axes[at] for at in (self.j, self.k)], self.slice.as_dict()
-        steps = np.linspace(0, 1, CELLS + 1)
         sides = []
         for axis in axes:
-            edges = axis.native(axis.low + steps * (axis.high - axis.low)).tolist()
-            sides.append([{axis.name: side} for side in itertools.pairwise(edges)])
+            number = min(CELLS, axis.places or CELLS)
+            sides.append([{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)])
         cells = [space.region(part | across | up) for up in sides[1] for across in sides[0]]
         mean, doubt = study._known(cells)
         return cells, mean, strength(doubt), np.zeros(len(cells), dtype=bool)
@@ -270,7 +269,7 @@ class Map:
             return []
         if self.shapes is not None:
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
-        edges = region.bounds
+        edges = region.drawn
         if self.study.space.axes is None:
             if region in self._crossed_out:
                 return []

@@ -60,7 +60,7 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     edges = _shelves(study, [space.cell(node).weight for node in nodes])
     width, line = edges[:, 1] - edges[:, 0], space.continuous and space.d == 1
     if line:
-        edges = np.array([space.cell(node).bounds[0] for node in nodes])
+        edges = np.array([space.cell(node).drawn[0] for node in nodes])
         set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shown = tree.mean[~tree.forbidden] if not tree.forbidden.all() else tree.mean

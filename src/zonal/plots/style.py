@@ -146,4 +146,6 @@ def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
     """Name an axis of a picture after one of the space, and scale it likewise."""
     if is_log(space, j):
         ax.set(**{f"{which}scale": "log"})
+    if space.axes and space.axes[j].scale == "integer":
+        ax.locator_params(axis="x" if which == "x" else "y", integer=True)
     ax.set(**{f"{which}label": axis_label(space, j)})

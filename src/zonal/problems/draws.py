@@ -138,7 +138,7 @@ def _cells(space: Any) -> list[int]:
     """Return the number of smallest parts of each axis, or of members."""
     if space.axes is None:
         return [space.size]
-    return [axis.pixels(number) for axis, number in zip(space.axes, space.pieces(space.deepest()), strict=True)]
+    return [axis.places or number for axis, number in zip(space.axes, space.pieces(space.deepest()), strict=True)]
 
 
 def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:

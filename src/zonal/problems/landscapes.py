@@ -5,7 +5,6 @@ This is what a campaign is rehearsed on before it is paid for. It must not know 
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -197,7 +196,7 @@ class _GridTable(Landscape):
 
     def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
         super().__init__(space, direction)
-        shape = tuple(axis.pixels(1) if axis.symbolic else None for axis in space.axes)
+        shape = tuple(axis.places for axis in space.axes)
         self._values = _numbers(values, shape)
         self._weights = None if weights is None else _numbers(weights, self._values.shape)
         if self._weights is not None and not (self._weights > 0).all():
@@ -216,26 +215,15 @@ class _GridTable(Landscape):
         """Return the best region of a depth, or of the deepest, all of them compared at once."""
         space, seen = self.space, Mean()
         depth = space.deepest() if depth is None else depth
-        overlaps = []
+        existing, overlaps = space.existing(depth), []
         for j, (axis, pieces) in enumerate(zip(space.axes, space.pieces(depth), strict=True)):
-            cells = [axis.cell(part, pieces) for part in range(pieces)]
+            cells = [axis.cell(part, pieces) for part in existing[j].tolist()]
             overlaps.append(np.array([self._seen(j, axis, cell, seen) for cell in cells]))
-        averages = self._contract((slice(None),) * len(overlaps), overlaps)
-        by_node = np.empty(averages.size)
-        by_node[self._indices(depth, averages.shape)] = averages.ravel()
-        index = self._first_of_best(by_node)
-        return Best(space.cell((depth, index)), float(by_node[index]))
-
-    def _indices(self, depth: int, parts: tuple[int, ...]) -> NDArray[np.intp]:
-        """Return the index within the depth of every combination of parts, the last axis fastest."""
-        left = [np.asarray(part).ravel() for part in np.indices(parts)]
-        index, scale = np.zeros(math.prod(parts), dtype=np.intp), 1
-        for level in reversed(range(depth)):  # the last split wrote the last digit
-            axis, children = self.space.axis_at(level), self.space.children_at(level)
-            left[axis], digit = np.divmod(left[axis], children)
-            index += digit * scale
-            scale *= children
-        return index
+        averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
+        indices = space.indices(depth, [own.ravel() for own in np.meshgrid(*existing, indexing="ij")])
+        order = np.argsort(indices)
+        found = order[self._first_of_best(averages[order])]
+        return Best(space.cell((depth, int(indices[found]))), float(averages[found]))
 
     def _seen(self, j: int, axis: Any, part: Any, feedback: Feedback) -> Floats:
         """Return the share of each pixel, or symbol, in what is seen of one part of an axis.

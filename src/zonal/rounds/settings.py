@@ -225,7 +225,7 @@ class Problem:
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
         """Return a depth at which nodes may be expanded, or complain."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
-        if any(self.space.count(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
+        if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
                 f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
                 h_max,

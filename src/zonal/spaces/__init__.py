@@ -12,6 +12,7 @@ from zonal.spaces.axes import Interval
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.hierarchy import Hierarchy
+from zonal.spaces.integers import Integers
 from zonal.spaces.making import Axis
 from zonal.spaces.members import Level, MemberRegion, MemberSpace
 from zonal.spaces.points import Points
@@ -35,6 +36,7 @@ __all__ = [
     "Box",
     "Category",
     "Hierarchy",
+    "Integers",
     "Interval",
     "Level",
     "Logarithmic",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zonal.averages.layout import Intervals
 from zonal.errors import InvalidInput, finite_number, positive_number
@@ -44,11 +45,14 @@ class Answers:
         By which `Box` takes such an axis, and pictures draw it.
     measured_in : str
         What widths and lengthscales are in, if not in the unit.
+    even : bool
+        Whether all parts of a level are alike, so that all or none of them can be split.
     """
 
     symbolic: ClassVar[bool] = False
     scale: ClassVar[str] = "linear"
     measured_in: ClassVar[str] = ""
+    even: ClassVar[bool] = True
 
     def check(self: Any) -> None:
         """Complain of an axis from a file if nobody could have made it."""
@@ -62,6 +66,27 @@ class Answers:
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges, rounded, are its own."""
         return True
+
+    def drawn(self: Any, part: Part) -> tuple[float, float]:
+        """Return where a part begins and ends in a picture."""
+        edges: tuple[float, float] = self.bounds(part)
+        return edges
+
+    def may_part(self: Any, part: Part, splits: int, arity: int) -> bool:
+        """Tell whether one part of a level may be split again."""
+        return bool(self.may_split(splits, arity))
+
+    def parted(self, parts: NDArray[Any], pieces: int) -> NDArray[np.bool_] | None:
+        """Tell which of so many parts there are, None for all."""
+        return None
+
+    def count(self, pieces: int) -> int:
+        """Return how many of so many parts there are."""
+        return pieces
+
+    def stuck(self: Any, pieces: int, splits: int, arity: int) -> int:
+        """Return how many of so many parts cannot be split again."""
+        return 0 if self.may_split(splits, arity) else int(self.count(pieces))
 
     def factor(self, factor: Factor) -> Factor:
         """Return the factor that a kernel has along this axis, of the one along a straight line."""
@@ -150,9 +175,10 @@ class Interval(Answers):
         """Return the width of one of so many parts."""
         return self.side / pieces
 
-    def pixels(self, pieces: int) -> int:
-        """Return how many smallest places there are, with the axis split into so many parts."""
-        return pieces
+    @property
+    def places(self) -> int | None:
+        """How many places there are, None for a continuum."""
+        return None
 
     def cell(self, part: int, pieces: int) -> Part:
         """Return one of so many parts, by its number; neighbours share their edges to the last bit."""
@@ -325,6 +351,10 @@ class Interval(Answers):
         """Return how much of what is seen of a part lies in each of so many pixels; in all 1."""
         offset, size, _ = part
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
+
+    def spread(self, number: int) -> Floats:
+        """Return so many places from end to end, as the user has them, or all if there are fewer."""
+        return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 
     def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
         """Return places within a part, drawn at random, as the user has them."""

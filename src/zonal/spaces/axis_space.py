@@ -182,18 +182,59 @@ class AxisSpace(Space):
         """Return into how many parts each axis is split at a depth."""
         return (self._levels[depth] if depth in self._levels else self._level(depth)).pieces
 
-    def count(self, depth: int) -> int:
-        """Return the number of cells at a depth, exactly."""
+    @cached_property
+    def _even(self) -> bool:
+        """Whether all cells of a depth are alike, so that all or none of them can be split."""
+        return all(axis.even for axis in self.axes)
+
+    def slots(self, depth: int) -> int:
+        """Return the number of cells by which indices at a depth go; some may be empty."""
         level = self._level(depth)
         return math.prod(level.pieces) if level.depth == depth else 0
 
+    def count(self, depth: int) -> int:
+        """Return the number of cells at a depth, exactly."""
+        if self._even or depth == 0 or not self.slots(depth):
+            return self.slots(depth)
+        above = self._level(depth - 1)
+        each = zip(self.axes, above.pieces, above.splits, strict=True)
+        return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
+
+    def indices(self, depth: int, parts: Sequence[Any]) -> Ints:
+        """Return the indices of cells of a depth from the parts of the axes which they are, an array an axis."""
+        left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
+        for above in reversed(range(depth)):  # the last split wrote the last digit
+            level = self._level(above)
+            assert level.axis is not None
+            left[level.axis], digit = np.divmod(left[level.axis], level.children)
+            index = index + digit * scale
+            scale *= level.children
+        return index
+
+    def existing(self, depth: int) -> list[Ints]:
+        """Return the parts of each axis at a depth that are not empty."""
+        found = []
+        for axis, number in zip(self.axes, self.pieces(depth), strict=True):
+            parts = np.arange(number)
+            there = axis.parted(parts, number)
+            found.append(parts if there is None else parts[there])
+        return found
+
     def leaves(self, depth: int) -> int:
-        """Return the number of regions if the tree ended at a depth."""
-        return self.count(depth)
+        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
+        if self._even:
+            return self.slots(depth)
+        each = zip(self.axes, self.pieces(depth), strict=True)
+        return math.prod([axis.count(number) for axis, number in each]) if self.slots(depth) else 0
 
     def leaf(self, depth: int, number: int) -> Node:
         """Return one of the regions if the tree ended at a depth, by number."""
-        return depth, number
+        return depth, number if self._even else int(self._leaves(depth)[number])
+
+    def _leaves(self, depth: int) -> Ints:
+        """Return the indices of all cells of a depth, in order."""
+        every = np.meshgrid(*self.existing(depth), indexing="ij")
+        return np.sort(self.indices(depth, [own.ravel() for own in every]))
 
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that stand for all of a depth: one, since all are alike."""
@@ -201,7 +242,7 @@ class AxisSpace(Space):
 
     def inside(self, depth: int, bottom: int) -> int:
         """Return the number of cells of the depth `bottom` in one of a depth."""
-        return self.count(bottom) // self.count(depth)
+        return -(-self.leaves(bottom) // self.leaves(depth))
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no smallest."""
@@ -250,6 +291,13 @@ class AxisSpace(Space):
     def cell(self, node: Node, feedback: Feedback | None = None) -> ProductRegion:
         """Return the region of a node of the tree."""
         depth, index = checked_node(node, self)
+        found = self.seen((depth, index), np.array(self._parts(depth, index)), feedback)
+        if not all(found.sizes):
+            raise InvalidInput("this cell of the tree is empty", node, "Pass one that `split` returned.")
+        return found
+
+    def _parts(self, depth: int, index: int) -> list[int]:
+        """Return the part of each axis that a cell is."""
         parts, scale, digits = [0] * self.d, [1] * self.d, index
         for above in reversed(range(depth)):  # the last digit of the index was written by the last split
             level = self._level(above)
@@ -257,7 +305,7 @@ class AxisSpace(Space):
             digits, digit = divmod(digits, level.children)
             parts[level.axis] += digit * scale[level.axis]
             scale[level.axis] *= level.children
-        return self.seen((depth, index), np.array(parts), feedback)
+        return parts
 
     def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> ProductRegion:
         """Return the region of a node that is kept as the parts of the axes which it is."""
@@ -277,11 +325,23 @@ class AxisSpace(Space):
         numbers = np.arange(level.children)
         cells[:, level.axis] *= level.children
         cells[:, level.axis] += numbers
+        if not self._even and level.axis is not None:
+            there = self.axes[level.axis].parted(cells[:, level.axis], level.pieces[level.axis] * level.children)
+            cells, numbers = (cells, numbers) if there is None else (cells[there], numbers[there])
         return level.children * index + numbers, cells
 
-    def splittable(self, depth: int, indices: Ints) -> bool:
+    def splittable(self, depth: int, indices: Ints) -> Any:
         """Tell whether cells of a depth have children, none of them under the smallest useful size."""
-        return (self._levels[depth] if depth in self._levels else self._level(depth)).able
+        able = (self._levels[depth] if depth in self._levels else self._level(depth)).able
+        if self._even or not able:
+            return able
+        return np.array([self._may_part(depth, self._parts(depth, index)) for index in indices.tolist()])
+
+    def _may_part(self, depth: int, parts: Sequence[int]) -> bool:
+        """Tell whether one cell can be split, along whichever axis."""
+        level = self._level(depth)
+        each = zip(self.axes, parts, level.pieces, level.splits, strict=True)
+        return level.able and any(axis.may_part(axis.cell(p, n), s, self.arity) for axis, p, n, s in each)
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
@@ -290,13 +350,15 @@ class AxisSpace(Space):
         depth, index = region.node
         if self.axis_at(depth) is None:
             raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
-        _, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
-        first = index * len(cells)
-        return tuple(self.seen((depth + 1, first + j), parts, region.feedback) for j, parts in enumerate(cells))
+        numbers, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
+        first, each = index * self.children_at(depth), zip(numbers.tolist(), cells, strict=True)
+        return tuple(self.seen((depth + 1, first + number), parts, region.feedback) for number, parts in each)
 
     def may_split(self, region: ProductRegion) -> bool:
         """Tell whether a cell has children, none of them under the smallest useful size."""
-        return region.node is not None and self._level(region.node[0]).able
+        if region.node is None or region.parts is None:
+            return False
+        return self._level(region.node[0]).able if self._even else self._may_part(region.node[0], region.parts)
 
     # What somebody means.
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from zonal.errors import InvalidInput, check_choice
 from zonal.spaces.axes import Interval, checked_ends
+from zonal.spaces.integers import Integers
 from zonal.spaces.scales import Logarithmic
 from zonal.spaces.symbols import Category
 
 Axis = Interval | Category
-Scale = Literal["linear", "log"]
-SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic)}
+Scale = Literal["linear", "log", "integer"]
+SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic, Integers)}
 
 
 def listed_axes(bounds: Any) -> list[tuple[str, Any]]:

@@ -31,9 +31,10 @@ class Box(AxisSpace):
         narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.
-    scale : {"linear", "log"}, sequence or mapping of name to these, optional
+    scale : {"linear", "log", "integer"}, sequence or mapping of name to these, optional
         A logarithmic axis is split, averaged over and modelled in decades: `smallest` and lengthscales are in
-        decades there (0.3 is a factor of two). Regions are given and shown in the axis's own unit.
+        decades there (0.3 is a factor of two). Regions are given and shown in the axis's own unit. An axis of
+        whole numbers has both its ends; regions are runs of numbers, the smallest a single one.
 
     Examples
     --------
@@ -42,6 +43,8 @@ class Box(AxisSpace):
     'l 90..180 deg, sin_b -1..0'
     >>> Box({"c": (1e-6, 1e-2)}, units=["M"], scale="log").cell((2, 1)).name
     'c 1e-05..0.0001 M'
+    >>> Box({"layers": (1, 12)}, scale="integer").cell((2, 1)).name
+    'layers 4..6'
     """
 
     axes: tuple[Interval, ...]
@@ -93,8 +96,8 @@ class Product(AxisSpace):
         The smallest useful width of continuous axes.
     units : mapping of name to str, optional
         The continuous axes' units, for tables and pictures.
-    scale : mapping of name to {"linear", "log"}, optional
-        As for `Box`: logarithmic axes are split, averaged over and modelled in decades.
+    scale : mapping of name to {"linear", "log", "integer"}, optional
+        As for `Box`: in decades, or by whole numbers.
 
     Examples
     --------

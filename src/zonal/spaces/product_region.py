@@ -65,6 +65,11 @@ class ProductRegion(Region):
         return np.array([axis.bounds(part) for axis, part in self.along], dtype=float)
 
     @property
+    def drawn(self) -> Floats:
+        """Where it begins and ends on each axis of a picture, shape (d, 2)."""
+        return np.array([axis.drawn(part) for axis, part in self.along], dtype=float)
+
+    @property
     def center(self) -> Floats:
         """The centre, shape (d,)."""
         return np.array([axis.center(part) for axis, part in self.along], dtype=float)

@@ -78,6 +78,11 @@ class Region(ABC):
         """Lower and upper edge on each axis, shape (d, 2), in native units."""
 
     @property
+    def drawn(self) -> Floats:
+        """Where it begins and ends on each axis of a picture, shape (d, 2)."""
+        return self.bounds
+
+    @property
     @abstractmethod
     def center(self) -> Floats:
         """The centre, shape (d,)."""
@@ -229,6 +234,10 @@ class Space(ABC):
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
 
+    def slots(self, depth: int) -> int:
+        """Return the number of cells by which indices at a depth go."""
+        return self.count(depth)
+
     @abstractmethod
     def deepest(self) -> int | None:
         """Return the depth of the deepest cells, None if there is no end."""
@@ -261,7 +270,7 @@ def checked_node(node: Any, space: Any) -> Node:
         whole_number(depth, "a node's depth", 0, DEEPEST)
     except (TypeError, ValueError):
         depth, index = -1, 0
-    if depth < 0 or index >= space.count(depth):
+    if depth < 0 or index >= space.slots(depth):
         raise InvalidInput(
             "a node is (depth, index) with index below the number of cells at that depth",
             node,

@@ -132,8 +132,9 @@ class Category(Answers):
         """Return 1, or 0 once it is split."""
         return float(pieces == 1)
 
-    def pixels(self, pieces: int) -> int:
-        """Return how many symbols there are."""
+    @property
+    def places(self) -> int:
+        """How many symbols there are."""
         return len(self.symbols)
 
     def cell(self, part: int, pieces: int) -> Part:

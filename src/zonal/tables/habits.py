@@ -37,7 +37,7 @@ ELSEWHERE = {
     # Of a trial: it is a region, not a point.
     "params": "region.as_dict()",
     "suggest_float": 'an axis of the space, zn.Box({"x": (0, 1)}), and trial.region["x"]',
-    "suggest_int": 'an axis of the space, zn.Box({"x": (0, 9)}), and trial.region["x"]',
+    "suggest_int": 'an axis of the space, zn.Box({"x": (0, 9)}, scale="integer"), and trial.region["x"]',
     "suggest_categorical": 'an axis of the space, zn.Product({"kind": [...]}), and trial.region["kind"]',
     "set_user_attr": 'study.tell(trial, value, note="...")',
     "value": "study.trials[trial.number].value",

@@ -197,10 +197,13 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
             named = {key: line[key].strip() for key in ("unit", "scale") if line[key]}
             return line["name"].strip(), {"low": low, "high": high, **named}
     elif listed := SYMBOLS.fullmatch(text):
-        symbols = [symbol.strip() for symbol in listed["symbols"].split(",")]
-        if any(parsed(symbol) is None for symbol in symbols):  # numbers are bounds, written wrongly
+        symbols: list[Any] = [symbol.strip() for symbol in listed["symbols"].split(",")]
+        numbers = [parsed(symbol) for symbol in symbols]
+        if len(numbers) > 2 and None not in numbers:
+            symbols = [int(own) if own % 1 == 0 else own for own in numbers if own is not None]
+        if len(numbers) > 2 or None in numbers:  # two numbers are bounds, written wrongly
             return listed["name"].strip(), {"symbols": symbols}
-    fix = "Write x=0..1, or l=-180..180:deg, or c=1e-3..1:M:log, or dye=red,green."
+    fix = "Write x=0..1, or l=-180..180:deg, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
     raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
 
 

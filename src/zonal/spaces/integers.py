@@ -1,0 +1,262 @@
+"""An axis of whole numbers: regions are runs of them, and an average is over the numbers in a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.averages.layout import Intervals
+from zonal.averages.measures import BLOCK, Measure
+from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.axes import Interval, Part, checked_ends
+from zonal.spaces.region import Floats
+
+if TYPE_CHECKING:
+    from zonal.averages.feedback import Feedback
+    from zonal.averages.profiles import Profile
+
+MOST = 10_000  # numbers of an axis: averages are sums over them
+
+
+@dataclass(frozen=True)
+class Integers(Interval):
+    """An axis of the whole numbers from one to another, both included.
+
+    `low` and `high` lie half a step beyond them, so that a run of numbers is as wide as it has numbers. Runs are
+    split into parts that differ by one number at the most, down to `smallest` numbers, 1 by default.
+    """
+
+    scale: ClassVar[str] = "integer"
+    measured_in: ClassVar[str] = "numbers"
+
+    @classmethod
+    def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
+        """Return the axis of the whole numbers between two, or complain."""
+        first, last = (_whole(end, f"a bound of axis {name}") for end in ends)
+        if last - first >= MOST:
+            problem = f"axis {name} has more than {MOST} numbers"
+            raise InvalidInput(problem, ends, "Drop the scale: neighbours are as good as the same.")
+        return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
+
+    def with_smallest(self, smallest: Any) -> Self:
+        """Return the same axis with so many numbers in the smallest runs, or complain."""
+        if smallest is None:
+            return replace(self, smallest=None)
+        most, what = int(self.side), f"smallest on axis {self.name}"
+        return replace(self, smallest=whole_number(_whole(smallest, what), what, 1, most))
+
+    def again(self) -> Self:
+        """Return the axis as it would be made today."""
+        return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last number."""
+        return int(self.low + 0.5), int(self.high - 0.5)
+
+    # How it is split: the k-th of n parts begins at k/n of all numbers, rounded up, so that the first is largest.
+
+    even: ClassVar[bool] = False
+
+    @property
+    def endless(self) -> bool:
+        """Whether it may be split without end: no."""
+        return False
+
+    @property
+    def places(self) -> int:
+        """How many numbers there are."""
+        return int(self.side)
+
+    def may_split(self, splits: int, arity: int) -> bool:
+        """Tell whether it may be split again: some part has two numbers, or all have enough for several parts."""
+        pieces, least = arity**splits, self.smallest or 1.0
+        return bool(pieces < self.places if least == 1 else self.places // (pieces * arity) >= least)
+
+    def may_part(self, part: Part, splits: int, arity: int) -> bool:
+        """Tell whether a part may be split again: not a single number."""
+        return part[1] > 1 and self.may_split(splits, arity)
+
+    def parted(self, parts: NDArray[Any], pieces: int) -> NDArray[np.bool_] | None:
+        """Tell which of so many parts have any number, None for all."""
+        if pieces <= self.places:
+            return None
+        return np.array([self._first(part, pieces) < self._first(part + 1, pieces) for part in parts.tolist()])
+
+    def count(self, pieces: int) -> int:
+        """Return how many of so many parts have any number."""
+        return min(pieces, self.places)
+
+    def stuck(self, pieces: int, splits: int, arity: int) -> int:
+        """Return how many of so many parts cannot be split again: all, or those of a single number."""
+        single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
+        return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
+
+    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
+        """Tell whether it has as many parts as anybody wants."""
+        return super().is_fine(splits, arity, wanted) or not self.may_split(splits, arity)
+
+    def width(self, pieces: int) -> float:
+        """Return the width of the widest of so many parts."""
+        return float(-(-self.places // pieces))
+
+    def _first(self, part: int, pieces: int) -> int:
+        """Return how many numbers come before a part."""
+        return -(-part * self.places // pieces)
+
+    def cell(self, part: int, pieces: int) -> Part:
+        """Return one of so many parts, by its number."""
+        first, last = self._first(part, pieces), self._first(part + 1, pieces)
+        return (first + last) / 2, float(last - first), (self.low + first, self.low + last)
+
+    # What somebody means, and how a part is written.
+
+    def take(self, what: Any, arity: int) -> Part:
+        """Return the part that a user describes: a first and a last number, or one; the whole for None."""
+        if what is None:
+            return self.cell(0, 1)
+        try:
+            first, last = what if np.iterable(what) and not isinstance(what, str) else (what, what)
+        except (TypeError, ValueError):
+            fix = "Pass (first, last), or one number."
+            raise InvalidInput(f"a part of axis {self.name} is a pair", what, fix) from None
+        first, last = (_whole(edge, f"a bound on axis {self.name}") for edge in (first, last))
+        return self.between(first - 0.5, last + 0.5, (first, last))
+
+    def is_part(self, part: Part) -> bool:
+        """Tell whether what a file says of a part belongs together, and is a run of numbers."""
+        _, size, (low, _) = part
+        return super().is_part(part) and size >= 1 and size % 1 == (low - self.low) % 1 == 0
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return the first and the last number."""
+        low, high = part[2]
+        return low + 0.5, high - 0.5
+
+    def drawn(self, part: Part) -> tuple[float, float]:
+        """Return where a part begins and ends in a picture: half a step beyond its numbers."""
+        return part[2]
+
+    def spread(self, number: int) -> Floats:
+        """Return so many numbers from the first to the last, or all if there are fewer."""
+        return np.unique(np.linspace(*self.ends, min(number, self.places)).round())
+
+    def plain(self, part: Part) -> Any:
+        """Return the first and the last number, ready for JSON."""
+        return [int(edge) for edge in self.bounds(part)]
+
+    def cells(self, part: Part) -> list[Any]:
+        """Return the cells of the columns of a sheet."""
+        return list(self.plain(part))
+
+    def span(self, low: float, high: float) -> str:
+        """Return "first..last", or the only number."""
+        first, last = int(low + 0.5), int(high - 0.5)
+        return f"{first}" if first == last else f"{first}..{last}"
+
+    def from_text(self, text: str) -> Any:
+        """Return what `take` takes from what a person wrote: a span, or one number."""
+        word = text.split(" ")[0]
+        return (self._number(word),) * 2 if ".." not in word else super().from_text(text)
+
+    def place(self, number: float, arity: int) -> float:
+        """Return the place of a number: where it is."""
+        return number
+
+    # What is seen of it.
+
+    def layout(self, ranks: list[int]) -> Intervals:
+        """Return what says which pairs of parts are alike."""
+        return Runs(self, ranks)
+
+    def measure(self, feedback: Feedback) -> Measure:
+        """Return what a feedback sees of a part: its measure, each bit of it at the nearest number."""
+        return _lumped(feedback.along(self))
+
+    def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
+        """Return numbers of a part, drawn at random."""
+        first, last = self.plain(part)
+        return rng.integers(first, last + 1, number).tolist()
+
+
+def _whole(number: Any, what: str) -> int:
+    """Return a whole number, of either sign and of any type, or complain."""
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    return whole_number(number, what, -(2**52), 2**52)
+
+
+class Runs(Intervals):
+    """The runs of an axis of whole numbers: centres are half steps apart, whatever their widths."""
+
+    def __init__(self, axis: Integers, ranks: list[int]) -> None:
+        super().__init__(axis.side, ranks, half=0.5)
+        self._axis = axis
+
+    def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
+        """Return the keys of some of so many parts, as the study's own feedback sees them."""
+        centers, widths, _ = zip(*[self._axis.cell(part, pieces) for part in parts.tolist()], strict=True)
+        return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
+
+
+class Lumped(Measure):
+    """A measure on the whole numbers of a run: each has what the other measure sees of the step about it."""
+
+    finite = True
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self.ends = measure.ends
+        self._row = lru_cache(256)(self._made)
+
+    def _made(self, number: int) -> tuple[Floats, Floats]:
+        """Return a row of numbers, counted from the centre of a run, and what is seen of each."""
+        more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
+        every = number + 2 * more
+        shares = self._measure.shares(every / 2, float(number), 1.0, every)
+        shares = (shares + shares[::-1]) / 2  # what lies between two numbers belongs to both
+        return np.asarray(np.arange(every) - (every - 1) / 2, dtype=np.float64), shares
+
+    def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
+        """Return the numbers that are seen, counted from the centre, and their weights."""
+        places, shares = self._row(round(width))
+        return places[shares != 0], shares[shares != 0]
+
+    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+        """Return the mean of a function of the distance between what is seen of two runs."""
+        mean = np.empty(geometry.shape[1])
+        for pair in np.unique(geometry[1:], axis=1).T:
+            lags, weights = self._lags(*pair.tolist())
+            (own,) = (geometry[1:] == pair[:, None]).all(axis=0).nonzero()
+            step = BLOCK // len(lags) + 1
+            for start in range(0, len(own), step):
+                some = own[start : start + step]
+                values = profile.value(scale * np.add.outer(geometry[0, some], lags))
+                values *= weights
+                mean[some] = np.add.reduce(values, 1)
+        return mean
+
+    def _lags(self, wide: float, narrow: float) -> tuple[Floats, Floats]:
+        """Return the differences of two numbers that are seen, of one run and of another, and their weights."""
+        (ours, own), (theirs, other) = self._row(round(wide)), self._row(round(narrow))
+        weights = np.convolve(own, other[::-1])
+        lags = ours[0] - theirs[-1] + np.arange(len(weights))
+        return lags[weights != 0], weights[weights != 0]
+
+    def reach(self, width: float) -> float:
+        """Return the farthest distance from a number that is seen to one of the run."""
+        return (round(width) - 1) / 2 + float(np.max(np.abs(self.rule(width)[0])))
+
+    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
+        """Return how much weight lies in each of `number` pixels from 0 on."""
+        places, weights = self.rule(width)
+        at = np.clip((center + places) / pixel, 0, number - 1).astype(np.intp)
+        return np.asarray(np.bincount(at, weights, number), dtype=np.float64)
+
+
+_lumped = lru_cache(64)(Lumped)
