@@ -15,7 +15,7 @@ from zonal.errors import InvalidInput
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
 from zonal.rounds.trials import Observation, Prediction, Recommendation, Trial
-from zonal.spaces import MemberSpace, Region, Sequences
+from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables.wording import Recipe, check_values
 from zonal.tree import TreeTable
@@ -106,9 +106,9 @@ def said_of(region: Region) -> Any:
     """Return how a client describes a region, so that `region_of` understands it."""
     if region.node is not None:
         return {"node": list(region.node)}
-    if isinstance(region.space, MemberSpace):
+    if region.space.axes is None:
         return region.members.tolist()  # type: ignore[attr-defined]
-    if isinstance(region.space, Sequences):
+    if region.space.spelled:
         return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
     return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
 

@@ -15,7 +15,6 @@ from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
 from zonal.rounds.trials import Recommendation
-from zonal.spaces import Hierarchy, MemberSpace, Sequences
 from zonal.study import Study
 from zonal.web.record import picture as picture_of
 from zonal.web.record import place, share
@@ -91,14 +90,12 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     regions = [space.cell(node) for node in nodes]
     found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
     found["share"] = _short((share(space, region) for region in regions), 7)
-    if isinstance(space, MemberSpace):
-        names = (region.name for region in regions)
-        if isinstance(space, Hierarchy):  # the last step of the way; the page puts ways together
-            names = (name.rpartition(" > ")[2] for name in names)
-        return found | {"name": list(names), "members": [len(region.members) for region in regions]}
-    if isinstance(space, Sequences):
+    if space.axes is None:  # of a hierarchy the last step of the way; the page puts ways together
+        names = [region.label or region.name for region in regions]
+        return found | {"name": names, "members": [len(region.members) for region in regions]}
+    if space.spelled:
         return found | {"name": [region.name for region in regions]}
-    bounds = np.array([region.bounds for region in regions]).reshape(len(regions), len(space.axes), 2)
+    bounds = np.array([region.drawn for region in regions]).reshape(len(regions), len(space.axes), 2)
     some = space.lines
     found["low"] = [_short(bounds[:, j, 0], 8) for j in some]
     found["high"] = [_short(bounds[:, j, 1], 8) for j in some]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from zonal.rounds.events import (
     Taken,
 )
 from zonal.rounds.journal import Journal
-from zonal.spaces import Hierarchy, MemberRegion, MemberSpace, Sequences
 from zonal.spaces.region import Region
 
 SHORT_TIME = len("2026-11-16T00:05:51")
@@ -221,9 +219,9 @@ def place(space: Any, region: Region, row: int) -> dict[str, Any]:
     """Return where a region is, for the page: the parts of axes, or a name and how many members it has."""
     found: dict[str, Any] = {"row": row, "text": region.name, "name": "", "part": None, "members": None}
     found["share"] = share(space, region)
-    if isinstance(region, MemberRegion):
-        return found | {"name": region.name, "members": len(region.members)}
-    if isinstance(space, Sequences):
+    if space.axes is None:
+        return found | {"name": region.name, "members": len(region.members)}  # type: ignore[attr-defined]
+    if space.spelled:
         size = len(space.alphabet) ** space.length
         return found | {"name": region.name, "members": round(found["share"] * size)}
     symbols: Any = region.symbols  # type: ignore[attr-defined]
@@ -233,28 +231,21 @@ def place(space: Any, region: Region, row: int) -> dict[str, Any]:
 
 def share(space: Any, region: Region) -> float:
     """Return how much of a space a region is; of symbols each counts as one."""
-    if isinstance(region, MemberRegion):
+    if space.axes is None:
         return float(region.weight / space.weights.sum())
-    symbols: Any = region.symbols  # type: ignore[attr-defined]
-    found, bounds = 1.0, region.bounds.tolist() if space.lines else []
-    for j, axis in enumerate(space.axes):
-        if symbols[j] is not None:
-            found *= len(symbols[j]) / len(axis.symbols)
-            continue
-        (low, high), (first, last) = bounds[j], axis.ends
-        if is_log(space, j):
-            low, high, first, last = map(math.log, (low, high, first, last))
-        found *= (high - low) / (last - first)
+    along: Any = region.along  # type: ignore[attr-defined]
+    found = 1.0
+    for axis, part in along:
+        found *= len(axis.symbols_in(part)) / axis.places if axis.symbolic else part[1] / axis.side
     return found
 
 
 def space_words(space: Any) -> dict[str, Any]:
     """Return what the page needs to know of a space."""
-    if isinstance(space, Sequences):
+    if space.axes is None:
+        return {"kind": "points" if space.columns else "hierarchy", "size": space.size}
+    if space.spelled:
         return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
-    if isinstance(space, MemberSpace):
-        kind = "hierarchy" if isinstance(space, Hierarchy) else "points"
-        return {"kind": kind, "size": space.size}
     axes: list[dict[str, Any]] = []
     for j, axis in enumerate(space.axes):
         if not axis.symbolic:
@@ -268,9 +259,9 @@ def space_words(space: Any) -> dict[str, Any]:
 
 def picture(space: Any) -> str:
     """Return which picture suits a space."""
-    if isinstance(space, MemberSpace):
+    if space.axes is None:
         return "tiles"
-    if isinstance(space, Sequences) or not space.lines:
+    if not space.lines:
         return "shelves"
     if along(space) is not None:
         return "line"
