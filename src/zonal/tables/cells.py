@@ -35,8 +35,10 @@ def csv_text(rows: Iterable[Sequence[float | str | None]], end: str = "\n") -> s
         Of each line.
     """
     lines: list[str] = []
-    # With this ending, which is cut off again, the writer puts quotation marks around every line break in a cell.
-    out = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + end))
-    writer = csv.writer(out, lineterminator="\r\n")
+    # With this ending, which is cut off again, the writer puts quotation marks around whatever a reader could take
+    # for the end of a line or, in sheets of other people, of a cell.
+    ending = ";\t\r\n"
+    out = SimpleNamespace(write=lambda line: lines.append(line.removesuffix(ending) + end))
+    writer = csv.writer(out, lineterminator=ending)
     writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return "".join(lines)

@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 Column = Sequence[str]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which nothing keeps cells apart
+MOST_OF_HEADER = 1 << 16  # letters
 USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # where the header leaves a choice
 EXCEL, PARQUET = ".xlsx", ".parquet"
 ENDINGS = (*USUAL, EXCEL, PARQUET)
@@ -240,7 +242,7 @@ def _read_text(file: Path, usual: str) -> Table:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput("the file is not UTF-8 text", str(file), "Save it anew, encoded in UTF-8.") from None
-    header = text.lstrip("\r\n").partition("\n")[0]
+    header = QUOTED.sub("", text[:MOST_OF_HEADER].lstrip("\r\n")).partition("\n")[0]
     likely = sorted(DELIMITERS, key=lambda mark: (-header.count(mark), mark != usual))
     complaints = []
     for mark in likely:
