@@ -14,7 +14,8 @@ from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.integers import Integers
 from zonal.spaces.making import Axis
-from zonal.spaces.members import Level, MemberRegion, MemberSpace
+from zonal.spaces.member_region import MemberRegion
+from zonal.spaces.members import Level, MemberSpace
 from zonal.spaces.points import Points
 from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion

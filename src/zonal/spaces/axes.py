@@ -72,6 +72,16 @@ class Answers:
         edges: tuple[float, float] = self.bounds(part)
         return edges
 
+    def listed(self: Any, part: Part) -> dict[str, Cell]:
+        """Return a part as a cell of a table for people."""
+        return {labelled(self.name, self.unit): self.text(part) if self.symbolic else Span(*self.bounds(part))}
+
+    def as_json(self: Any, part: Part) -> dict[str, Any]:
+        """Return a part for programs: bounds and their unit, or symbols."""
+        if self.symbolic:
+            return {"symbols": list(self.symbols_in(part))}
+        return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
+
     def may_part(self: Any, part: Part, splits: int, arity: int) -> bool:
         """Tell whether one part of a level may be split again."""
         return bool(self.may_split(splits, arity))
@@ -291,7 +301,7 @@ class Interval(Answers):
 
     def cells(self, part: Part) -> list[Any]:
         """Return the cells of these columns."""
-        return list(self.bounds(part))
+        return list(self.plain(part))
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
         """Return what `take` takes from those of these cells that are filled in."""
@@ -304,14 +314,6 @@ class Interval(Answers):
         except ValueError:
             problem = f"a bound on axis {self.name} must be a number"
             raise InvalidInput(problem, text, "Write for example 0.5.") from None
-
-    def listed(self, part: Part) -> dict[str, Cell]:
-        """Return a part as a cell of a table for people."""
-        return {labelled(self.name, self.unit): Span(*self.bounds(part))}
-
-    def as_json(self, part: Part) -> dict[str, Any]:
-        """Return a part for programs."""
-        return {"bounds": list(self.bounds(part)), **({"units": self.unit} if self.unit else {})}
 
     def described(self) -> dict[str, Any]:
         """Return what makes such an axis, for people: what it is under "", and whatever is not the usual."""

@@ -1,4 +1,4 @@
-"""What spaces of axes share: which axis is split at each depth, and the cells that makes.
+"""Spaces of axes: which axis is split at each depth, and the cells that makes; which region somebody means.
 
 The cells of the tree lie on a lattice: a cell is kept as exact integers (how often each axis was split, and which
 part it is), so that neighbours share their edges to the last bit at any depth.
@@ -28,36 +28,18 @@ PROBE = np.zeros(1)
 
 
 class _Level(NamedTuple):
-    """What all cells of a depth share.
-
-    Attributes
-    ----------
-    depth : int
-    splits : list of int
-        How often each axis was split.
-    pieces : list of int
-        Of how many parts each axis consists by now.
-    axis : int or None
-        That is split next.
-    children : int
-        Into how many parts.
-    able : bool
-        Whether it may be: none of them is under the smallest useful size.
-    """
+    """What all cells of a depth share."""
 
     depth: int
-    splits: list[int]
-    pieces: list[int]
-    axis: int | None
-    children: int
-    able: bool
+    splits: list[int]  # how often each axis was split
+    pieces: list[int]  # of how many parts each consists by now
+    axis: int | None  # that is split next
+    children: int  # into how many parts
+    able: bool  # whether it may be: none of them is under the smallest useful size
 
 
 class AxisSpace(Space):
-    """What spaces of axes share: which axis is split at each depth, and the cells that makes.
-
-    For a space of one's own, write `_next_axis`.
-    """
+    """What spaces of axes share; for a space of one's own, write `_next_axis`."""
 
     axes: tuple[Axis, ...]
     arity: int

@@ -150,10 +150,6 @@ class Integers(Interval):
         """Return the first and the last number, ready for JSON."""
         return [int(edge) for edge in self.bounds(part)]
 
-    def cells(self, part: Part) -> list[Any]:
-        """Return the cells of the columns of a sheet."""
-        return list(self.plain(part))
-
     def span(self, low: float, high: float) -> str:
         """Return "first..last", or the only number."""
         first, last = int(low + 0.5), int(high - 0.5)

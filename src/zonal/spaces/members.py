@@ -9,19 +9,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import Feedback, Subsets, spread_evenly
+from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.subset_covariance import SubsetLayout
 from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
+from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.nesting import by_name
-from zonal.spaces.region import Floats, Node, Region, Space, checked_node
+from zonal.spaces.region import Floats, Node, Space, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 from zonal.tables.listings import Cell
 
@@ -39,147 +40,6 @@ class Level:
 
 
 NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
-
-
-@dataclass(frozen=True, repr=False)
-class MemberRegion(Region):
-    """A set of members.
-
-    ``bounds`` are the least and the largest of each feature, ``center`` is the weighted mean of the features (of
-    codes, NaN where they differ), and ``members`` are row numbers as the user gave them.
-    """
-
-    start: int = 0
-    stop: int = 0
-    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # of a region outside of the tree
-
-    @property
-    def key(self) -> Hashable:
-        """What tells this region from others of the same space."""
-        return (self.start, self.stop) if self.chosen is None else self.chosen
-
-    def check(self) -> None:
-        """Complain of a region from a file if its space has none such."""
-        if self.node is not None:
-            there = replace(self, feedback=None) == self.space.cell(self.node)
-        elif self.chosen is None:
-            there = 0 <= self.start < self.stop <= self.space.size
-        else:
-            edges = np.array([-1, *self.chosen, self.space.size])
-            there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
-        if not there:
-            raise InvalidInput("there is no such region in this space", self.key, "Describe it anew.")
-
-    @cached_property
-    def positions(self) -> Ints:
-        """The members' places in the order of the tree."""
-        if self.chosen is not None:
-            return np.array(self.chosen, dtype=np.intp)
-        return np.arange(self.start, self.stop)
-
-    @property
-    def members(self) -> Ints:
-        """The members' row numbers, as the user gave them."""
-        return np.asarray(self.space.rows[self.positions])
-
-    @property
-    def bounds(self) -> Floats:
-        """The least and the largest of each feature, shape (d, 2)."""
-        inside = self.space.features[self.positions]
-        return np.stack([inside.min(axis=0), inside.max(axis=0)], axis=1)
-
-    @property
-    def center(self) -> Floats:
-        """The weighted mean of the features, shape (d,)."""
-        at = self.positions
-        inside = self.space.features[at]
-        if self.space.symbolic:
-            return np.where((inside == inside[0]).all(axis=0), inside[0], np.nan)
-        return np.asarray(np.average(inside, axis=0, weights=self.space.weights[at]))
-
-    @property
-    def widths(self) -> Floats:
-        """The extent of each feature, shape (d,)."""
-        low, high = self.bounds.T
-        return np.asarray(high - low)
-
-    @property
-    def weight(self) -> float:
-        """The members' weight in all."""
-        # A difference of cumulative weights would lose light members behind heavy ones.
-        inside = slice(self.start, self.stop) if self.chosen is None else self.positions
-        return float(self.space.weights[inside].sum())
-
-    @property
-    def points(self) -> Floats:
-        """The features of the members that are looked at, shape (n, d)."""
-        return np.asarray(self.space.features[self.viewer().seen(self)[0]])
-
-    @property
-    def weights(self) -> Floats:
-        """The weights of the members that are looked at, shape (n,); they add up to 1."""
-        return self.viewer().seen(self)[1]
-
-    @property
-    def x(self) -> Any:
-        """The centre; of leaves without features, which have none, the name."""
-        return self.name if self.space.symbolic else self.center
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the members, or the names from the top down; of features also [least, largest]."""
-        return dict(self.space.as_dict(self))
-
-    def cells(self) -> dict[str, Cell]:
-        """Return the extent of each feature, or the name at each level."""
-        return dict(self.space.cells(self))
-
-    def overlaps(self, other: Any) -> bool:
-        """Tell whether a region of the same space shares members with this one."""
-        if self.chosen is None and other.chosen is None:
-            return bool(self.start < other.stop and other.start < self.stop)
-        return bool(np.isin(self.positions, other.positions).any())
-
-    def holds(self, other: Any) -> bool:
-        """Tell whether all members of a region of the same space are members of this one."""
-        if self.chosen is None and other.chosen is None:
-            return bool(self.start <= other.start and other.stop <= self.stop)
-        return bool(np.isin(other.positions, self.positions).all())
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what programs are told: name, node, rows and weight, and bounds of features."""
-        found = super().as_json() | {"rows": self.members.tolist(), "weight": self.weight}
-        named = zip(self.space.names, self.bounds.tolist(), strict=True)
-        return found if self.space.symbolic else found | {"bounds": dict(named)}
-
-    def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that say exactly where it is."""
-        return [" ".join(map(str, self.members.tolist()))] if self.space.columns else []
-
-    @property
-    def label(self) -> str:
-        """A short name, for pictures; "" if there is none."""
-        return str(self.space.label(self))
-
-    def _sample(self, number: int, rng: np.random.Generator) -> Any:
-        weights = self.space.weights[self.positions]
-        drawn = rng.choice(self.positions, number, p=weights / weights.sum())
-        if self.space.symbolic:
-            return [self.space.region([int(self.space.rows[place])]).name for place in drawn]
-        return np.asarray(self.space.features[drawn])
-
-    def nearest(self) -> Ints:
-        """Return the place of the member nearest to the centre, in an array."""
-        if self.space.symbolic:
-            return self.positions[:1]
-        far = (self.space.features[self.positions] - self.center) / self.space.sides()
-        return self.positions[[int(np.argmin((far**2).sum(axis=1)))]]
-
-    def some(self, number: int) -> tuple[Ints, Floats]:
-        """Return the places and shares of members spread evenly over the weight; of all if they are no more."""
-        weights = self.space.weights[self.positions]
-        if number >= len(weights):
-            return self.positions, weights / weights.sum()
-        return spread_evenly(self.positions, weights, number)
 
 
 def _are_nested(levels: Sequence[Level], size: int) -> bool:

@@ -33,23 +33,6 @@ class Region(ABC):
     ----------
     node : (depth, index) or None
         Its place in the tree; None for a region outside of it.
-    name : str
-        What a person reads: ``"l 0..11.25 deg, sin_b -0.0625..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``.
-    bounds : array, shape (d, 2)
-        Lower and upper edge on each axis, in native units.
-    center : array, shape (d,)
-        The centre.
-    widths : array, shape (d,)
-        The width on each axis.
-    points, weights : array, shapes (n, d) and (n,)
-        The representative points and their weights, which add up to 1; made when asked for.
-    weight : float
-        How much lies in the region: volume, share of all sequences, or total weight of its members.
-    x : array, text or mapping
-        Where it is, in a word: the centre where there are numbers only, the pool of sequences, the name within a
-        hierarchy without features, or a number or symbol an axis.
-    key : hashable
-        What tells this region from others of the same space.
     """
 
     __iter__: ClassVar[None] = None  # parts are looked up by name: a region is no sequence of them
@@ -65,7 +48,7 @@ class Region(ABC):
 
     @property
     def name(self) -> str:
-        """What a person reads."""
+        """What a person reads: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
         return str(self.space.describe(self))
 
     @abstractmethod
@@ -95,7 +78,7 @@ class Region(ABC):
     @property
     @abstractmethod
     def weight(self) -> float:
-        """How much lies in the region."""
+        """How much lies in the region: volume, share of all sequences, or total weight of its members."""
 
     @property
     @abstractmethod
@@ -110,7 +93,7 @@ class Region(ABC):
     @property
     @abstractmethod
     def x(self) -> Any:
-        """Where it is, in a word: the centre where there are numbers only."""
+        """Where it is, in a word: the centre, the pool of sequences, a name, or a number or symbol an axis."""
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
         """Return points drawn at random, evenly over the region: what an objective does with a range.

@@ -14,7 +14,6 @@ from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.axes import Answers, Part, alike
 from zonal.spaces.region import Floats
-from zonal.tables.listings import Cell
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
@@ -209,14 +208,6 @@ class Category(Answers):
     def from_cells(self, cells: Mapping[str, str]) -> Any:
         """Return what `take` takes from this cell."""
         return self.from_text(cells[self.name])
-
-    def listed(self, part: Part) -> dict[str, Cell]:
-        """Return a part as a cell of a table for people."""
-        return {self.name: self.text(part)}
-
-    def as_json(self, part: Part) -> dict[str, Any]:
-        """Return a part for programs."""
-        return {"symbols": list(self.symbols_in(part))}
 
     def described(self) -> dict[str, Any]:
         """Return what makes such an axis, for people."""
