@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal.averages.layout import Intervals
 from zonal.errors import InvalidInput, finite_number, positive_number
@@ -81,14 +80,6 @@ class Answers:
         if self.symbolic:
             return {"symbols": list(self.symbols_in(part))}
         return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
-
-    def may_part(self: Any, part: Part, splits: int, arity: int) -> bool:
-        """Tell whether one part of a level may be split again."""
-        return bool(self.may_split(splits, arity))
-
-    def parted(self, parts: NDArray[Any], pieces: int) -> NDArray[np.bool_] | None:
-        """Tell which of so many parts there are, None for all."""
-        return None
 
     def count(self, pieces: int) -> int:
         """Return how many of so many parts there are."""

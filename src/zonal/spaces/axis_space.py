@@ -19,7 +19,7 @@ from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.making import Axis
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Floats, Ints, Node, Region, Space, checked_node
+from zonal.spaces.region import Floats, Ints, Node, Space, checked_node
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of a continuous axis, by the number of such axes; 8 if there are more
@@ -195,12 +195,8 @@ class AxisSpace(Space):
 
     def existing(self, depth: int) -> list[Ints]:
         """Return the parts of each axis at a depth that are not empty."""
-        found = []
-        for axis, number in zip(self.axes, self.pieces(depth), strict=True):
-            parts = np.arange(number)
-            there = axis.parted(parts, number)
-            found.append(parts if there is None else parts[there])
-        return found
+        each = zip(self.axes, self.pieces(depth), strict=True)
+        return [np.array([at for at in range(number) if axis.cell(at, number)[1]]) for axis, number in each]
 
     def leaves(self, depth: int) -> int:
         """Return the number of regions if the tree ended at a depth: leaves above it count too."""
@@ -307,9 +303,10 @@ class AxisSpace(Space):
         numbers = np.arange(level.children)
         cells[:, level.axis] *= level.children
         cells[:, level.axis] += numbers
-        if not self._even and level.axis is not None:
-            there = self.axes[level.axis].parted(cells[:, level.axis], level.pieces[level.axis] * level.children)
-            cells, numbers = (cells, numbers) if there is None else (cells[there], numbers[there])
+        if not self._even and level.axis is not None:  # some may be empty
+            axis, pieces = self.axes[level.axis], level.pieces[level.axis] * level.children
+            there = [axis.cell(part, pieces)[1] > 0 for part in cells[:, level.axis].tolist()]
+            cells, numbers = cells[there], numbers[there]
         return level.children * index + numbers, cells
 
     def splittable(self, depth: int, indices: Ints) -> Any:
@@ -322,8 +319,9 @@ class AxisSpace(Space):
     def _may_part(self, depth: int, parts: Sequence[int]) -> bool:
         """Tell whether one cell can be split, along whichever axis."""
         level = self._level(depth)
-        each = zip(self.axes, parts, level.pieces, level.splits, strict=True)
-        return level.able and any(axis.may_part(axis.cell(p, n), s, self.arity) for axis, p, n, s in each)
+        able = [axis.may_split(number, self.arity) for axis, number in zip(self.axes, level.splits, strict=True)]
+        each = zip(able, self.axes, parts, level.pieces, strict=True)
+        return level.able and any(may and (axis.even or axis.cell(p, n)[1] > 1) for may, axis, p, n in each)
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
@@ -388,15 +386,9 @@ class AxisSpace(Space):
         offset, sizes, edges = zip(*[axis.take(part, self.arity) for axis, part in each], strict=True)
         return ProductRegion(self, None, feedback, offset, sizes, edges)
 
-    def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
-        if isinstance(what, (Region, Mapping)) or not np.iterable(what):
-            return True
-        first: Any = next(iter(what), [[]])
-        if isinstance(first, (Region, Mapping, str)):
-            return False
-        edge = next(iter(first), 0) if np.iterable(first) else 0
-        return isinstance(edge, str) or not np.iterable(edge)
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        edge = next(iter(first), 0) if np.iterable(first) and not isinstance(first, str) else 0
+        return not isinstance(first, str) and (isinstance(edge, str) or not np.iterable(edge))
 
     def describe(self, region: ProductRegion) -> str:
         """Return the name of a region."""

@@ -24,7 +24,7 @@ from zonal.spaces.nesting import (
     paths_of,
     texts_of,
 )
-from zonal.spaces.region import ROUNDING, Region
+from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of
 from zonal.tables.listings import Cell
 
@@ -268,14 +268,8 @@ class Hierarchy(MemberSpace):
             raise InvalidInput("this name means several regions", name, f"Pass a tuple, such as {min(found)}.")
         return found[0] if found else () if name == WHOLE else tuple(name.split(JOINT))
 
-    def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
-        if isinstance(what, (Region, str, Mapping)) or not np.iterable(what):
-            return True
-        first: Any = next(iter(what), [])
-        if isinstance(first, str):
-            return isinstance(what, tuple)
-        return not np.iterable(first) and not isinstance(first, Region)
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        return isinstance(what, tuple) if isinstance(first, str) else not np.iterable(first)
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, also if they came by name of the leaf."""

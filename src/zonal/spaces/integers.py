@@ -78,16 +78,6 @@ class Integers(Interval):
         pieces, least = arity**splits, self.smallest or 1.0
         return bool(pieces < self.places if least == 1 else self.places // (pieces * arity) >= least)
 
-    def may_part(self, part: Part, splits: int, arity: int) -> bool:
-        """Tell whether a part may be split again: not a single number."""
-        return part[1] > 1 and self.may_split(splits, arity)
-
-    def parted(self, parts: NDArray[Any], pieces: int) -> NDArray[np.bool_] | None:
-        """Tell which of so many parts have any number, None for all."""
-        if pieces <= self.places:
-            return None
-        return np.array([self._first(part, pieces) < self._first(part + 1, pieces) for part in parts.tolist()])
-
     def count(self, pieces: int) -> int:
         """Return how many of so many parts have any number."""
         return min(pieces, self.places)

@@ -14,7 +14,7 @@ from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Ints, Level, MemberSpace, sums
-from zonal.spaces.region import ROUNDING, Floats, Region
+from zonal.spaces.region import ROUNDING, Floats
 from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell, Span
 
@@ -101,12 +101,8 @@ class Points(MemberSpace):
         """
         return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
 
-    def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several; a list of texts means several."""
-        if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
-            return True
-        first: Any = next(iter(what), [])
-        return not np.iterable(first) and not isinstance(first, Region)
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        return not np.iterable(first)  # a list of texts means several
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the members by label or row number, and [least, largest] of each feature."""

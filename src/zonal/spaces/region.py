@@ -229,6 +229,17 @@ class Space(ABC):
     def region(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, in the tree or not."""
 
+    def is_one(self, what: Any) -> bool:
+        """Tell whether `what` describes one region, and not several."""
+        if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
+            return True
+        first: Any = next(iter(what), None)
+        return first is not None and not isinstance(first, (Region, Mapping)) and self._lists_one(what, first)
+
+    @abstractmethod
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        """Tell whether a list, whose first entry is given, is of parts of one region."""
+
     def from_row(self: Any, cells: Mapping[str, str]) -> Any:
         """Return what `region` takes from the cells of a sheet: exact columns, or the region as text."""
         exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}

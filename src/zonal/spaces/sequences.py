@@ -15,7 +15,6 @@ from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Region
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 
@@ -175,9 +174,8 @@ class Sequences(AxisSpace):
             return text.replace("[", " [ ").replace("]", " ] ").split()
         return list(text.upper() if self._large else text)
 
-    def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
-        return isinstance(what, (Region, str, Mapping)) or not np.iterable(what)
+    def _lists_one(self, what: Any, first: Any) -> bool:
+        return False
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values, one a sequence in order or by sequence, as an array with one dimension a position."""
