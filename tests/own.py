@@ -55,6 +55,7 @@ def own_limit(region: zn.Region) -> bool:
 
 # What files of earlier commits have to be given again.
 AGAIN: dict[str, dict[str, Any]] = {
+    "study-format2-classes": {"classes": [Fine, Rough, Tapered, MostUncertain]},
     "study-format2-own": {
         "space": Fine([(0, 1)], smallest=1 / 16),
         "kernel": Rough,
