@@ -86,6 +86,7 @@ bench: $(READY) ## measure speed, as ratios within one run
 torture: $(READY) ## interrupt studies at every line, kill 10,000 processes at work on their files, mutate 1,000 recipes
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/rounds/test_state.py tests/driving/test_run.py \
 		-k 'interrupted or any_line'
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
 	@$(BIN)/python benchmarks/torture.py
