@@ -32,6 +32,7 @@ from zonal.rounds.values import SENSELESS
 from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
+MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
 FORMAT = 2  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds for which a fork waits until no other thread uses a file
@@ -293,11 +294,10 @@ if hasattr(os, "register_at_fork"):  # where there are forks
     )
 
 
-def _connect(path: Path, mode: str = "rw", **options: object) -> sqlite3.Connection:
+def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """Open the file, which must exist."""
-    more = "".join(f"&{name}={value}" for name, value in options.items())
     connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}{more}",
+        f"{path.as_uri()}?mode={mode}",
         uri=True,
         timeout=PATIENCE,
         isolation_level=None,
@@ -323,9 +323,13 @@ def _check_kind(path: Path) -> None:
     """Complain if this is no file of a study, without touching it: no lock, no recovery."""
     if not path.is_file():
         raise StudyFileError(f"there is no file {path.name} in {path.parent}. Make one with Study.create.")
-    with _trouble(path), closing(_connect(path, "ro", immutable=1)) as connection:
-        (kind,) = connection.execute("PRAGMA application_id").fetchone()
-        (number,) = connection.execute("PRAGMA user_version").fetchone()
+    with _trouble(path):
+        # Read as it lies there: where a writer was killed, only opening it to write puts its pages right.
+        with path.open("rb") as file:
+            header = file.read(HEADER)
+        if header and header[: len(MAGIC)] != MAGIC:
+            raise sqlite3.DatabaseError("file is not a database")
+        number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a study of Zonal.")
     if number > FORMAT:
