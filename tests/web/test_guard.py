@@ -163,7 +163,7 @@ def test_a_hostile_file_harms_only_its_own_page(server: Server) -> None:
     (server.folder / "hostile.db").write_bytes(b"SQLite format 3\0" + os.urandom(4096))
     said = server.get("/api/studies/hostile")
     assert said.status == 409
-    assert "damaged" in said.json["detail"]
+    assert "is not a study" in said.json["detail"]
     assert said.headers["content-type"] == "application/problem+json"
     assert server.get(AT).status == 200
     (server.folder / "hostile.db").unlink()
