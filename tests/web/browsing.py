@@ -60,14 +60,14 @@ class Tab:
 
     def go(self, path: str) -> Any:
         self.page.goto(self.server.address + path)
-        self.page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+        self.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
         return self.page
 
     def text(self, name: str) -> str:
         found: str = self.page.inner_text(f"#{name}")
         return found
 
-    def shows(self, name: str, words: str, seconds: float = 10) -> None:
+    def shows(self, name: str, words: str, seconds: float = 30) -> None:
         """Wait until a part of the page has some words."""
         self.page.locator(f"#{name}", has_text=words).wait_for(timeout=1000 * seconds)
 

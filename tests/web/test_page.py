@@ -54,7 +54,7 @@ def tell(tab: Tab, value: str) -> None:
     """Type a value and press Enter, as a person does; the field has the focus."""
     page = tab.page
     number = page.inner_text("#question-title")
-    page.locator("#field-value:focus").wait_for(timeout=10_000)
+    page.locator("#field-value:focus").wait_for(timeout=30_000)
     page.keyboard.type(value)
     page.keyboard.press("Enter")
     for _ in range(100):
@@ -93,7 +93,7 @@ def test_somebody_who_never_saw_it_measures_and_says_how_sure(tab: Tab) -> None:
     for _ in range(10):
         low, high = map(float, re.findall(r"[\d.]+", tab.text("question").split("temperature from")[1])[:2])
         tell(tab, f"{50 - abs((low + high) / 2 - 62):.2f}")
-        page.locator("#ask:focus").wait_for(timeout=10_000)
+        page.locator("#ask:focus").wait_for(timeout=30_000)
         page.keyboard.press("Enter")
         tab.shows("question", "Measure temperature from")
     tab.shows("progress", "10 of 14")
