@@ -62,9 +62,8 @@ class LikelyRegions(Listing):
 
 def headline(study: Reading) -> str:
     """Return a study's name, or what it measures, and how far it is."""
-    name = study.value_name if study.path is None else study.path.stem
     under_way = f", {len(study.pending)} under way" if study.pending else ""
-    return f"{name}: {study.told} of {study.budget} measured{under_way}"
+    return f"{study._called}: {study.told} of {study.budget} measured{under_way}"
 
 
 def best_so_far(study: Reading) -> str:

@@ -52,6 +52,11 @@ class Reading:
         return None if self._journal is None else self._journal.path
 
     @property
+    def _called(self) -> str:
+        """What people call it: its file's name, or what it measures."""
+        return self.value_name if self.path is None else self.path.stem
+
+    @property
     def read_only(self) -> str:
         """Why the study can only be looked at; "" if it can go on."""
         return "" if self._journal is None else self._journal.read_only

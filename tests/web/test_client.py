@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import shutil
 import subprocess
@@ -80,8 +81,44 @@ def test_optimize_measures_here_and_tells_there(server: Server) -> None:
     found = there.optimize(lambda region: float(region.center[0]), take_over=True, workers=2)
     assert (found.success, found.nfev) == (True, 12)
     assert there.trials[left.number].state == "told"
+    assert found.study is there
+    there.extend(30)
+    found = there.optimize(lambda region: float(region.center[0]), tolerance=0.5, progress=True)
+    assert "within the tolerance of 0.5" in found.message
+    assert (found.success, there.told < 42) == (True, True)
+    there.optimize(lambda region: float(region.center[0]))
     with pytest.raises(zn.BudgetSpent, match="budget"):
         there.ask()
+
+
+def test_what_is_only_read_is_read_here(server: Server) -> None:
+    """Tables, pictures, the past: from the events, as of the file; what others write is seen at once."""
+    there = zn.connect(server.url(_told(server, "read")))
+    here = zn.Study.open(server.folder / "read.db")
+    assert str(there.table(history=True)) == str(here.table(history=True))
+    assert there.top(3).to_dict() == here.top(3).to_dict()
+    assert str(there) == str(here)
+    assert there.times == here.times
+    assert there.past(2)[0].recommend() == here.past(2)[0].recommend()
+    assert there.plot().get_title() == here.plot().get_title()
+    here.tell(here.ask(), 0.9)
+    assert (there.told, there.events) == (here.told, here.events)
+    again = pickle.loads(pickle.dumps(there))
+    assert again.told == here.told
+    seen = there.observe([(0, 0.5)], 0.4, feedback=zn.Center())
+    assert there.observations == (seen,)
+    with pytest.raises(zn.InvalidInput, match="feedback must be"):
+        there.observe([(0, 0.5)], 0.4, feedback="Center")  # type: ignore[arg-type]
+    _told(server, "else", 2)
+    (server.folder / "else.db").rename(server.folder / "read.db")
+    with pytest.raises(zn.StudyFileError, match="not the one it was"):
+        there.told  # noqa: B018
+
+
+def _told(server: Server, name: str, told: int = 5) -> str:
+    study = line(server.folder, name, told=told)
+    study.correct(1, 0.3, note="slip")
+    return name
 
 
 def test_errors_are_those_of_the_library(server: Server) -> None:
@@ -93,8 +130,12 @@ def test_errors_are_those_of_the_library(server: Server) -> None:
         there.tell(0, float("nan"))
     with pytest.raises(zn.InvalidInput, match="nothing that was given up"):
         there.allow([(0, 1)])
-    with pytest.raises(AttributeError, match=r"has no 'plot'.*Study\.open"):
-        there.plot()  # type: ignore[attr-defined]
+    with pytest.raises(zn.TrialError, match="not of this study"):
+        there.tell(line(server.folder, "other").ask(), 0.5)
+    with pytest.raises(zn.StudyFileError, match="Download it from its page"):
+        there.save("here.db")
+    with pytest.raises(AttributeError, match=r"Did you mean recommend\(\)"):
+        there.best_trial  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(zn.StudyFileError, match="no study"):
         zn.connect(server.url("nobody"))
     for wrong in ("sky.db", f"{server.address}/errors", "ftp://x/studies/y", 3):

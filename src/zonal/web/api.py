@@ -14,12 +14,12 @@ from zonal.commands.carry import document, exported
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
-from zonal.rounds.trials import Observation, Prediction, Recommendation, Trial
-from zonal.spaces import Region
+from zonal.rounds.trials import Observation, Prediction, Recommendation
 from zonal.study import Study
 from zonal.tables.wording import Recipe, check_values
 from zonal.tree import TreeTable
 from zonal.web import documents
+from zonal.web.regions import feedback_of, region_of
 
 MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
 LONGEST = 2000  # letters of a text
@@ -30,6 +30,7 @@ YES = {"type": "boolean"}
 REGION: dict[str, Any] = {
     "description": "What space.region takes: bounds, axes to parts, text, rows; or {node: [depth, index]}."
 }
+FEEDBACK = {"description": 'What this one saw of its region, as settings have it, such as {"$": "Center"}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
 BY = {**TEXT, "description": "Who does it; the client's address by default."}
 
@@ -82,37 +83,6 @@ class Route:
     kind: str = "application/json"
 
 
-def region_of(study: Study, said: Any) -> Region:
-    """Return the region that a client described."""
-    space = study.space
-    if isinstance(said, Mapping) and set(said) == {"node"}:
-        node = said["node"]
-        if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
-            raise InvalidInput("a node is its depth and its index", node, "Write [3, 5].")
-        depth, index = node
-        if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
-            raise InvalidInput("there is no such node", node, "Pass one of the study's.")
-        found: Region = space.cell((depth, index))
-        return found
-    if isinstance(said, str):
-        said = space.from_text(said)
-    if isinstance(said, str | list) and not said:
-        raise InvalidInput("a region must be named", said, "Write where it is.")
-    made: Region = space.region(said)
-    return made
-
-
-def said_of(region: Region) -> Any:
-    """Return how a client describes a region, so that `region_of` understands it."""
-    if region.node is not None:
-        return {"node": list(region.node)}
-    if region.space.axes is None:
-        return region.members.tolist()  # type: ignore[attr-defined]
-    if region.space.spelled:
-        return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
-    return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
-
-
 def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> Any:
     return [trial_json(one) for one in study.ask(n, key=key or who.key, by=by or who.by)]
 
@@ -157,8 +127,10 @@ def _take_up(study: Study, who: Asker, trial: int, by: str, of: str) -> Any:
     return None if taken is None else trial_json(taken)
 
 
-def _observe(study: Study, who: Asker, region: Any, value: float, sem: float | None = None) -> Any:
-    seen = study.observe(region_of(study, region), value, sem)
+def _observe(
+    study: Study, who: Asker, region: Any, value: float, sem: float | None = None, feedback: Any = None
+) -> Any:
+    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback))
     return {"observation": seen.number, **standing(study)}
 
 
@@ -176,8 +148,8 @@ def _extend(study: Study, who: Asker, n: int) -> Any:
     return standing(study)
 
 
-def _refit(study: Study, who: Asker) -> Any:
-    return {"learned": study.refit(), **standing(study)}
+def _refit(study: Study, who: Asker, anew: bool = True) -> Any:
+    return {"learned": study._refit(anew), **standing(study)}
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -243,12 +215,6 @@ def _settings(study: Study, who: Asker) -> Any:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
-def trial_of(study: Any, said: Mapping[str, Any]) -> Trial:
-    """Return a trial that a server spoke of."""
-    node = tuple(said["region"]["node"])
-    return Trial(said["trial"], node, study.space.cell(node, study.feedback), said["look"], study.id)
-
-
 MANY = {"n": whole(1, MOST_TRIALS)}
 ONE = "/trials/{trial}"
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
@@ -272,12 +238,13 @@ ROUTES = (
     Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
     Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
-          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER}, ("region", "value")),
+          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK}, ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
           _allow, {"region": REGION}, ("region",)),
     Route("POST", "/extend", "extend", "Add measurements to the budget.",
           _extend, {"n": whole(1, MOST_BUDGET)}, ("n",)),
-    Route("POST", "/refit", "refit", "Learn the model anew.", _refit),
+    Route("POST", "/refit", "refit", "Learn the model anew, or from where the last fit ended.",
+          _refit, {"anew": YES}),
     Route("POST", "/predict", "predict", "What any regions' averages are, as far as is known. Nothing changes.",
           _predict, {"regions": REGIONS}, ("regions",)),
     Route("POST", "/probability", "probability", "How probably regions are above or below a threshold.",

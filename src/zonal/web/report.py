@@ -50,8 +50,7 @@ KG = (
 
 def report(study: Study) -> str:
     """Return a page that shows a study, all in one file."""
-    name = study.value_name if study.path is None else study.path.stem
-    parts = [f"<h1>{escape(name)}</h1>", f"<p class='answer'>{escape(_answer(study))}</p>"]
+    parts = [f"<h1>{escape(study._called)}</h1>", f"<p class='answer'>{escape(_answer(study))}</p>"]
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     if not is_empty(study):
         parts += [_section("Best regions", lambda: _table(study.top(5)))]

@@ -1,0 +1,52 @@
+"""Regions and feedbacks as clients and servers say them to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zonal.averages.feedback import Feedback
+from zonal.errors import InvalidInput, StudyFileError
+from zonal.rounds.values import SENSELESS, Decoder
+from zonal.spaces import Region
+from zonal.study import Study
+
+
+def region_of(study: Study, said: Any) -> Region:
+    """Return the region that a client described."""
+    space = study.space
+    if isinstance(said, Mapping) and set(said) == {"node"}:
+        node = said["node"]
+        if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
+            raise InvalidInput("a node is its depth and its index", node, "Write [3, 5].")
+        depth, index = node
+        if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
+            raise InvalidInput("there is no such node", node, "Pass one of the study's.")
+        found: Region = space.cell((depth, index))
+        return found
+    if isinstance(said, str):
+        said = space.from_text(said)
+    if isinstance(said, str | list) and not said:
+        raise InvalidInput("a region must be named", said, "Write where it is.")
+    made: Region = space.region(said)
+    return made
+
+
+def said_of(region: Region) -> Any:
+    """Return how a client describes a region, so that `region_of` understands it."""
+    if region.node is not None:
+        return {"node": list(region.node)}
+    if region.space.axes is None:
+        return region.members.tolist()  # type: ignore[attr-defined]
+    if region.space.spelled:
+        return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
+    return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
+
+
+def feedback_of(said: Any) -> Feedback | None:
+    """Return the feedback that a client described, one of Zonal's own."""
+    try:
+        found: Feedback | None = Decoder()(said)
+    except (StudyFileError, InvalidInput, *SENSELESS):
+        raise InvalidInput("this is no feedback", said, 'Send one as settings have it: {"$": "Mean"}.') from None
+    return found
