@@ -23,6 +23,7 @@ from zonal.errors import (
 )
 from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
+from zonal.policies.above import Above
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -58,6 +59,7 @@ __all__ = [
     "GPTree",
     "RBF",
     "UCB",
+    "Above",
     "Average",
     "Bands",
     "Beam",

@@ -20,7 +20,7 @@ from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.errors import probability as checked_probability
 from zonal.rounds import certainty, decisions
-from zonal.rounds.certainty import Outlook, Standing
+from zonal.rounds.certainty import HELD, SURE, Outlook, Standing
 from zonal.rounds.settings import RegionLike
 from zonal.rounds.state import State
 from zonal.rounds.trials import Bands, Likely, Prediction, Recommendation
@@ -106,15 +106,18 @@ def outlook(study: Reading, n: int) -> Outlook:
         return certainty.outlook(future.tree, views(future, pending=False), decisions.recommend(future), plan)
 
 
-def above(study: Reading, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
+def above(
+    study: Reading, threshold: float | None = None, probability: float | None = None
+) -> looking.LikelyRegions:
     """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
 
     Parameters
     ----------
-    threshold : float
-        In value units.
-    probability : float
-        How probable it must be, under the model.
+    threshold : float, optional
+        In value units. With the policy `Above` it may be left out: then the regions are those that the policy
+        looks for, which is those below its threshold where low averages are wanted.
+    probability : float, optional
+        How probable it must be, under the model: by default 0.9, and 0.5 of what the policy looks for.
 
     Returns
     -------
@@ -125,16 +128,24 @@ def above(study: Reading, threshold: float, probability: float = 0.9) -> looking
     return _beyond(study, "above", threshold, probability)
 
 
-def below(study: Reading, threshold: float, probability: float = 0.9) -> looking.LikelyRegions:
+def below(
+    study: Reading, threshold: float | None = None, probability: float | None = None
+) -> looking.LikelyRegions:
     """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
     return _beyond(study, "below", threshold, probability)
 
 
-def _beyond(study: Reading, side: Side, threshold: float, wanted: float) -> looking.LikelyRegions:
-    checked_probability(wanted, "probability")
-    limit = finite_number(threshold, "threshold")
+def _beyond(
+    study: Reading, side: Side, threshold: float | None, probability: float | None
+) -> looking.LikelyRegions:
+    usual = HELD if threshold is None else SURE
+    wanted = checked_probability(usual if probability is None else probability, "probability")
     with study._lock:
         state = study._state
+        if threshold is not None:
+            limit = finite_number(threshold, "threshold")
+        else:
+            side, limit = _looked_for(study, side)
         rows = certainty.candidates(state.tree)
         models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
         chance = _chance(state, side, limit, models)
@@ -146,6 +157,35 @@ def _beyond(study: Reading, side: Side, threshold: float, wanted: float) -> look
     ]
     beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" with a probability of {wanted:g}"
     return looking.likely_table(study, beyond, likely, number)
+
+
+def _looked_for(study: Reading, side: Side) -> tuple[Side, float]:
+    """Return on which side of which threshold the policy looks for regions; complain if it looks for the best."""
+    limit = study.threshold
+    best: Side = "above" if study.direction == "maximize" else "below"
+    if limit is None or side not in ("above", best):
+        raise InvalidInput("a threshold is needed", None, f"Pass one, or ask a study of zn.Above for {best}().")
+    return best, limit
+
+
+def threshold(study: Reading) -> float | None:
+    """Return beyond which value the policy looks for regions, all of them; None if it looks for the best one."""
+    with study._lock:
+        state = study._state
+        limit = decisions.limit(state)
+    return None if limit is None else float(_value(state, limit))
+
+
+def misclassified(study: Reading) -> float | None:
+    """Return the expected weight of smallest regions that are held to be on the wrong side of the threshold.
+
+    It is in the units of ``region.weight`` (of a box its volume), under the model; None if the policy does not
+    look for all regions beyond a threshold.
+    """
+    with study._lock:
+        state = study._state
+        limit = decisions.limit(state)
+        return None if limit is None else certainty.misclassified(state.tree, views(state, pending=False), limit)
 
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[certainty.Under]) -> Floats:

@@ -97,7 +97,20 @@ def verdict(study: Reading) -> str:
     sure = f"the best of all with {percent(best.probability_best)}, under the model"
     answer = f"best so far {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
     known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
+    if study.misclassified is not None:
+        known = f"{beyond(study)}\n{known}"
     return known if study.stands_out() else f"{known}\n{LUCK}"
+
+
+def beyond(study: Reading) -> str:
+    """Return how many regions are held to be beyond the policy's threshold, and how sure that is."""
+    found, wrong = study.above(), study.misclassified
+    assert wrong is not None
+    share = wrong / study.space.cell((0, 0)).weight
+    side = "above" if study.direction == "maximize" else "below"
+    limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
+    held = f"{counted(len(found.found), 'region')} held to be {side} {limit}"
+    return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
 
 
 def study_card(study: Reading) -> str:
@@ -111,6 +124,8 @@ def study_card(study: Reading) -> str:
     if is_empty(study):
         return card(headline(study), facts | {"best region so far": NOTHING})
     best = study.recommend()
+    if study.misclassified is not None:
+        facts["the set"] = beyond(study)
     facts |= {"best region so far" if name == "region" else name: fact for name, fact in answer(best).items()}
     return card(headline(study), facts if study.stands_out() else facts | {"but": LUCK})
 

@@ -16,6 +16,7 @@ from zonal.driving.hand import Hand
 from zonal.driving.refine import MeasurePoint, PointResult, sequential_halving
 from zonal.driving.run import ENOUGH, Callback, OnError, drive
 from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
+from zonal.policies.above import Above
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.rounds import checks, decisions
 from zonal.rounds.state import State
@@ -69,7 +70,8 @@ def optimize(
         Show a progress bar.
     tolerance : float, optional
         In value units: stop early once the gap of the recommended region is no larger, twice in a row; while a
-        model is learned not before the opening sweep and ten more.
+        model is learned not before the opening sweep and ten more. With the policy `Above` it is of
+        ``misclassified``, and in units of weight.
     on_error : {"raise", "give_up"}
         Whether a measurement that fails ends the search, or only its trial.
     max_failures : int, optional
@@ -109,7 +111,9 @@ def optimize(
     found = study.recommend()
     message = f"{study.told} of {study.budget} measurements made"
     if reached:
-        message = f"the gap is {found.gap:.3g}, within the tolerance of {tolerance:g}; {message}"
+        wrong = study.misclassified
+        left = f"the gap is {found.gap:.3g}" if wrong is None else f"{wrong:.3g} is expected to be misclassified"
+        message = f"{left}, within the tolerance of {tolerance:g}; {message}"
     else:
         message = f"{why}; {message}" if why else f"{part.spent}: {message}"
     if not study.stands_out():
@@ -212,13 +216,14 @@ class _Enough:
         judged = state.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
         if not judged or decisions.next_of_opening(state) is not None:
             return False
-        return self._study.recommend().gap <= self._tolerance
+        wrong = self._study.misclassified
+        return (self._study.recommend().gap if wrong is None else wrong) <= self._tolerance
 
 
 def _smallest_note(state: State) -> str:
     """Return what the policy took for the smallest size, where the space names none."""
     problem, space = state.problem, state.problem.space
-    if not isinstance(problem.policy, KnowledgeGradient) or space.deepest() is not None:
+    if not isinstance(problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
         return ""
     parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
     shown = " or ".join(str(number) for number in sorted(parts))

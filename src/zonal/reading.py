@@ -225,6 +225,8 @@ class Reading:
     above = answers.above
     below = answers.below
     probability = answers.probability
+    threshold = property(answers.threshold)
+    misclassified = property(answers.misclassified)
     stands_out = answers.stands_out
     predict = answers.predict
     doubt = answers.doubt

@@ -18,6 +18,7 @@ from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
 from zonal.errors import InvalidInput, text, whole_number
+from zonal.policies.above import Above
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
@@ -36,6 +37,7 @@ DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # beyond which nothing is of use, and 
 SPACES = ("axes", "sequences", "points", "hierarchy")
 POLICIES = {
     "knowledge gradient": KnowledgeGradient,
+    "above": Above,
     "gpoo": GPOO,
     "stooo": StoOO,
     "gptree": GPTree,

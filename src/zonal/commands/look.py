@@ -26,7 +26,7 @@ from zonal.commands.frame import (
     study_argument,
 )
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
-from zonal.looking import LUCK, NOTHING, LikelyRegions, is_empty
+from zonal.looking import LUCK, NOTHING, LikelyRegions, beyond, is_empty
 from zonal.plots import Kind, column_width
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Likely, Recommendation
@@ -85,6 +85,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
                 "pending": [trial_json(trial) for trial in study.pending],
                 "best": [_recommendation(one) for one in best],
                 "stands_out": bool(best) and not caution,
+                "misclassified": study.misclassified if best else None,
                 "outlook": None if outlook is None else vars(outlook),
                 "tree": nodes,
             }
@@ -97,6 +98,8 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         echo_table(_best(study, best, "\nbest regions"))
     if caution:
         click.echo(f"\n{caution}")
+    if best and measured and study.misclassified is not None:
+        click.echo(f"\n{beyond(study)}")
     if outlook is not None and measured:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
@@ -216,10 +219,10 @@ def _beyond(side: Side) -> click.Command:
 
     @click.command(side, cls=Command, context_settings=NUMBERS)
     @study_argument
-    @click.argument("threshold", type=float)
-    @click.option("--probability", default=0.9, show_default=True, type=float, help="How probable it must be.")
+    @click.argument("threshold", type=float, required=False)
+    @click.option("--probability", type=float, help="How probable it must be  [default: 0.9]")
     @json_option
-    def command(study: Study, threshold: float, probability: float, as_json: bool) -> None:
+    def command(study: Study, threshold: float | None, probability: float | None, as_json: bool) -> None:
         found: LikelyRegions = getattr(study, side)(threshold, probability)
         if as_json:
             likeliest = None if found.likeliest is None else _likely(found.likeliest)
@@ -228,7 +231,8 @@ def _beyond(side: Side) -> click.Command:
             echo_table(found)
 
     told = f"Regions of which the average is probably {side} a THRESHOLD, the likeliest first."
-    command.help = f"{told}\n\nWhere there is none, the likeliest of all is named."
+    without = "With a policy that looks for a set it may be left out: then those held to be in it."
+    command.help = f"{told}\n\n{without}\n\nWhere there is none, the likeliest of all is named."
     return command
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from zonal.looking import is_empty
 from zonal.plots.style import FOUND, INK, Floats
+from zonal.rounds.certainty import SURE
 from zonal.spaces import Region
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ Outline = Callable[[Region], list[Floats]]  # corners of the polygons that a reg
 FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
 BARRED: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
 PENDING: dict[str, Any] = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
+HELD: dict[str, Any] = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
+UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
 BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 
 
@@ -57,6 +60,7 @@ def marks(study: Reading) -> Iterator[Mark]:
     label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
     for depth, index in zip(tree.depth[rows].tolist(), tree.index[rows].tolist(), strict=True):
         yield Mark(study.space.cell((depth, index)), label, FORBIDDEN)
+    yield from _held(study)
     for region in study.barred:
         yield Mark(region, "cannot be measured", BARRED)
     for trial in study.pending:
@@ -64,6 +68,17 @@ def marks(study: Reading) -> Iterator[Mark]:
     found = found_label(study)
     if found:
         yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+
+
+def _held(study: Reading) -> Iterator[Mark]:
+    """Yield what is held to be beyond the threshold that the policy looks for, and where that is still unsure."""
+    if is_empty(study) or study.threshold is None:
+        return
+    side = "above" if study.direction == "maximize" else "below"
+    beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
+    for likely in study.above(probability=1 - SURE):
+        sure = likely.probability >= SURE
+        yield Mark(likely.region, beyond if sure else f"perhaps {beyond}", HELD if sure else UNSURE)
 
 
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:

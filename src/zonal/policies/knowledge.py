@@ -73,17 +73,27 @@ class KnowledgeRules(Bound):
         leader = self._leader(tree, leaves)
         if grown >= room:
             return leader if grown < most + 2 * TOP * self.setting.base else NONE
-        hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
-        promise = tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves])
-        top = _highest(promise, TOP, self.setting.tie)
+        promise = self.promise(tree, leaves, views, within=True)
+        top = highest(promise, TOP, self.setting.tie)
         top = top[able[top]]
         few = max(1, (room - grown) // self.setting.base)
-        wanted = leaves[top[_highest(promise[top], few, self.setting.tie)]]
-        if self.setting.learned:
+        wanted = leaves[top[highest(promise[top], few, self.setting.tie)]]
+        if self.follows():
             followed = self._followed(tree)
             if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
                 wanted = np.append(wanted, followed)
         return np.append(wanted, leader)
+
+    def promise(self, tree: Tree, leaves: Rows, views: Views, within: bool) -> Floats:
+        """Return how good the average of leaves may well be, or that of a smallest region `within`."""
+        if not within:
+            return tree.mean[leaves] + OPTIMISM * tree.std[leaves]
+        hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
+        return np.asarray(tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves]))
+
+    def follows(self) -> bool:
+        """Tell whether the guard follows the highest rewards: where the kernel is learned."""
+        return self.setting.learned
 
     def _leader(self, tree: Tree, leaves: Rows) -> Rows:
         """Return the leaf of the highest mean if it is not smallest: what is recommended has to be."""
@@ -97,15 +107,15 @@ class KnowledgeRules(Bound):
         """Return the guard's node when it is its turn, else the node of the largest expected gain."""
         members = views()
         if not self.setting.learned:
-            return self._largest_gain(tree, members, self._questions(tree))
+            return self._largest_gain(tree, members, self.questions(tree, views))
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.setting.opening
         guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
         row = self._follow(tree) if guard else None
-        unseen = self._unseen(tree) if vague or guard else NONE
+        unseen = self.unseen(tree) if vague or guard else NONE
         if row is not None and (tree.looks[row] == 0 or len(unseen) == 0):
             return row
-        questions = unseen if len(unseen) else self._questions(tree, by_steps=vague)
+        questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         return self._largest_gain(tree, members, questions)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
@@ -140,7 +150,7 @@ class KnowledgeRules(Bound):
         children = ((tree.parent == node) & tree.askable & (tree.looks == 0)).nonzero()[0]
         return best(tree, children, tree.mean[children], self.setting.tie) if len(children) else None
 
-    def _unseen(self, tree: Tree) -> Rows:
+    def unseen(self, tree: Tree) -> Rows:
         """Return the largest allowed parts of forbidden regions that no look has covered yet."""
         if not tree.forbidden.any():
             return NONE
@@ -152,7 +162,7 @@ class KnowledgeRules(Bound):
         wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
         rows = (wanted & tree.forbidden[parent] & ~seen).nonzero()[0]
         rows = rows[depth[rows] == depth[rows].min(initial=depth.max())]
-        most: Rows = rows[_highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
+        most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
     def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> int:
@@ -162,7 +172,7 @@ class KnowledgeRules(Bound):
             final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
         upper = tree.mean + 2.5 * tree.std
         tie = self.setting.tie
-        candidates = final[_highest(upper[final], CANDIDATES, tie)]
+        candidates = final[highest(upper[final], CANDIDATES, tie)]
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
         candidates = np.union1d(candidates, leaders)
         means, slopes = [], []
@@ -174,14 +184,14 @@ class KnowledgeRules(Bound):
             means.append(mean)
             slopes.append(slope)
             pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope, tie))
-        finalists = _highest(pairs, FINALISTS, TIE)
+        finalists = highest(pairs, FINALISTS, TIE)
         lines = np.concatenate([slope[finalists] for slope in slopes])
         heights = np.repeat(np.stack(means), len(finalists), axis=0)
         by_view = log_gains(heights, lines).reshape(len(views), -1)
         gains = np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0)
         return best(tree, questions[finalists], gains, TIE)
 
-    def _questions(self, tree: Tree, by_steps: bool = False) -> Rows:
+    def questions(self, tree: Tree, views: Views, number: int = QUESTIONS, by_steps: bool = False) -> Rows:
         """Return the askable nodes with the most promising regions within, each after its parent if `by_steps`."""
         nodes = slice(0, tree.size)
         wanted = tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))
@@ -192,14 +202,15 @@ class KnowledgeRules(Bound):
             wanted &= known | known[parent] | ~tree.askable[parent]
         idle = wanted & (tree.looks[nodes] == tree.count[nodes])  # a batch is of different regions
         rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
-        if len(rows) <= QUESTIONS:
+        if len(rows) <= number:
             return rows
-        upper = tree.mean[nodes] + OPTIMISM * tree.std[nodes]
-        upper = np.where(tree.leaf, upper, -np.inf)
+        upper = np.full(tree.size, -np.inf)
+        leaves = tree.leaf.nonzero()[0]
+        upper[leaves] = self.promise(tree, leaves, views, within=False)
         for depth in range(int(tree.depth[nodes].max()), 0, -1):
             level = (tree.depth[nodes] == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
-        return rows[_highest(upper[rows], QUESTIONS, self.setting.tie)]
+        return rows[highest(upper[rows], number, self.setting.tie)]
 
     def recommend(self, tree: Tree) -> int:
         """Return the smallest region of the highest mean; of the leaves if no smallest one is known yet."""
@@ -210,7 +221,7 @@ class KnowledgeRules(Bound):
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
 
 
-def _highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
+def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
     """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
     if len(values) <= number:
         return np.arange(len(values))

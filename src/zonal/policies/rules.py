@@ -40,6 +40,8 @@ class View:
         Prior variance of a smallest region's average.
     covariance : callable
         Rows and other rows to the posterior covariance between them.
+    weights : callable
+        Rows to how much lies in each region: see `Region.weight`.
     """
 
     weight: float
@@ -49,6 +51,7 @@ class View:
     prior: Floats
     smallest: float
     covariance: Callable[[Rows, Rows], Floats]
+    weights: Callable[[Rows], Floats] = np.ones_like
 
     @property
     def hidden(self) -> Floats:
@@ -84,6 +87,8 @@ class Setting:
         Measurements of the opening sweep.
     room : int
         Nodes that the belief can afford to track.
+    sign, zero : float
+        What turns the user's values into rewards, and the reward from which the tree's means are counted.
     """
 
     counts: tuple[int, ...]
@@ -95,6 +100,8 @@ class Setting:
     learned: bool
     opening: int
     room: int
+    sign: float = 1.0
+    zero: float = 0.0
 
 
 class Shape(Protocol):
@@ -182,6 +189,10 @@ class Rules:
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return confidence and variation of every node in round `t`: two standard deviations, and none."""
         return OPTIMISM * tree.std, np.zeros(tree.size)
+
+    def limit(self, tree: Tree, views: Views) -> float | None:
+        """Return above which mean regions are looked for, all of them; None if it is the best one."""
+        return None
 
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend: the measured node of the highest mean; the root if nothing was measured."""

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Under = tuple[float, Floats, Floats]  # one model: its weight, and means and standard deviations under it
 
+SURE, HELD = 0.9, 0.5  # how probable it must be to be listed, and to be held to be so
 DRAWS = 2000
 RIVALS = 256  # regions that may be better than the recommended one
 JITTER = 1e-8  # of the prior variance
@@ -177,6 +178,21 @@ def exceeding(models: Iterable[Under], threshold: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [weight * ndtr(np.nan_to_num((mean - threshold) / std, nan=0.0)) for weight, mean, std in models]
     return np.asarray(np.sum(parts, axis=0))
+
+
+def misclassified(tree: Tree, views: list[View], limit: float) -> float:
+    """Return the expected weight of smallest regions that are held to be on the wrong side of a limit.
+
+    Of a leaf that is not smallest, the regions within it scatter about its average as the prior has it.
+    """
+    rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
+    hidden = [np.where(tree.smallest[rows], 0.0, view.hidden[rows]) for view in views]
+    models = [
+        (view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + own))
+        for view, own in zip(views, hidden, strict=True)
+    ]
+    above = exceeding(models, limit)
+    return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 
 
 def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[tuple[View, Floats]]:

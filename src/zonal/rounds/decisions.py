@@ -235,6 +235,11 @@ def recommend(state: State) -> int:
     return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
 
 
+def limit(state: State) -> float | None:
+    """Return above which mean the policy looks for regions, counted from the prior mean; None if for the best."""
+    return rules(state).limit(state.tree, partial(views, state, False))
+
+
 def bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as the next trial is chosen by."""
     return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)
@@ -260,6 +265,8 @@ def _bind(problem: Problem, state: State) -> Rules:
             learned=problem.learned,
             opening=opening_size(state),
             room=problem.frame.room,
+            sign=problem.sign,
+            zero=state.prior_mean,
         )
     )
     if not hasattr(bound, "choose"):

@@ -28,7 +28,7 @@ from zonal.errors import (
 )
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
-from zonal.spaces import Region, Space, as_space
+from zonal.spaces import Node, Region, Space, as_space
 from zonal.spaces.forbidden import Overlapping, forbidden_rule
 from zonal.spaces.region import DEEPEST
 
@@ -193,6 +193,8 @@ class Problem:
         The policy bound to the model in use.
     smallest : (Fit, list of float) or None
         Prior variances of a smallest region's average under each of the models in use.
+    weights : dict of node to float
+        How much lies in each, as far as a policy asked.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -214,9 +216,10 @@ class Problem:
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())
         self.bound: tuple[Model | None, Rules] | None = None
         self.smallest: tuple[Fit, list[float]] | None = None
+        self.weights: dict[Node, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "bound": None, "smallest": None}
+        return {**vars(self), "bound": None, "smallest": None, "weights": {}}
 
     def depth(self) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""

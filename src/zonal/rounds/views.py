@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def views(state: State, pending: bool = True) -> list[View]:
     overlay = state.overlay() if pending else None
     assert overlay is None or isinstance(overlay, MixtureOverlay)
     smallest = _smallest_variances(state, belief)
-    made = []
+    made, weights = [], partial(_weights, state)
     for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
         own = member.belief if overlay is None else overlay.overlays[number]
         noise = member.model.noise
@@ -42,9 +43,20 @@ def views(state: State, pending: bool = True) -> list[View]:
                 prior=member.belief.prior[of_rows],
                 smallest=smallest[number],
                 covariance=covariance,
+                weights=weights,
             )
         )
     return made
+
+
+def _weights(state: State, rows: Rows) -> Floats:
+    """Return how much lies in some nodes, each worked out once."""
+    table, kept = state.table, state.problem.weights
+    nodes = list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
+    for node, row in zip(nodes, rows.tolist(), strict=True):
+        if node not in kept:
+            kept[node] = state.region(row).weight
+    return np.array([kept[node] for node in nodes])
 
 
 def _smallest_variances(state: State, belief: Mixture) -> list[float]:

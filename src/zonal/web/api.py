@@ -187,12 +187,13 @@ def _probability(
 
 
 def _beyond(side: str) -> Does:
-    def does(study: Study, who: Asker, threshold: float, probability: float = 0.9) -> Any:
+    def does(study: Study, who: Asker, threshold: float | None = None, probability: float | None = None) -> Any:
         found = getattr(study, side)(threshold, probability)
         listed = [{**vars(own), "region": own.region.as_json()} for own in found]
         best = found.likeliest
         shown = None if best is None else {**vars(best), "region": best.region.as_json()}
-        return {"title": found.title, "regions": listed, "likeliest": shown}
+        known = {"threshold": study.threshold, "misclassified": study.misclassified} if threshold is None else {}
+        return {"title": found.title, "regions": listed, "likeliest": shown, **known}
 
     return does
 
@@ -252,9 +253,9 @@ ROUTES = (
     Route("GET", "/recommend", "recommend", "The regions to settle for now, and how sure that is.",
           _recommend, {"k": whole(1, MOST_TRIALS), "theta": NUMBER}),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.",
-          _beyond("above"), LIMIT, ("threshold",)),
+          _beyond("above"), LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.",
-          _beyond("below"), LIMIT, ("threshold",)),
+          _beyond("below"), LIMIT),
     Route("GET", "/outlook", "outlook", "By how much more measurements are expected to improve the answer.",
           _outlook, {"n": whole(1, MOST_AHEAD)}),
     Route("GET", "/nodes", "tree", "The table of nodes.", _nodes),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
-from zonal.looking import is_empty
+from zonal.looking import beyond, is_empty
 from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
@@ -55,6 +55,9 @@ def answer(study: Study) -> dict[str, Any]:
         tree = study.tree
         found["best"] = [_best(study, one, tree) for one in study.recommend(BEST)]
         found["stands_out"] = study.stands_out()
+        if study.threshold is not None:
+            wrong = {"threshold": study.threshold, "misclassified": study.misclassified}
+            found["beyond"] = {**wrong, "words": beyond(study)}
     except (StudyFileError, Exhausted):  # no posterior without the user's own kernel
         return found
     found["whole"] = {"mean": float(tree.mean[0]), "std": float(tree.std[0])}
