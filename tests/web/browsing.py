@@ -36,12 +36,12 @@ def chromium() -> Iterator[Any]:
 class Tab:
     """A page that complains of every error, violation and request to elsewhere."""
 
-    def __init__(self, browser: Any, server: Server, width: int = 1400, dark: bool = False) -> None:
+    def __init__(self, browser: Any, server: Server, width: int = 1400, dark: bool = False, **more: Any) -> None:
         self.server = server
         self.wrong: list[str] = []
         scheme = "dark" if dark else "light"
         size = {"width": width, "height": 900}
-        self.context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        self.context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", **more)
         self.page = self.context.new_page()
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -73,12 +73,16 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until everything that follows an event is drawn."""
-        for _ in range(100):
-            own = self.page.evaluate("({...document.documentElement.dataset})")
-            if own.get("settled") == own.get("event"):
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError(f"the page does not settle: {own}")
+        self.page.wait_for_selector("html[data-settled]", state="attached", timeout=30_000)
+
+    def drawn(self) -> str:
+        """Return what is on the picture's canvas."""
+        found: str = self.page.evaluate("document.querySelector('#picture canvas').toDataURL()")
+        return found
+
+    def checked(self) -> None:
+        """Check labels, roles, contrast and the like."""
+        assert self.page.evaluate(CHECKS) == []
 
     def keep(self, folder: Path, name: str) -> None:
         """Keep a picture that people can look at."""

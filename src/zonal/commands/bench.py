@@ -25,6 +25,7 @@ from zonal.errors import Exhausted, InvalidInput
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
+from zonal.tables import read_table
 from zonal.tables.listings import Listing, counted
 
 T = TypeVar("T")
@@ -150,7 +151,7 @@ def tell(
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note)
         say(standing(study))
         return
-    found, before = sheets.answers(sheet, study, correct), study.trials
+    found, before = sheets.answers(read_table(sheet), study, correct), study.trials
     for number, answer in slowly(found.new, "telling"):
         study.tell(number, answer.value, answer.sem, answer.note)
     for number, answer in slowly(found.changed, "correcting"):

@@ -111,7 +111,7 @@ def outcomes(study: Study) -> str:
     return csv_text(list(zip(*kept, strict=True)))
 
 
-def answers(path: Path, study: Study, correct: bool = False) -> Sheet[int]:
+def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     """Return the answers of a sheet by the numbers of their trials, or complain of every bad row.
 
     Complain also of answers that were told otherwise, unless they are there to `correct` what was told.
@@ -131,7 +131,7 @@ def answers(path: Path, study: Study, correct: bool = False) -> Sheet[int]:
             raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
         return number, answer
 
-    _every_row(read_table(path), study.space, ("trial", "value"), read, "told")
+    _every_row(sheet, study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
     new = [(number, answer) for number, answer in filled if trials[number].value is None]
     changed = []

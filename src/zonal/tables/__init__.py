@@ -1,5 +1,5 @@
 """Tables: of files and data frames on the way in, and for people on the way out."""
 
-from zonal.tables.reading import Table, read_table
+from zonal.tables.reading import Table, parse_table, read_table
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "parse_table", "read_table"]

@@ -224,8 +224,17 @@ def read_table(path: str | Path) -> Table:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInput(f"the file cannot be read ({reason})", str(path), "Pass a whole file.") from None
+    return _with_rows(table)
+
+
+def parse_table(text: str, name: str) -> Table:
+    """Return the table that a text is, as `read_table` reads one from a file; messages call it by its name."""
+    return _with_rows(_of_text(Path(name), text.removeprefix("\ufeff"), ","))
+
+
+def _with_rows(table: Table) -> Table:
     if table.rows == 0:
-        raise InvalidInput("the table has columns but no rows", str(path), "Add rows below the header.")
+        raise InvalidInput("the table has columns but no rows", str(table.path), "Add rows below the header.")
     return table
 
 
@@ -234,7 +243,6 @@ def _no_content(file: Path) -> InvalidInput:
 
 
 def _read_text(file: Path, usual: str) -> Table:
-    """Return the table of a text, its cells apart as most of its header says, if every row agrees with that."""
     content = file.read_bytes()
     if file.name.lower().endswith(".gz"):
         content = gzip.decompress(content)
@@ -242,6 +250,11 @@ def _read_text(file: Path, usual: str) -> Table:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput("the file is not UTF-8 text", str(file), "Save it anew, encoded in UTF-8.") from None
+    return _of_text(file, text, usual)
+
+
+def _of_text(file: Path, text: str, usual: str) -> Table:
+    """Return the table of a text, its cells apart as most of its header says, if every row agrees with that."""
     header = QUOTED.sub("", text[:MOST_OF_HEADER].lstrip("\r\n")).partition("\n")[0]
     likely = sorted(DELIMITERS, key=lambda mark: (-header.count(mark), mark != usual))
     complaints = []

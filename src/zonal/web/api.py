@@ -16,19 +16,20 @@ from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
 from zonal.rounds.trials import Observation, Prediction, Recommendation
 from zonal.study import Study
+from zonal.tables import parse_table
 from zonal.tables.wording import Recipe, check_values
 from zonal.tree import TreeTable
 from zonal.web import documents
 from zonal.web.regions import feedback_of, region_of
 
 MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
-LONGEST = 2000  # letters of a text
+LONGEST, MOST_LETTERS = 2000, 900_000  # of a text, of a sheet
 
 NUMBER = {"type": "number"}
 TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 REGION: dict[str, Any] = {
-    "description": "What space.region takes: bounds, axes to parts, text, rows; or {node: [depth, index]}."
+    "description": "What space.region takes: bounds, axes to parts, text; or {node: [depth, index]}, or {row: ...}."
 }
 FEEDBACK = {"description": 'What this one saw of its region, as settings have it, such as {"$": "Center"}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
@@ -90,6 +91,16 @@ def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> A
 def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "") -> Any:
     study.tell(trial, value, sem, note)
     return standing(study)
+
+
+def _sheet(study: Study, who: Asker, csv: str, correct: bool = False) -> Any:
+    found = sheets.answers(parse_table(csv, "the sheet"), study, correct)
+    for number, answer in found.new:
+        study.tell(number, answer.value, answer.sem, answer.note)
+    for number, answer in found.changed:
+        study.correct(number, answer.value, answer.sem, answer.note, by=who.by)
+    taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
+    return {**taken, "empty": found.empty, **standing(study)}
 
 
 def _measurement(study: Study, number: int, observation: bool) -> int | Observation:
@@ -227,6 +238,8 @@ ROUTES = (
           _ask, {**MANY, "key": TEXT, "by": BY}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
           _tell, MEASURED, ("value",)),
+    Route("POST", "/sheet", "", "Tell what a filled-in sheet of questions says, all of it or nothing.",
+          _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
           _correct, {**MEASURED, "by": BY, **OF_TRIAL}, ("value",)),
     Route("POST", f"{ONE}/retract", "retract", "Take back a value that should never have been told.",

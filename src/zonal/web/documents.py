@@ -20,6 +20,7 @@ from zonal.web.record import picture as picture_of
 from zonal.web.record import place, share
 
 BEST = 5
+MOST_FEATURES = 12  # of points, to choose two from
 FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 
@@ -48,7 +49,9 @@ def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
 def answer(study: Study) -> dict[str, Any]:
     """Return the best regions, how sure that is, and the model: what follows from the posterior."""
     found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
+    state = study._state
     found["nodes"] = len(study.tree)
+    found["given_up"] = {str(row): row in state.barred for row in {*state.failures, *state.barred}}
     try:
         if is_empty(study):
             return found
@@ -130,6 +133,8 @@ def picture(study: Study) -> dict[str, Any]:
     """Return what is drawn beside the nodes: curves along one axis, maps of pairs of axes."""
     space, found = study.space, dict[str, Any]()
     kind = picture_of(space)
+    if kind == "scatter":
+        return {"points": _points(study)}
     if is_empty(study) or kind not in ("line", "panels"):
         return found
     try:
@@ -149,6 +154,18 @@ def _curves(study: Study) -> list[dict[str, Any]]:
         mean, std = study.predict(curve.regions)
         drawn.append({"name": curve.name, "x": _short(curve.x), "mean": _short(mean), "std": _short(std)})
     return drawn
+
+
+def _points(study: Study) -> dict[str, Any]:
+    """Return the features of all points, and the row of the smallest region of the tree that has each."""
+    space, tree = study.space, study.tree
+    leaf = np.zeros(space.size, dtype=int)
+    for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
+        leaf[space.cell((int(tree.depth[row]), int(tree.index[row]))).members] = row
+    features = space.features[space.place][:, :MOST_FEATURES]
+    return {"names": list(space.names[:MOST_FEATURES]), "features": [_short(own) for own in features.T]} | {
+        "leaf": leaf.tolist()
+    }
 
 
 def _panels(study: Study) -> list[dict[str, Any]]:

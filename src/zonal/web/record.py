@@ -260,7 +260,7 @@ def space_words(space: Any) -> dict[str, Any]:
 def picture(space: Any) -> str:
     """Return which picture suits a space."""
     if space.axes is None:
-        return "tiles"
+        return "scatter" if space.columns else "tiles"
     if not space.lines:
         return "shelves"
     if along(space) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, StudyFileError
+from zonal.errors import InvalidInput, StudyFileError, whole_number
 from zonal.rounds.values import SENSELESS, Decoder
 from zonal.spaces import Region
 from zonal.study import Study
@@ -15,6 +15,9 @@ from zonal.study import Study
 def region_of(study: Study, said: Any) -> Region:
     """Return the region that a client described."""
     space = study.space
+    if isinstance(said, Mapping) and set(said) == {"row"}:
+        row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
+        return study._state.region(row)
     if isinstance(said, Mapping) and set(said) == {"node"}:
         node = said["node"]
         if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):

@@ -30,7 +30,7 @@ export class StudyData {
     this.take(head);
   }
   async readPicture() {
-    if (["line", "panels"].includes(this.head.picture)) this.picture = await get(`${this.base}/picture`);
+    if (["line", "panels", "scatter"].includes(this.head.picture)) this.picture = await get(`${this.base}/picture`);
   }
   async ahead() {
     const found = await get(`${this.base}/ahead`);

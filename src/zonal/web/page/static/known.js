@@ -4,10 +4,11 @@ import { $, h, put, s } from "./dom.js";
 import { LineView } from "./line.js";
 import { MapView } from "./map.js";
 import { PanelsView } from "./panels.js";
+import { PointsView } from "./points.js";
 import { ShelvesView, TilesView } from "./shelves.js";
 import * as words from "./words.js";
 
-const VIEWS = { map: MapView, line: LineView, shelves: ShelvesView, tiles: TilesView, panels: PanelsView };
+const VIEWS = { map: MapView, line: LineView, shelves: ShelvesView, tiles: TilesView, panels: PanelsView, scatter: PointsView };
 const LISTED = 200; // rows of the table behind the picture
 
 const side = (head) => (head.direction === "maximize" ? "above" : "below");
@@ -15,10 +16,11 @@ const side = (head) => (head.direction === "maximize" ? "above" : "below");
 /** Begin the picture; a view of pairs is made anew when its panels have changed. */
 export function begin(page) {
   const { study } = page, kind = study.head.picture, place = $("picture");
-  const empty = !study.known && !["map", "line"].includes(kind);
-  if (empty || (kind === "panels" && !study.picture.panels)) {
+  const empty = !study.known && !["map", "line"].includes(kind), follows = { panels: "panels", scatter: "points" }[kind];
+  if (empty || (follows && !study.picture[follows])) {
     page.picture = null;
-    const why = study.opening ? "The posterior is being worked out." : study.head.told ? "Nothing can be drawn without the study’s own kernel." :
+    const { told, observed } = study.head;
+    const why = study.opening || study.known ? "The picture is being worked out." : told + observed ? "Nothing can be drawn without the study’s own kernel." :
       "The picture begins with the first measurement.";
     return put(place, h("p", { class: "blank" }, why));
   }
@@ -103,7 +105,7 @@ function legend(page, field) {
         s("rect", { width: 22, height: 14, class: `band c${i}` }), s("path", { d: "M1 7H21", class: `curve c${i}` }))));
     }
     keys.push(key("a measured average, as wide as its region", s("path", { d: "M1 7H21", class: "bars" }), s("path", { d: "M11 7h0", class: "dots" })));
-  } else if (["shelves", "tiles"].includes(head.picture)) {
+  } else if (["shelves", "tiles", "scatter"].includes(head.picture)) {
     keys.push(key("measured", s("circle", { cx: 11, cy: 7, r: 3.4, fill: "#fff", stroke: "#222", "stroke-width": 1.2 })));
   } else keys.push(key("measured (larger: larger region)", s("circle", { cx: 11, cy: 7, r: 4.5, class: "measured" })));
   if (study.best) {

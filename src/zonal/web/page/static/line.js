@@ -1,30 +1,20 @@
 // One axis: f or the cells with what is known of them, the measurements, and the tree underneath.
-import { h, s } from "./dom.js";
-import { Scale, axes, hatch, room, sheet, star } from "./frame.js";
-import { css, mix, paper } from "./colour.js";
+import { css } from "./colour.js";
+import { s } from "./dom.js";
+import { Scale, View, axes, hatch, room, star } from "./frame.js";
 import { labelled } from "./words.js";
 
 const OTHERS = ["c0", "c1", "c2", "c3", "c4", "c5"];
-export class LineView {
+export class LineView extends View {
   constructor(host, study, report) {
-    this.study = study; this.report = report; this.focus = null; this.cells = study.head.policy.startsWith("GPOO");
-    this.canvas = h("canvas", { "aria-hidden": "true" });
-    this.marks = s("svg", { "aria-hidden": "true" });
-    this.host = h("div", { class: "field", tabindex: "0", role: "application", "aria-roledescription": "picture along one axis",
-      "aria-label": "The axis with what is known. Left and right move between cells, P shows the cell around, B goes to the best." }, this.canvas, this.marks);
-    host.replaceChildren(this.host);
-    this.host.addEventListener("pointermove", (event) => this.point(event));
-    this.host.addEventListener("pointerleave", () => this.show(this.kept ?? null));
-    this.host.addEventListener("click", (event) => { this.point(event); this.kept = this.focus; });
-    this.host.addEventListener("keydown", (event) => this.key(event));
+    super(host, study, report, "picture along one axis", "The axis with what is known. Left and right move between cells, P shows the cell around, B goes to the best.");
+    this.cells = study.head.policy.startsWith("GPOO");
   }
   draw(field) {
     this.field = field;
     const { study } = this, axis = study.head.space.axes.find((one) => !one.symbols);
-    const width = this.host.clientWidth, deep = Math.max(...study.depth) + 1, strip = study.known ? Math.min(11, 110 / deep) * deep : 0;
-    const height = Math.round(Math.max(300, Math.min(width * 0.5, 430)) + strip);
-    this.host.style.height = `${height}px`;
-    this.marks.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const deep = Math.max(...study.depth) + 1, strip = study.known ? Math.min(11, 110 / deep) * deep : 0;
+    const { context, ratio, white, colour } = this.open(Math.round(Math.max(300, Math.min(this.host.clientWidth * 0.5, 430)) + strip)), { width, height } = this;
     const told = study.trials.value.map((v, i) => [v, i]).filter(([v]) => v !== null);
     let low = Infinity, high = -Infinity;
     const take = (v) => { if (v < low) low = v; if (v > high) high = v; };
@@ -38,8 +28,7 @@ export class LineView {
     const bottom = height - 46 - strip - (strip ? 8 : 0);
     const y = new Scale(low - pad, high + pad, bottom, 26), left = Math.max(room(y), 46);
     const x = new Scale(axis.low, axis.high, left, width - 12, axis.log);
-    Object.assign(this, { x, y, width, height, strip, deep, axis });
-    const { context, ratio } = sheet(this.canvas, width, height), white = paper(this.host), style = getComputedStyle(this.host);
+    Object.assign(this, { x, y, strip, deep, axis });
     // the tree below, on the same axis: coloured as the switch says
     this.top = bottom + 8;
     const each = strip / deep, { low: [lows], high: [highs] } = study.shape;
@@ -50,14 +39,14 @@ export class LineView {
         context.fillStyle = css(field.row(row, white));
         context.fillRect(x0, y0, x1 - x0 - gap, tall - Math.round(ratio));
         if (study.values.count[row] && x1 - x0 > 3 * ratio) {
-          context.fillStyle = style.getPropertyValue("--dot");
+          context.fillStyle = colour("--dot");
           context.beginPath(); context.arc((x0 + x1) / 2, y0 + (tall - ratio) / 2, Math.min(2.2 * ratio, tall / 3), 0, 7); context.fill();
         }
       }
     }
     const barred = study.leaves.filter((row) => study.flags[row] & 1);
     if (barred.length) {
-      const pattern = hatch(context, ratio, style.getPropertyValue("--hatch"));
+      const pattern = hatch(context, ratio, colour("--hatch"));
       for (const row of barred) { context.fillStyle = pattern; const a = x.px(lows[row]) * ratio; context.fillRect(a, 26 * ratio, x.px(highs[row]) * ratio - a, (bottom - 26) * ratio); }
     }
     this.mark();
@@ -114,8 +103,7 @@ export class LineView {
       shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small"));
     }
     shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit)));
-    this.marks.replaceChildren(shifted, ...marks, this.layer = s("g"));
-    this.ring();
+    this.put(shifted, ...marks);
   }
   ring() {
     const row = this.focus, { x, y, study } = this, { low: [lows], high: [highs] } = study.shape, each = this.strip / this.deep;
@@ -123,18 +111,17 @@ export class LineView {
     const b = { x: x.px(lows[row]), width: Math.max(1, x.px(highs[row]) - x.px(lows[row])) }, own = { ...b, y: this.top + each * study.depth[row], height: each - 1 };
     this.layer?.replaceChildren(s("rect", { ...b, y: y.to, height: y.from - y.to, class: "focusband" }), ...(this.strip ? ["focus under", "focus"].map((name) => s("rect", { ...own, class: name })) : []));
   }
-  show(row) { if (row === this.focus) return; this.focus = row; this.ring(); this.report(row); }
-  point(event) {
-    const box = this.host.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top, { x } = this;
-    if (px < x.from || px > x.to) return this.show(this.kept ?? null);
+  at(event) {
+    const [px, py] = this.px(event), { x } = this;
+    if (px < x.from || px > x.to) return null;
     let row = this.study.leafAt(x.at(px));
     if (this.strip && py > this.top && py < this.top + this.strip) {
       const wanted = Math.floor((py - this.top) / (this.strip / this.deep));
       while (this.study.depth[row] > wanted) row = this.study.shape.parent[row];
     }
-    this.show(row);
+    return row;
   }
-  key(event) {
+  next(event) {
     const { study } = this, { low: [lows], high: [highs] } = study.shape;
     let row = this.focus ?? study.best?.region.row ?? study.leaves[0];
     const eps = 1e-6 * (highs[0] - lows[0]), name = event.key.toLowerCase();
@@ -143,7 +130,7 @@ export class LineView {
     else if (name === "p" || name === "arrowup") row = Math.max(0, study.shape.parent[row]);
     else if (name === "b" && study.best) row = study.best.region.row;
     else if (name === "escape") row = null;
-    else if (!name.startsWith("arrow")) return;
-    event.preventDefault(); this.kept = row; this.show(row);
+    else if (!name.startsWith("arrow")) return undefined;
+    return row;
   }
 }

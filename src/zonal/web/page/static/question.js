@@ -44,7 +44,7 @@ function form(page, now) {
       value: view.draft?.[name] ?? "", "aria-invalid": bad === name ? "true" : null,
       "aria-describedby": bad === name ? "refused" : null, ...extra,
     }));
-  const failed = () => page.act(`trials/${now.trial}/give-up`, { retry: true });
+  const failed = (retry) => () => page.act(`trials/${now.trial}/give-up`, { retry });
   const back = () => page.act(`trials/${now.trial}/withdraw`);
   return h("form", { novalidate: true, onsubmit: (event) => submit(page, event) },
     h("div", { class: "row" },
@@ -54,7 +54,8 @@ function form(page, now) {
     view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
     h("div", { class: "acts" },
       h("button", { class: "main" }, view.sure ? "Tell it all the same" : "Tell it"),
-      h("button", { type: "button", title: "It was tried and failed; the budget gets it back", onclick: failed }, "It failed"),
+      h("button", { type: "button", title: "It was tried and failed; the budget gets it back, and it may be asked for again", onclick: failed(true) }, "It failed"),
+      h("button", { type: "button", title: "This region can never be measured: it is not asked for again", onclick: failed(false) }, "Impossible"),
       h("button", { type: "button", title: "It was not tried; the budget gets it back", onclick: back }, "Give it back")));
 }
 
@@ -134,7 +135,7 @@ export function waiting(page) {
           words.region(head.space, trial.region), trial.look > 1 ? `, ${words.look(trial.look)}` : ""),
         h("button", { class: "link", type: "button", onclick: enter(trial), "aria-label": `enter the value of trial ${trial.trial}` }, "enter"));
     })),
-    h("div", { class: "acts" }, h("a", { href: `${study.base}/export/questions.csv`, download: `${study.name}-questions.csv` }, "As a sheet (CSV)")));
+    h("div", { class: "acts" }, h("a", { href: `${study.base}/export/questions.csv`, download: `${study.name}-questions.csv` }, "As a sheet to fill in (CSV)")));
 }
 
 /** Go to the form of another trial under way. */

@@ -118,7 +118,7 @@ async function renew() {
   show();
   drawAll();
   document.documentElement.dataset.drawn = Math.round(performance.now() - start);
-  document.documentElement.dataset.event = study.head.event;
+  if (study.head.event !== seen) delete document.documentElement.dataset.settled;
   if (study.head.busy) setTimeout(update, 700);
   slowly();
 }
@@ -127,13 +127,13 @@ const update = calm(refresh, 150);
 const slowly = calm(async () => {
   const { event } = study.head;
   if (event === seen) return;
-  seen = event;
   await study.readPicture();
   drawAll();
   const outlook = await study.ahead();
   study.head.outlook = outlook;
   answer(page);
-  document.documentElement.dataset.settled = event;
+  seen = event;
+  if (event === study.head.event) document.documentElement.dataset.settled = event;
 }, 1500);
 
 function fail(problem) {

@@ -48,7 +48,7 @@ function line(page, i, axes, columns) {
     h("td", { class: "num val" }, t.value[i] !== null && h("b", {}, words.exact(t.value[i])), before && h("del", { title: "told before" }, ` ${before}`)),
     columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
     h("td", { class: "num", "data-name": "look" }, String(t.look[i])),
-    h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : before && state === "told" ? "corrected" : state),
+    h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : head.given_up?.[t.row[i]] && state === "given up" ? "given up for good" : before && state === "told" ? "corrected" : state),
     h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
     columns.noted && h("td", { class: t.note[n] ? "note" : "note nothing" }, t.note[n] ?? ""),
     !columns.fixed && h("td", { class: "acts-cell" }, actions(page, i)));
@@ -58,6 +58,7 @@ function actions(page, i) {
   const { trials: t } = page.study, n = t.number[i];
   const link = (text, label, onclick) => h("button", { class: "link", type: "button", "aria-label": `${label} ${n}`, onclick }, text);
   if (t.state[i] === "asked") return link("enter", "enter the value of trial", () => enterTrial(page, n));
+  if (t.state[i] === "given up" && t.row[i] in (page.study.head.given_up ?? {})) return link("allow", "take back the give-up of trial", () => allow(page, i));
   if (t.state[i] !== "told") return "";
   return [link("correct", "correct trial", () => change(page, i, false)), " ", link("retract", "retract trial", () => change(page, i, true))];
 }
@@ -103,6 +104,27 @@ export function numeric(text, what, field, needed = true) {
 export const input = (name, label, value = "", optional = false, extra = {}) => h("label", {}, label, optional && h("span", { class: "opt" }, " (optional)"),
   h("input", { name, value, autocomplete: "off", spellcheck: "false", ...extra }));
 
+/** Take back what was held against a region. */
+function allow(page, i) {
+  const { study } = page, { trials: t, head } = study, row = t.row[i];
+  const now = head.given_up[row] ? "It is not asked for any more." : "Given up three times in a row it would not be asked for any more.";
+  dialogue("Allow it again?", `${where(study, i)} could not be measured. ${now} If that has changed, it may be asked for again.`, [], "Allow it",
+    () => page.send("allow", { region: { row } }));
+}
+
+/** Take in a sheet of questions that somebody filled in; all of it, or nothing and why. */
+function upload(page) {
+  const file = h("label", {}, "the sheet, as CSV", h("input", { name: "sheet", type: "file", accept: ".csv,.tsv,text/csv" }));
+  const also = h("label", { class: "check" }, h("input", { name: "correct", type: "checkbox" }), " also correct what was told otherwise before");
+  dialogue("A sheet that was filled in", "The questions under way can be taken away as a sheet. Fill in its column “value”, and “sem” and “note” as you like; rows left empty wait.",
+    [file, also], "Tell it", async (said) => {
+      const csv = await said.sheet.text();
+      const found = await page.send("sheet", { csv, correct: said.correct === "on" });
+      const parts = [[found.new, "told"], [found.corrected, "corrected"], [found.known, "known already"], [found.empty, "left empty"]];
+      put("taken", `The sheet: ${parts.filter(([n]) => n).map(([n, what]) => `${n} ${what}`).join(", ")}.`);
+    });
+}
+
 /** Correct or retract a told value; nothing is lost: the journal keeps the old one. */
 function change(page, i, retract) {
   const { study } = page, { trials: t, head } = study, n = t.number[i], of = head.value.unit;
@@ -132,7 +154,9 @@ function observed(page) {
       h("td", { class: "num" }, h("b", {}, words.exact(own.value))), h("td", {}, own.state),
       h("td", { class: "acts-cell" }, own.state === "observed" && head.state !== "read-only" &&
         h("button", { class: "link", type: "button", "aria-label": `retract observation ${at}`, onclick: () => undo(at) }, "retract")))))),
-  head.state !== "read-only" && h("div", { class: "acts" }, h("button", { class: "small", type: "button", id: "observe", onclick: add }, "Add a measurement from outside…")));
+  head.state !== "read-only" && h("div", { class: "acts" }, h("button", { class: "small", type: "button", id: "observe", onclick: add }, "Add a measurement from outside…"),
+    h("button", { class: "small", type: "button", id: "upload", onclick: () => upload(page) }, "Tell a filled-in sheet…"),
+    h("span", { id: "taken", class: "sub", role: "status" }, $("taken")?.textContent ?? "")));
 }
 
 function example(space) {
