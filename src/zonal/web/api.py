@@ -29,7 +29,7 @@ NUMBER = {"type": "number"}
 TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 REGION: dict[str, Any] = {
-    "description": "What space.region takes: bounds, axes to parts, text; or {node: [depth, index]}, or {row: ...}."
+    "description": "What space.region takes: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}."
 }
 FEEDBACK = {"description": 'What this one saw of its region, as settings have it, such as {"$": "Center"}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}

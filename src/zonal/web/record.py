@@ -25,6 +25,7 @@ from zonal.rounds.journal import Journal
 from zonal.spaces.region import Region
 
 SHORT_TIME = len("2026-11-16T00:05:51")
+NAMED = 12  # points that a question names at most
 SPARKS = 400  # measurements in the picture of the overview
 
 
@@ -220,7 +221,9 @@ def place(space: Any, region: Region, row: int) -> dict[str, Any]:
     found: dict[str, Any] = {"row": row, "text": region.name, "name": "", "part": None, "members": None}
     found["share"] = share(space, region)
     if space.axes is None:
-        return found | {"name": region.name, "members": len(region.members)}  # type: ignore[attr-defined]
+        members: Any = region.members  # type: ignore[attr-defined]
+        named = [str(space.ways[0][row]) for row in members[:NAMED].tolist()] if space.columns else []
+        return found | {"name": region.name, "members": len(members), "which": named}
     if space.spelled:
         size = len(space.alphabet) ** space.length
         return found | {"name": region.name, "members": round(found["share"] * size)}

@@ -40,16 +40,16 @@ export class PointsView extends View {
       context.stroke();
     });
     const marks = [];
-    for (const [row, trials] of study.pendingRows) {
-      const b = this.box(row);
-      marks.push(s("rect", { ...b, class: "pending under" }), s("rect", { ...b, class: "pending" }),
-        s("text", { x: b.x + b.width / 2, y: b.y > 44 ? b.y - 5 : b.y + b.height + 14, "text-anchor": "middle", class: "tag" }, trials.map((t) => `#${t}`).join(" ")));
-    }
     if (study.best) {
       const b = this.box(study.best.region.row), sure = head.stands_out;
       marks.push(s("rect", { ...b, class: "found under" }), s("rect", { ...b, class: `found${sure ? "" : " unsure"}` }), star(b.x + b.width / 2, b.y, 9, sure));
     }
-    this.put(axes(x, y, { xlabel: names[j], ylabel: flat ? labelled(head.value.name, head.value.unit) : names[k], grid: flat }), ...marks);
+    for (const [row, trials] of study.pendingRows) {
+      const b = this.box(row);
+      marks.push(s("rect", { ...b, class: "pending under" }), s("rect", { ...b, class: "pending" }),
+        s("text", { x: Math.min(Math.max(b.x + b.width / 2, x.from + 16), x.to - 16), y: b.y > 44 ? b.y - 5 : b.y + b.height + 14, "text-anchor": "middle", class: "tag" }, trials.map((t) => `#${t}`).join(" ")));
+    }
+    this.put(axes(x, y, { xlabel: names[j], ylabel: flat ? labelled(head.value.name, head.value.unit) : names[k], grid: false }), ...marks);
   }
   /** Whether a row of the tree has a leaf within it. */
   within(row, leaf) {

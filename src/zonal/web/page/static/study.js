@@ -50,8 +50,12 @@ async function act(path, body, headers, refuse) {
   }
 }
 
+let asked = "";
 /** What somebody types stays, and never moves into another question. */
 function renewQuestion() {
+  const { head } = study, now = JSON.stringify([head.state, head.budget, head.told, head.remaining, head.pending.map((own) => own.trial), view.current, view.message]);
+  if (now === asked) return;
+  asked = now;
   const form = $("question").querySelector("form")?.elements;
   const typed = form?.value && ["value", "sem", "note"].some((name) => form[name].value);
   if (typed && view.current !== null && study.head.pending.some((trial) => trial.trial === view.current)) return;

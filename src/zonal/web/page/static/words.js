@@ -61,7 +61,8 @@ export function size(space, what) {
   }
   if (what.members !== null && what.members !== undefined) {
     const [one, several] = space.kind === "points" ? ["one point", "points"] : ["one smallest area", "smallest areas"];
-    return what.members === 1 ? one : `the average over its ${whole(what.members)} ${several}`;
+    const named = what.which?.length ? `: ${and(what.which.length < what.members ? [...what.which, "others"] : what.which)}` : "";
+    return what.members === 1 ? one : `the average over its ${whole(what.members)} ${several}${named}`;
   }
   return `${share(what.share)} of the space`;
 }
