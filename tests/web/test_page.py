@@ -301,6 +301,13 @@ def a_study_of_each_kind(folder: Path) -> list[str]:
         "points": zn.Points(rng.uniform(size=(30, 3))),
         "doses": zn.Points({"dose": np.linspace(0, 9, 12)}),
     }
+    models: dict[str, dict[str, Any]] = {  # of others it is learned
+        "map": {"kernel": zn.RBF(1.0, 40.0), "noise": 0.3, "policy": zn.GPOO()},
+        "pairs": {"kernel": zn.RBF(1.0, (20.0, 2.0, 1.0)), "noise": 0.3},
+        "points": {"kernel": zn.RBF(1.0, 0.3), "noise": 0.3},
+        "doses": {"kernel": zn.RBF(1.0, 2.0), "noise": 0.3, "policy": zn.GPOO()},
+        "sequences": {"kernel": zn.Categorical(1.0, 0.5), "noise": 0.3},
+    }
     for name, space in spaces.items():
         forbidden = [[(90, 146), (-1, 1)]] if name == "map" else None
         nasty = name == "hierarchy"
@@ -310,9 +317,7 @@ def a_study_of_each_kind(folder: Path) -> list[str]:
             "forbidden": forbidden,
         }
         direction: Any = "minimize" if name == "pairs" else "maximize"
-        given["policy"] = zn.GPOO() if name in ("map", "doses") else None
-        if given["policy"]:
-            given |= {"kernel": zn.RBF(1.0, 40.0 if name == "map" else 2.0), "noise": 0.3}
+        given |= models.get(name, {"noise": 0.3})
         study = zn.Study.create(folder / f"{name}.db", space, budget=40, rng=0, direction=direction, **given)
         for _ in range(14 if name == "map" or KEEP else 8):
             trial = study.ask(by=NASTY)

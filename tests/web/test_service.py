@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -67,6 +68,28 @@ def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, st
     assert listed["line"]["told"] == 4
     assert listed["line"]["best"] is None
     assert "damaged" in listed["broken"]["error"]
+
+
+def test_the_overview_never_opens_a_posterior(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line(tmp_path, told=20)
+    monkeypatch.setattr(Study, "open", lambda *_: pytest.fail("it was opened"))
+    monkeypatch.setattr(Study, "_of", lambda *_: pytest.fail("it was worked out"))
+    sent: list[Any] = []
+
+    async def get() -> None:
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost")]
+        scope = {"type": "http", "method": "GET", "path": "/api/studies", "query_string": b"", "headers": headers}
+        await Service(tmp_path).app(scope, receive, send)
+
+    asyncio.run(get())
+    (one,) = json.loads(b"".join(message.get("body", b"") for message in sent))["studies"]
+    assert (one["told"], one["state"], one["best"]) == (20, "ready", None)
 
 
 def test_a_key_asked_again_gets_the_same_trials(server: Server, study: zn.Study) -> None:
@@ -264,34 +287,3 @@ def test_the_api_has_all_words_of_a_study() -> None:
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.word for route in api.ROUTES} == elsewhere
-
-
-def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> None:
-    line(tmp_path, budget=10_000)
-    server = Server(tmp_path)
-    acknowledged: dict[int, float] = {}
-    for round_ in range(5):
-        stopping = threading.Event()
-
-        def work(server: Server = server, stopping: threading.Event = stopping) -> None:
-            while not stopping.is_set():
-                try:
-                    (trial,) = server.post(f"{AT}/ask").json
-                    value = trial["trial"] / 7
-                    if server.post(f"{AT}/trials/{trial['trial']}/tell", {"value": value}).status == 200:
-                        acknowledged[trial["trial"]] = value
-                except (OSError, ValueError):
-                    return
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        time.sleep(0.3 + 0.11 * round_)
-        server.kill()
-        stopping.set()
-        worker.join()
-        server = Server(tmp_path, port=server.port)
-    told = {own.number: own.value for own in Study.open(tmp_path / "line.db").trials if own.state == "told"}
-    assert acknowledged
-    assert acknowledged.items() <= told.items()
-    assert server.get(AT).json["told"] == len(told)
-    assert "Traceback" not in server.end()

@@ -36,7 +36,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 LOOK = 0.2  # seconds between two looks at a file
-LONGEST_WAIT = 1.0  # seconds for which a page waits for a posterior, before it gets what is there without one
+LONGEST_WAIT = 0.5  # seconds for which a page waits for a posterior, before it gets what is there without one
 SURELY = 5  # looks after which a file is read even if it looks the same
 BEAT = 75  # looks between two signs of life on a stream
 MOST_STREAMS = 100
