@@ -83,10 +83,9 @@ arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stop
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
 
-torture: $(READY) ## interrupt studies at every line, kill 10,000 processes at work on their files, mutate 1,000 recipes
-	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/rounds/test_state.py tests/driving/test_run.py \
-		-k 'interrupted or any_line'
-	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/rounds/test_forks.py
+torture: $(READY) ## try every case of every law, interrupt studies at every line, kill 10,000 processes at work on their files, mutate 1,000 recipes
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m one_in
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
 	@$(BIN)/python benchmarks/torture.py

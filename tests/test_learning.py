@@ -63,6 +63,7 @@ def test_minimising_learns_the_mirrored_model() -> None:
     assert up.recommend().mean == pytest.approx(-down.recommend().mean)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kernel", [None, zn.RBF, zn.Matern, zn.RBF(0.2, 0.1)])
 @pytest.mark.parametrize("noise", [None, 0.1])
 @pytest.mark.parametrize("mean", [None, 0.3])
@@ -284,6 +285,7 @@ def test_offset_changes_nothing_with_a_given_delta_either(arity: int, budget: in
     assert walks[0] == walks[1]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("budget", [2, 3, 5, 10, 20, 40])
 def test_pure_noise_rarely_stands_out_at_any_budget(budget: int) -> None:
     claims, runs = 0, 8 if budget <= 10 else 4
@@ -327,6 +329,7 @@ def test_a_right_noise_or_kernel_alone_raises_no_warning() -> None:
                 study.optimize(measure)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("noise", [0.02, 0.004, 0.001, 0.0])
 @pytest.mark.parametrize("bounds", [[(0, 1)], [(0, 1), (0, 1)]], ids=["line", "plane"])
 def test_a_small_noise_that_is_right_raises_no_warning(bounds: list[tuple[int, int]], noise: float) -> None:

@@ -192,6 +192,7 @@ def marked_study(name: str) -> zn.Study:
     return study
 
 
+@pytest.mark.one_in(5)
 @EVERY
 @pytest.mark.parametrize("kind", [None, "tree", "regions"])
 def test_what_is_under_way_or_cannot_be_measured_is_marked_wherever_regions_are(name: str, kind: Any) -> None:

@@ -172,6 +172,7 @@ SOLID = Problem(
 )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("arity", [2, 3])
 @pytest.mark.parametrize("s", [1, 10])
@@ -351,6 +352,7 @@ def test_ties_are_broken_as_by_the_equations(problem: Problem) -> None:
     assert tied_rounds(short, run) >= 5
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("core", ["Haswell", "Nehalem"])
 def test_another_blas_kernel_walks_the_same_way(core: str) -> None:
     environment = {**os.environ, "OPENBLAS_CORETYPE": core}

@@ -55,6 +55,7 @@ def made(regrets: Any, std: float | None = 2.0) -> zn.Power:
 # What is played.
 
 
+@pytest.mark.one_in(3)
 @EITHER_WAY
 @EVERY_SPACE
 def test_every_space_can_be_played_in_either_direction(name: str, direction: Any) -> None:

@@ -93,6 +93,7 @@ def best_of(regions: list[Any], truth: Landscape) -> Any:
 # What is spent.
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("budget", [1, 6, 14])
 @EVERY_SPACE
 def test_nobody_measures_more_often_than_the_budget_allows(name: str, budget: int) -> None:

@@ -105,6 +105,7 @@ def test_what_is_recommended_has_the_highest_mean_of_all_smallest_regions() -> N
     assert study.recommend().mean == pytest.approx(study.predict(cells).mean.max(), abs=1e-8)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 5, 10])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6])
 def test_boxes_of_one_to_six_axes_are_searched_with_any_budget(d: int, budget: int) -> None:
@@ -116,6 +117,7 @@ def test_boxes_of_one_to_six_axes_are_searched_with_any_budget(d: int, budget: i
     assert 0 <= result.probability_best <= 1
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("budget", [3, 4, 5, 10])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int) -> None:
@@ -132,6 +134,7 @@ def test_every_kind_of_space_is_searched_with_any_budget(name: str, budget: int)
 # Batches.
 
 
+@pytest.mark.one_in(3)
 @given_or_learned
 @pytest.mark.parametrize("told", [0, 1, 4, 17])
 @pytest.mark.parametrize("d", [1, 2])

@@ -219,6 +219,7 @@ def walk(study: zn.Study) -> list[tuple[int, int]]:
     return [trial.node for trial in study.trials] + [study.recommend().node]
 
 
+@pytest.mark.one_in(3)
 @every_knowledge_gradient
 @pytest.mark.parametrize(("factor", "offset"), [(1.0, 1000.0), (1e-4, 0.0), (1e5, -3e6), (1.0, -50.0)])
 def test_whatever_the_unit_and_the_zero_of_the_rewards_the_walk_is_the_same(

@@ -62,6 +62,7 @@ def own_noise(region: zn.Region) -> float:
 # Durable and in memory are alike.
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", ["line", "plane by thirds", "dna", "mixed", "points", "hierarchy with features"])
 def test_an_opened_study_equals_the_live_one(kind: str, policy: str, path: Path) -> None:

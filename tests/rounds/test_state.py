@@ -35,6 +35,7 @@ from zonal.rounds.events import (
 )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +69,7 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
     assert one.gap == pytest.approx(two.gap, abs=1e-9, nan_ok=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["line", "mixed", "dna", "points", "hierarchy"])
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_learned_study_is_replayed_without_learning_again(
@@ -171,6 +173,7 @@ TORN = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("made", TORN)
 def test_an_interrupted_step_happened_or_did_not(made: str, step: str) -> None:

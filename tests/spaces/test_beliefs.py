@@ -29,6 +29,7 @@ def make(kind: Kind, pair: Pair, feedback: Feedback, **changes: Any) -> zn.Study
     return zn.Study(kind.space, kernel=pair.ours, **{**settings, **changes})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "pair", "feedback"), CASES.values(), ids=CASES)
 def test_thirty_tells_one_by_one_are_one_dense_posterior(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     study = make(kind, pair, feedback)

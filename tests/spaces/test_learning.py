@@ -96,6 +96,7 @@ def expected_type(kind: Kind) -> type | UnionType:
     return zn.Categorical if all(which) else Mixed if any(which) else zn.RBF | zn.Matern
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_study_that_learns_everything_runs_and_has_a_model_of_the_right_type(kind: Kind) -> None:
     study = zn.Study(kind.space, budget=20)

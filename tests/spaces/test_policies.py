@@ -46,6 +46,7 @@ def check_nodes(kind: Kind, study: zn.Study) -> None:
             assert set(tree.parent[first : first + len(children)].tolist()) == {row}
 
 
+@pytest.mark.one_in(4)
 @every_kind
 @every_policy
 def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) -> None:
@@ -61,6 +62,7 @@ def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) 
     assert len(study.ask(2)) == 2
 
 
+@pytest.mark.one_in(4)
 @every_kind
 @every_policy
 def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str, kind: Kind) -> None:
