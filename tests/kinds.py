@@ -21,7 +21,7 @@ import zonal as zn
 from oracle_regions import Block
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
-from zonal.spaces import Category, Integers, Interval, MemberRegion, ProductRegion
+from zonal.spaces import Category, Integers, Interval, MemberRegion, ProductRegion, Ring
 
 Array = NDArray[np.float64]
 Path = tuple[str, ...]
@@ -84,7 +84,10 @@ def block(kind: Kind, region: Any, feedback: Feedback) -> Block:
             if number is not None:
                 weights = np.full(number, 1 / number)
                 nodes = 2 * (np.arange(len(weights)) + 0.5) * weights - 1
-            axes.append((low + (high - low) * (nodes + 1) / 2, weights / weights.sum()))
+            places = low + (high - low) * (nodes + 1) / 2
+            if isinstance(axis, Ring):
+                places = np.where(places >= axis.high, places - axis.side, places)
+            axes.append((places, weights / weights.sum()))
         else:
             assert named is not None
             numbers = [axis.symbols.index(symbol) for symbol in named]
@@ -145,6 +148,9 @@ def _some(axis: Any, rng: np.random.Generator) -> Any:
     if isinstance(axis, Integers):
         first, last = np.sort(rng.integers(axis.ends[0], axis.ends[1] + 1, 2)).tolist()
         return first, last
+    if isinstance(axis, Ring):  # some across the cut
+        start = float(rng.uniform(axis.low, axis.high))
+        return start, start + float(rng.uniform(0, axis.side))
     low, high = np.sort(rng.uniform(axis.ends[0], axis.ends[1], 2))
     return float(low), float(high)
 
@@ -216,6 +222,10 @@ KINDS: dict[str, Kind] = {
     "whole numbers": Kind(
         zn.Product({"n": (3, 9), "x": (0, 1)}, scale={"n": "integer"}, smallest={"n": 1, "x": 0.4})
     ),
+    "ring": Kind(zn.Box({"l": (-180, 180), "b": (-1, 1)}, periodic=["l"])),
+    "ring and symbols": Kind(
+        zn.Product({"dye": ["red", "green"], "hour": (0, 24)}, 3, smallest={"hour": 1.0}, periodic=["hour"])
+    ),
     "dna": Kind(zn.Sequences("ACGT", 3)),
     "sequences in order": Kind(
         zn.Sequences("XYZ", 3, order=[2, 0, 1], frequencies=[[1, 2, 3], [1, 1, 1], [5, 1, 1]])
@@ -264,16 +274,19 @@ def kernels(kind: Kind) -> dict[str, Pair]:
         return {**_distances([1.5 + j for j in columns]), "function": Pair(_dot, _dot)}
     which = symbols(kind.space)
     scales = [0.4 * (axis.high - axis.low) for axis in kind.space.axes if isinstance(axis, Interval)]
+    periods = [axis.side if isinstance(axis, Ring) else None for axis in kind.space.axes if not axis.symbolic]
     several = [0.2 + 0.6 * j / len(which) for j in range(sum(which))]
     if not several:
-        return _distances(scales)
+        return _distances(scales, periods)
     if not scales:
         return {**_matching(several), **_motifs(kind.space)}
     smooth, rough = zn.RBF(0.7, scales), zn.Matern(0.3, scales[0], nu=1.5)
     one, each = zn.Categorical(0.8, 0.4), zn.Categorical(1.3, several)
-    their_smooth = oracle_regions.mixed(oracle.rbf(0.7, scales), oracle_regions.categorical(1.3, several), which)
+    their_smooth = oracle_regions.mixed(
+        oracle.rbf(0.7, scales, periods), oracle_regions.categorical(1.3, several), which
+    )
     their_rough = oracle_regions.mixed(
-        oracle.matern(1.5, 0.3, [scales[0]] * len(scales)), oracle_regions.categorical(0.8, 0.4), which
+        oracle.matern(1.5, 0.3, [scales[0]] * len(scales), periods), oracle_regions.categorical(0.8, 0.4), which
     )
     return {
         "RBF x Categorical": Pair(smooth * each, their_smooth),
@@ -282,8 +295,8 @@ def kernels(kind: Kind) -> dict[str, Pair]:
     }
 
 
-def _distances(scales: list[float]) -> dict[str, Pair]:
-    rbf, matern = oracle.rbf(0.7, scales), oracle.matern(1.5, 0.3, scales)
+def _distances(scales: list[float], periods: oracle.Periods = None) -> dict[str, Pair]:
+    rbf, matern = oracle.rbf(0.7, scales, periods), oracle.matern(1.5, 0.3, scales, periods)
     return {
         "RBF": Pair(zn.RBF(0.7, scales), rbf),
         "Matern": Pair(zn.Matern(0.3, scales, nu=1.5), matern, smooth=False),
@@ -349,7 +362,9 @@ def boxes(draw: st.DrawFn) -> Kind:
     d = draw(st.integers(1, 2))
     pairs = [(low, low + draw(st.sampled_from([1.0, 0.3, 7.0]))) for low in [0.0, -3.0][:d]]
     least = [draw(st.floats(0.05, 1)) * (high - low) for low, high in pairs]
-    return Kind(zn.Box(pairs, arity=draw(st.integers(2, 3)), smallest=draw(st.sampled_from([None, least]))))
+    rings = draw(st.sampled_from([[], ["x" if d == 1 else "x0"]]))
+    smallest = draw(st.sampled_from([None, least]))
+    return Kind(zn.Box(pairs, arity=draw(st.integers(2, 3)), smallest=smallest, periodic=rings))
 
 
 @st.composite

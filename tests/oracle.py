@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Kernel = Callable[[Array, Array], Array]
 Node = tuple[int, int]  # (depth h, index i)
+Periods = Sequence[float | None] | None  # of each axis the way once around, None for one that is no ring
 
 
 # Kernels: functions of two arrays of points, (n, d) and (m, d), that return (n, m).
@@ -28,25 +29,74 @@ def _scaled_distances(X: Array, Y: Array, lengthscales: ArrayLike) -> Array:
     return np.abs(X[:, None, :] - Y[None, :, :]) / np.asarray(lengthscales, dtype=np.float64)
 
 
-def rbf(variance: float, lengthscales: ArrayLike) -> Kernel:
+def rbf(variance: float, lengthscales: ArrayLike, periods: Periods = None) -> Kernel:
     """Return the RBF kernel ``variance * exp(-sum_j r_j^2 / (2 l_j^2))``."""
+    return _product(lambda r: np.exp(-0.5 * r**2), variance, lengthscales, periods)
+
+
+def matern(nu: float, variance: float, lengthscales: ArrayLike, periods: Periods = None) -> Kernel:
+    """Return the product over axes of one-dimensional Matern kernels, nu = 0.5, 1.5 or 2.5."""
+
+    def kappa(r: Array) -> Array:
+        r = math.sqrt(2 * nu) * np.abs(r)
+        polynomial = {0.5: np.ones_like(r), 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[nu]
+        return np.asarray(polynomial * np.exp(-r))
+
+    return _product(kappa, variance, lengthscales, periods)
+
+
+def _product(
+    kappa: Callable[[Array], Array], variance: float, lengthscales: ArrayLike, periods: Periods
+) -> Kernel:
+    """Return the product over axes of functions of the distance in lengthscales, those of rings being wrapped."""
 
     def k(X: Array, Y: Array) -> Array:
         r = _scaled_distances(X, Y, lengthscales)
-        return np.asarray(variance * np.exp(-0.5 * (r**2).sum(axis=2)))
+        if periods is None:
+            return np.asarray(variance * kappa(r).prod(axis=2))
+        values = np.full(r.shape[:2], variance)
+        scales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), r.shape[2:])
+        for axis, (scale, period) in enumerate(zip(scales.tolist(), periods, strict=True)):
+            values *= kappa(r[:, :, axis]) if period is None else wrapped(kappa, r[:, :, axis], period / scale)
+        return values
 
     return k
 
 
-def matern(nu: float, variance: float, lengthscales: ArrayLike) -> Kernel:
-    """Return the product over axes of one-dimensional Matern kernels, nu = 0.5, 1.5 or 2.5."""
+def wrapped(kappa: Callable[[Array], Array], r: Array, period: float) -> Array:
+    """Return ``sum_m kappa(r + m P) / sum_m kappa(m P)``, term by term, as far as there is anything to add."""
+    turns = math.ceil(45 / period) + 2
+    images = [kappa(r + turn * period) for turn in range(-turns, turns + 1)]
+    whole = [kappa(np.array(turn * period)) for turn in range(-turns, turns + 1)]
+    return np.asarray(sum(images) / sum(whole))
 
-    def k(X: Array, Y: Array) -> Array:
-        r = math.sqrt(2 * nu) * _scaled_distances(X, Y, lengthscales)
-        polynomial = {0.5: np.ones_like(r), 1.5: 1 + r, 2.5: 1 + r + r**2 / 3}[nu]
-        return np.asarray(variance * (polynomial * np.exp(-r)).prod(axis=2))
 
-    return k
+def mean_around(
+    kappa: Callable[[Array], Array],
+    period: float,
+    gap: float,
+    breaks: Sequence[float],
+    density: Callable[[Array], Array],
+) -> float:
+    """Return the mean of a wrapped function when the distance is random: quadrature, broken at every kink.
+
+    Parameters
+    ----------
+    gap : float
+        From which the random part is counted.
+    breaks, density
+        Of the random part: where its density is not smooth, from end to end, and the density.
+    """
+    first, last = (math.floor((gap + end) / period) for end in (min(breaks), max(breaks)))
+    kinks = [turn * period - gap for turn in range(first, last + 2)]
+    inner = [kink for kink in kinks if min(breaks) < kink < max(breaks)]
+    edges = np.unique([*breaks, *inner])
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    pieces = [np.linspace(a, b, math.ceil(2 * (b - a)) + 1)[:-1] for a, b in itertools.pairwise(edges.tolist())]
+    fine = np.append(np.concatenate(pieces), edges[-1])
+    half = np.diff(fine)[:, None] / 2
+    t = fine[:-1, None] + half * (1 + nodes)
+    return float((half * weights * wrapped(kappa, gap + t, period) * density(t)).sum())
 
 
 # The tree of boxes, and the points that stand for a box.

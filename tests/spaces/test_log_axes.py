@@ -96,7 +96,10 @@ def test_refining_goes_on_with_points_of_the_region() -> None:
     ("settings", "problem"),
     [
         ({"bounds": [(0, 1)], "scale": "log"}, "axis x is logarithmic, so its bounds must be positive"),
-        ({"bounds": [(1, 10)], "scale": "ln"}, "scale of axis x must be 'linear', 'log' or 'integer'; got 'ln'"),
+        (
+            {"bounds": [(1, 10)], "scale": "ln"},
+            "must be 'linear', 'log', 'integer' or 'periodic'; got 'ln'",
+        ),
         ({"bounds": [(1, 10)], "scale": "log", "smallest": 2.0}, r"wider than the axis \(1 decades\)"),
         ({"bounds": {"c": (1, 10)}, "scale": {"d": "log"}}, "scale names an axis that is not there"),
     ],

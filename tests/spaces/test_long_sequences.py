@@ -8,6 +8,7 @@ import pytest
 
 import zonal as zn
 from numbered import in_frame
+from zonal.averages.kernels import Straight
 from zonal.beliefs.frames import frame_of
 
 LENGTH = 30
@@ -92,7 +93,7 @@ def test_a_study_that_learns_everything_works_too() -> None:
     result = study.optimize(lambda region: float(region.name.startswith("A")) + 0.01 * float(rng.normal()))
     assert result.success
     assert result.region.name.startswith("A")
-    slopes = study.model.kernel.slopes([True] * LENGTH)
+    slopes = study.model.kernel.slopes([Straight(symbolic=True)] * LENGTH)
     assert slopes is not None
     assert len(slopes) == LENGTH
     assert study.predict("ACGTN" * 6).std > 0

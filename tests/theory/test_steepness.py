@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.averages.kernels import Kernel
+from zonal.averages.kernels import Kernel, Straight
 from zonal.errors import InvalidInput
 from zonal.theory import steepness
 from zonal.theory.steepness import Smoothness, certified_constants
@@ -20,9 +20,10 @@ Floats = NDArray[np.float64]
 
 def smooth(kernel: Kernel, *sides: float) -> Smoothness:
     d = len(sides)
-    slopes = kernel.slopes([False] * d)
+    axes = [Straight()] * d
+    slopes = kernel.slopes(axes)
     assert slopes is not None
-    return Smoothness(slopes, kernel.curvatures(d), kernel.bends(d), np.array(sides))
+    return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), np.array(sides))
 
 
 def constants(kernel: Kernel, *sides: float, failure: float = 0.1) -> Floats:
@@ -81,7 +82,7 @@ def test_on_two_axes_slopes_exceed_l_as_often_as_promised_at_most(scales: tuple[
 
 
 def test_the_maxima_of_one_axis_are_hardly_more_than_its_crossings() -> None:
-    bend = zn.RBF(1, 1).bends(1)
+    bend = zn.RBF(1, 1).bends([Straight()])
     assert bend is not None
     for turns in (0.5, 5.0, 50.0):
         for z in (1.0, 2.0, 3.0, 4.0):
@@ -107,14 +108,14 @@ def test_without_third_derivatives_the_constant_is_larger_but_there() -> None:
     assert sharp is not None
     assert (sharp < rough).all()
     assert (rough < 2 * sharp).all()
-    assert zn.Matern(1, 0.3, nu=2.5).bends(2) is None
+    assert zn.Matern(1, 0.3, nu=2.5).bends([Straight()] * 2) is None
     assert (constants(zn.Matern(1, 0.3, nu=2.5), 1.0, 1.0) > 0).all()
-    assert (zn.RBF(1, 0.3) + zn.RBF(1, 0.5)).bends(2) is None
+    assert (zn.RBF(1, 0.3) + zn.RBF(1, 0.5)).bends([Straight()] * 2) is None
 
 
 @pytest.mark.parametrize("kernel", [zn.RBF(0.7, [0.3, 2.0]), zn.Matern(0.7, [0.3, 2.0], nu=2.5)], ids=str)
 def test_curvatures_are_the_derivatives_of_the_kernel(kernel: Kernel) -> None:
-    curvatures = kernel.curvatures(2)
+    curvatures = kernel.curvatures([Straight()] * 2)
     assert curvatures is not None
     e = 1e-3
     stencil = {(0, 0): ([2, 0], [0, 0], [-2, 0]), (0, 1): None, (1, 1): ([0, 2], [0, 0], [0, -2])}

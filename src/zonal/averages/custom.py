@@ -40,7 +40,7 @@ class Custom(Kernel):
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
         return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
 
-    def slopes(self, symbols: Sequence[bool]) -> None:
+    def slopes(self, axes: Sequence[Any]) -> None:
         """Return None: nothing is known of derivatives."""
         return None
 

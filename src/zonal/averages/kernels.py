@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,23 @@ class Match:
 Factor = Along | Match
 
 
+@dataclass(frozen=True)
+class Straight:
+    """What a kernel must know of an axis, or feature, along which it is what it says."""
+
+    symbolic: bool = False
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor that a kernel has along it: its own."""
+        return factor
+
+
+def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
+    """Return the factors of a product over axes, as each axis has them: around a ring they are wrapped."""
+    own = term.along([axis.symbolic for axis in axes])
+    return [axis.factor(factor) for axis, factor in zip(axes, own, strict=True)]
+
+
 @runtime_checkable
 class Term(Protocol):
     """A product over axes, the variance first; or one of `motifs.Motif`, which has no factors."""
@@ -68,7 +85,7 @@ class Term(Protocol):
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
 
-    def variation(self, symbols: Sequence[bool]) -> Floats:
+    def variation(self, axes: Sequence[Any]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -102,30 +119,30 @@ class Kernel:
             total += term.on_points(a, b)
         return total
 
-    def slopes(self, symbols: Sequence[bool]) -> Floats | None:
+    def slopes(self, axes: Sequence[Any]) -> Floats | None:
         """Return how much f changes along each axis, as a prior std; None where it has no derivative.
 
         Of f's derivative along a continuous axis; of the difference of two symbols along an axis of those.
         """
-        variances = [term.variation(symbols) for term in self.terms]
+        variances = [term.variation(axes) for term in self.terms]
         return None if any(np.isnan(own).any() for own in variances) else np.sqrt(np.sum(variances, axis=0))
 
-    def curvatures(self, d: int) -> Floats | None:
+    def curvatures(self, axes: Sequence[Any]) -> Floats | None:
         """Return prior stds of f's second derivatives, shape (d, d); None where one of them does not exist."""
-        variance = np.zeros((d, d))
+        variance = np.zeros((len(axes), len(axes)))
         for term in self.terms:
-            first, second, _ = _derivatives(term, d)
+            first, second, _ = _derivatives(term, axes)
             mixed = np.outer(first, first)
             np.fill_diagonal(mixed, second)
             variance += term.variance * mixed
         return None if np.isnan(variance).any() else np.sqrt(variance)
 
-    def bends(self, d: int) -> Floats | None:
+    def bends(self, axes: Sequence[Any]) -> Floats | None:
         """Return how freely f bends where its slope is given (`Smoothness.bends`); None where that is unknown."""
         if len(self.terms) > 1:  # a sum is no product
             return None
-        first, second, third = _derivatives(self.terms[0], d)
-        squared = np.tile(second / first**2 - 1, (d, 1))
+        first, second, third = _derivatives(self.terms[0], axes)
+        squared = np.tile(second / first**2 - 1, (len(axes), 1))
         np.fill_diagonal(squared, third * first / second**2 - 1)
         return None if np.isnan(squared).any() else np.sqrt(squared)
 
@@ -133,17 +150,17 @@ class Kernel:
 class OverAxes(Kernel):
     """A kernel that is one product over axes: what follows from its factors."""
 
-    def variation(self: Term, symbols: Sequence[bool]) -> Floats:
+    def variation(self: Term, axes: Sequence[Any]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
-        return np.array([self.variance * factor.variation for factor in self.along(symbols)])
+        return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
 
-def _derivatives(term: Term, d: int) -> Floats:
+def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     """Return the variances of a product's first three derivatives along each axis; NaN where there is none."""
     names = ("slope_variance", "curvature_variance", "third_variance")
-    factors = [factor for factor in term.along([False] * d) if isinstance(factor, Along)]
-    variances = np.array([[getattr(one.profile, name) for one in factors] for name in names], dtype=float)
-    scales = np.array([one.lengthscale for one in factors])
+    lines = [factor for factor in factors(term, axes) if isinstance(factor, Along)]
+    variances = np.array([[getattr(one.profile, name) for one in lines] for name in names], dtype=float)
+    scales = np.array([one.lengthscale for one in lines])
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 

@@ -11,12 +11,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.interval_means import mean_under
 from zonal.averages.profiles import WIDE, Profile
 from zonal.errors import InvalidInput
 
@@ -293,35 +291,13 @@ def _between(one: Measure, other: Measure, profile: Profile, geometry: Floats, s
     if isinstance(other, Normal) and isinstance(one, Normal):
         return profile.blurred(scale * gap, scale * np.hypot(one.std(ours), other.std(theirs)))
     if isinstance(other, Normal) and isinstance(one, Uniform):
-        return _softened(profile, scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
+        return profile.softened(scale * gap, scale * ours, scale * np.asarray(other.std(theirs)))
     mean = np.zeros(len(gap))
     for wide, narrow in set(zip(ours.tolist(), theirs.tolist(), strict=True)):
         where = (ours == wide) & (theirs == narrow)
         places, weights = one.rule(wide, PANELS, ORDER)
         points = gap[where][:, None] + places
         mean[where] = other.at(profile, points.ravel(), narrow, scale).reshape(points.shape) @ weights
-    return mean
-
-
-def _softened(profile: Profile, gap: Floats, wide: Floats, spread: Floats) -> Floats:
-    """Return the mean of a function of the distance between an interval and a normal place, in lengthscales."""
-    from scipy.special import ndtr
-
-    mean = np.empty(len(gap))
-    sharp, point = spread == 0, wide == 0
-    mean[sharp] = profile.mean(gap[sharp], np.zeros(np.count_nonzero(sharp)), wide[sharp])
-    mean[point] = profile.blurred(gap[point], spread[point])
-    soft = ~(sharp | point)
-    gap, wide, spread = gap[soft], wide[soft], spread[soft]
-    edge, tail = 0.5 * wide, WIDE * spread
-
-    def density(case: Any, t: Floats) -> Floats:
-        own = spread[case]
-        return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
-
-    breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
-    breaks.sort(axis=1)
-    mean[soft] = mean_under(profile.value, gap, breaks, density)
     return mean
 
 

@@ -72,11 +72,11 @@ class Motif(Kernel):
         """Refuse: pieces are no product over axes."""
         raise _misplaced(self)
 
-    def variation(self, symbols: Sequence[bool]) -> Floats:
+    def variation(self, axes: Sequence[Any]) -> Floats:
         """Return the prior variance of a change of f with one symbol, by position, on average over sequences."""
-        length = len(symbols)
+        length = len(axes)
         lengths = [long for long in self.lengths if long <= length]
-        if not all(symbols) or not lengths:
+        if not all(axis.symbolic for axis in axes) or not lengths:
             raise _misplaced(self)
         total = np.zeros(length)
         for long in lengths:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,10 +33,13 @@ class Profile(ABC):
     ----------
     curvature_variance, third_variance : float or None
         Of the second and the third derivative of a draw, None if it has none or if it is not known.
+    spectrum : callable or None
+        Turns frequencies into the spectral density, but for a factor; None if it is not known.
     """
 
     curvature_variance: float | None = None
     third_variance: float | None = None
+    spectrum: Callable[[Floats], Floats] | None = None
 
     @abstractmethod
     def value(self, r: Floats) -> Floats:
@@ -66,6 +69,27 @@ class Profile(ABC):
 
         mean = mean_under(self.value, gap, np.multiply.outer(safe, _BREAKS), normal)
         return np.where(spread > POINT, mean, self.value(gap))
+
+    def softened(self, gap: Floats, wide: Floats, spread: Floats) -> Floats:
+        """Return the mean between an interval of a width and a normal place `gap` away, shape (n,)."""
+        from scipy.special import ndtr
+
+        mean = np.empty(len(gap))
+        sharp, point = spread == 0, wide == 0
+        mean[sharp] = self.mean(gap[sharp], np.zeros(np.count_nonzero(sharp)), wide[sharp])
+        mean[point] = self.blurred(gap[point], spread[point])
+        soft = ~(sharp | point)
+        gap, wide, spread = gap[soft], wide[soft], spread[soft]
+        edge, tail = 0.5 * wide, WIDE * spread
+
+        def density(case: Any, t: Floats) -> Floats:
+            own = spread[case]
+            return np.asarray((ndtr((t + edge[case]) / own) - ndtr((t - edge[case]) / own)) / wide[case])
+
+        breaks = np.stack([side * edge + end * tail for side in (-1, 1) for end in (-1, 0, 1)], axis=1)
+        breaks.sort(axis=1)
+        mean[soft] = mean_under(self.value, gap, breaks, density)
+        return mean
 
     @cached_property
     def slope_variance(self) -> float | None:
@@ -131,6 +155,10 @@ class RBFProfile(Closed):
         from scipy.special import erfc
 
         return np.asarray(self.value(r) - r * (self._C * erfc(r / math.sqrt(2))))
+
+    def spectrum(self, w: Floats) -> Floats:
+        """Return the spectral density, but for a factor."""
+        return self.value(w)
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
         """Return the mean when the distance is normal about `gap` with standard deviation `spread`."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
-from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Sum
+from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance
 from zonal.beliefs.gp import Covariance
@@ -165,12 +165,13 @@ class ProductFrame(Frame):
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
         """Return how f varies along each axis, None where it has no derivative."""
-        slopes = kernel.slopes(self.symbols)
+        axes = self._space.axes
+        slopes = kernel.slopes(axes)
         if slopes is None:
             return None
         if any(self.symbols):
             return Smoothness(slopes, None, None, self.sides)
-        return Smoothness(slopes, kernel.curvatures(len(slopes)), kernel.bends(len(slopes)), self.sides)
+        return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), self.sides)
 
     def within(self, kernel: Kernel, cell: Any) -> float:
         """Return the prior variance of f at a point about the average of its cell."""
@@ -210,7 +211,8 @@ class SubsetFrame(Frame):
         matches = [isinstance(term, Categorical) for term in kernel.terms]
         if all(self.symbols) and not all(matches):
             raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
-        slopes = kernel.slopes(self.symbols) if all(self.symbols) or not any(matches) else None
+        features = [Straight(symbol) for symbol in self.symbols]
+        slopes = kernel.slopes(features) if all(self.symbols) or not any(matches) else None
         return None if slopes is None else Smoothness(slopes, None, None, self.sides)
 
     def within(self, kernel: Kernel, cell: Any) -> float:

@@ -60,8 +60,9 @@ class Testbed:
     @property
     def smooth(self) -> Smoothness:
         """How f varies."""
-        slopes = np.asarray(self.kernel.slopes([False] * self.d))
-        return Smoothness(slopes, self.kernel.curvatures(self.d), self.kernel.bends(self.d), np.ones(self.d))
+        axes, kernel = self.space.axes, self.kernel
+        slopes = np.asarray(kernel.slopes(axes))
+        return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), np.ones(self.d))
 
 
 LINE = Testbed("d = 1", zn.RBF(variance=0.1, lengthscale=0.05), 1, 0.1, 7)

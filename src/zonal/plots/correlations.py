@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zonal.averages.custom import Custom
-from zonal.averages.kernels import Along, Kernel
+from zonal.averages.kernels import Along, Kernel, Straight, factors
 from zonal.errors import InvalidInput
 from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, legend_above
 
@@ -42,13 +43,14 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
         raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
     ax = axes_or_new(ax)
     symbols = [j not in space.lines for j in range(space.d)]
+    axes = space.axes or [Straight(symbol) for symbol in symbols]
     share, sides = np.linspace(0, 1, 200), space.sides()
     weights = np.array([own.weight for own in models])
     bars: dict[str, float] = {}
     curves = 0
     for j in range(space.d):
         reach = np.ones(1) if symbols[j] else share * sides[j]
-        each = np.array([_correlation(own.model.kernel, j, symbols, reach) for own in models])
+        each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in models])
         mean = weights @ each / weights.sum()
         if symbols[j]:
             bars[space.names[j]] = float(mean[0])
@@ -78,14 +80,14 @@ def _extent(space: Any, j: int) -> str:
     return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {measured_in}"
 
 
-def _correlation(kernel: Kernel, j: int, symbols: list[bool], reach: Floats) -> Floats:
+def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:
     """Return the correlation of f at two places that differ on one axis alone, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:
-        if symbols[j]:
-            total += term.variance - term.variation(symbols)[j] / 2
+        if axes[j].symbolic:
+            total += term.variance - term.variation(axes)[j] / 2
         else:
-            factor = term.along(symbols)[j]
+            factor = factors(term, axes)[j]
             assert isinstance(factor, Along)
             total += term.variance * factor.profile.value(reach / factor.lengthscale)
     return np.asarray(total / kernel.point_variance)

@@ -148,4 +148,5 @@ def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
         ax.set(**{f"{which}scale": "log"})
     if space.axes and space.axes[j].scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
-    ax.set(**{f"{which}label": axis_label(space, j)})
+    remark = space.axes[j].remark if space.axes else ""
+    ax.set(**{f"{which}label": f"{axis_label(space, j)}, {remark}" if remark else axis_label(space, j)})

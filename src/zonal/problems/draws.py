@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 from zonal.averages.covariance import averages
 from zonal.averages.custom import Custom, custom, is_kernel
 from zonal.averages.feedback import Mean
-from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term
+from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term, factors
 from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.frames import NO_DISTANCES, families_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
@@ -175,7 +175,7 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
             scale = math.sqrt(term.variance / places / len(lengths))
             pieces.append(([scale * own, *[own] * (long - 1)], list(range(places))))
         return pieces
-    along = zip(space.axes, cells, term.along([axis.symbolic for axis in space.axes]), strict=True)
+    along = zip(space.axes, cells, factors(term, space.axes), strict=True)
     roots = [_root(_covariance(axis, number, factor), kernel) for axis, number, factor in along]
     return [([math.sqrt(term.variance) * roots[0], *roots[1:]], [0])]
 
@@ -184,7 +184,7 @@ def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:
     """Return the covariance of the averages over equal parts of an axis, or of the values of its symbols."""
     layout = axis.layout([0])
     keys = layout.cells(np.arange(cells), cells)
-    return averages(layout, [axis.measure(Mean())], axis.factor(factor)).of(layout.pairs(keys, keys))
+    return averages(layout, [axis.measure(Mean())], factor).of(layout.pairs(keys, keys))
 
 
 def _root(covariance: Floats, kernel: Kernel) -> Floats:

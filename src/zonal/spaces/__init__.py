@@ -20,6 +20,7 @@ from zonal.spaces.points import Points
 from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Region, Space, with_feedback
+from zonal.spaces.ring import Ring
 from zonal.spaces.scales import Logarithmic
 from zonal.spaces.sequences import Sequences
 from zonal.spaces.symbols import Category
@@ -49,6 +50,7 @@ __all__ = [
     "Product",
     "ProductRegion",
     "Region",
+    "Ring",
     "Sequences",
     "Space",
     "as_space",

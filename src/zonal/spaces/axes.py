@@ -53,6 +53,11 @@ class Answers:
     measured_in: ClassVar[str] = ""
     even: ClassVar[bool] = True
 
+    @property
+    def remark(self) -> str:
+        """What pictures say of it beside its name."""
+        return ""
+
     def check(self: Any) -> None:
         """Complain of an axis from a file if nobody could have made it."""
         if not alike(self, self.again()) or not isinstance(self.name, str):

@@ -10,12 +10,13 @@ import numpy as np
 from zonal.errors import InvalidInput, check_choice
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.integers import Integers
+from zonal.spaces.ring import Ring
 from zonal.spaces.scales import Logarithmic
 from zonal.spaces.symbols import Category
 
 Axis = Interval | Category
-Scale = Literal["linear", "log", "integer"]
-SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic, Integers)}
+Scale = Literal["linear", "log", "integer", "periodic"]
+SCALES: dict[str, type[Interval]] = {kind.scale: kind for kind in (Interval, Logarithmic, Integers, Ring)}
 
 
 def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
@@ -31,17 +32,36 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
     return listed
 
 
-def intervals(listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any) -> dict[str, Interval]:
+def intervals(
+    listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any, periodic: Any
+) -> dict[str, Interval]:
     """Return checked continuous axes by name."""
     names = tuple(name for name, _ in listed)
     ends = [checked_ends(name, pair) for name, pair in listed]
     scales = _per_axis(scale, "scale", "linear", names)
     for name, own in zip(names, scales, strict=True):
         check_choice(own, f"the scale of axis {name}", tuple(SCALES))
+    scales = _closed(names, scales, periodic)
     shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
     least = [None] * len(names) if smallest is None else _per_axis(smallest, "smallest", None, names)
     each = zip(names, ends, shown, least, scales, strict=True)
     return {name: SCALES[own].of(name, pair, unit, width) for name, pair, unit, width, own in each}
+
+
+def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
+    """Return the scale of each axis, those named in `periodic` being rings, or complain."""
+    rings = [periodic] if isinstance(periodic, str) else periodic
+    if not isinstance(rings, Iterable) or getattr(rings, "ndim", 1) == 0:
+        raise InvalidInput("periodic names axes", periodic, "Pass a list of names.")
+    rings = list(rings)
+    for name in rings:
+        if name not in names:
+            raise InvalidInput("periodic names a continuous axis that is not there", name, f"Axes: {names}.")
+        own = scales[names.index(name)]
+        if own not in ("linear", Ring.scale):
+            fix = "Drop its scale, or take it out of periodic."
+            raise InvalidInput(f"axis {name} cannot close on itself: its scale is {own}", name, fix)
+    return [Ring.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
 
 
 def has_symbols(axis: Any) -> bool:

@@ -31,10 +31,14 @@ class Box(AxisSpace):
         narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.
-    scale : {"linear", "log", "integer"}, sequence or mapping of name to these, optional
+    scale : {"linear", "log", "integer", "periodic"}, sequence or mapping of name to these, optional
         A logarithmic axis is split, averaged over and modelled in decades: `smallest` and lengthscales are in
         decades there (0.3 is a factor of two). Regions are given and shown in the axis's own unit. An axis of
-        whole numbers has both its ends; regions are runs of numbers, the smallest a single one.
+        whole numbers has both its ends; regions are runs of numbers, the smallest a single one. "periodic" is what
+        `periodic` says too.
+    periodic : sequence of str
+        The axes that close on themselves, such as longitudes: rings, cut open where they end for the tree and for
+        nothing else. Other regions may cross the cut: from 170 to -170, or to 190, which is what their bounds say.
 
     Examples
     --------
@@ -45,6 +49,10 @@ class Box(AxisSpace):
     'c 1e-05..0.0001 M'
     >>> Box({"layers": (1, 12)}, scale="integer").cell((2, 1)).name
     'layers 4..6'
+    >>> sky = Box({"l": (-180, 180), "sin_b": (-1, 1)}, periodic=["l"])
+    >>> across = sky.region({"l": (170, -170)})
+    >>> across.name, across.bounds[0].tolist()
+    ('l 170..-170, sin_b -1..1', [170.0, 190.0])
     """
 
     axes: tuple[Interval, ...]
@@ -57,8 +65,9 @@ class Box(AxisSpace):
         smallest: float | Sequence[float] | Mapping[str, float] | None = None,
         units: Sequence[str] | Mapping[str, str] | None = None,
         scale: Scale | Sequence[Scale] | Mapping[str, Scale] | None = None,
+        periodic: Sequence[str] = (),
     ) -> None:
-        axes = intervals(listed_axes(bounds), smallest, units, scale)
+        axes = intervals(listed_axes(bounds), smallest, units, scale, periodic)
         vars(self).update(axes=tuple(axes.values()), arity=whole_number(arity, "arity", 2, MOST_PARTS))
 
     def check(self) -> None:
@@ -96,8 +105,9 @@ class Product(AxisSpace):
         The smallest useful width of continuous axes.
     units : mapping of name to str, optional
         The continuous axes' units, for tables and pictures.
-    scale : mapping of name to {"linear", "log", "integer"}, optional
-        As for `Box`: in decades, or by whole numbers.
+    scale : mapping of name to {"linear", "log", "integer", "periodic"}, optional
+    periodic : sequence of str
+        As for `Box`: in decades, by whole numbers, or rings.
 
     Examples
     --------
@@ -116,6 +126,7 @@ class Product(AxisSpace):
         smallest: float | Mapping[str, float] | None = None,
         units: Mapping[str, str] | None = None,
         scale: Scale | Mapping[str, Scale] | None = None,
+        periodic: Sequence[str] = (),
     ) -> None:
         if not isinstance(axes, Mapping) or not axes:
             raise InvalidInput(
@@ -130,6 +141,6 @@ class Product(AxisSpace):
         others = [(name, own) for name, own in named.items() if name not in made]
         made |= {name: symbols_of(name, own) for name, own in others if has_symbols(own)}
         numeric = [(name, own) for name, own in others if name not in made]
-        made |= intervals(numeric, smallest, units, scale) if numeric else {}
+        made |= intervals(numeric, smallest, units, scale, periodic) if numeric or periodic else {}
         arity = whole_number(arity, "arity", 2, MOST_PARTS)
         vars(self).update(axes=tuple(made[name] for name in named), arity=arity)

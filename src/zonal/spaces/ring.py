@@ -1,0 +1,119 @@
+"""An axis that closes on itself: longitudes, hours of the day, directions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zonal.averages.kernels import Along
+from zonal.averages.wrapped import wrapped
+from zonal.errors import InvalidInput
+from zonal.spaces.axes import Interval, Part
+from zonal.spaces.region import ROUNDING, Floats
+
+if TYPE_CHECKING:
+    from zonal.averages.feedback import Feedback
+    from zonal.averages.kernels import Factor
+
+MOST_TURNS = 16  # what is seen over more of them is seen everywhere alike
+
+
+@dataclass(frozen=True)
+class Ring(Interval):
+    """A continuous axis whose upper end is its lower end.
+
+    It is cut open there for the tree, and for nothing else: no cell crosses the cut, other regions may. An arc
+    is kept by where it begins, on the axis, and how wide it is; its upper edge may lie beyond the axis.
+    """
+
+    scale: ClassVar[str] = "periodic"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it is cut open."""
+        return self.low, self.high
+
+    @property
+    def remark(self) -> str:
+        """What pictures say of it beside its name: where it closes."""
+        return f"ring: {self.high:g} is {self.low:g}"
+
+    def native(self, places: Any) -> Any:
+        """Return places on the axis, whichever turn they were counted in."""
+        turned = np.mod(np.asarray(places, dtype=float) - self.low, self.side)
+        return (self.low + turned * (turned < self.side))[()]
+
+    def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
+        """Return the arc from one place on to another, or complain of what was given."""
+        width, side = high - low, self.side
+        slack = ROUNDING * side
+        if not (math.isfinite(width) and -side + slack < width <= side + slack):
+            first, last = self.ends
+            raise InvalidInput(
+                f"a region of axis {self.name}, a ring from {first:g} to {last:g}, goes once around at most",
+                given,
+                "Pass where it begins and where it ends; leave the axis out for the whole ring.",
+            )
+        if not self.low <= low < self.high:
+            start = float(self.native(low))
+            low, high = start, high + (start - low)
+        if high < low:
+            high += side
+        return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
+
+    def is_part(self, part: Part) -> bool:
+        """Tell whether what a file says of an arc belongs together, and lies on the axis."""
+        offset, size, (low, high) = part
+        slack = ROUNDING * self.side
+        within = self.low <= low < self.high and low <= high <= low + self.side + slack
+        return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
+
+    def _turned(self, part: Part) -> Iterator[Part]:
+        """Yield an arc as it is counted in the turn before, in its own and in the next."""
+        offset, size, (low, high) = part
+        for turn in (-self.side, 0.0, self.side):
+            yield offset + turn, size, (low + turn, high + turn)
+
+    def overlap(self, one: Part, other: Part) -> bool:
+        """Tell whether two arcs have anything in common; an edge is nothing."""
+        return any(super(Ring, self).overlap(one, turned) for turned in self._turned(other))
+
+    def holds(self, outer: Part, inner: Part) -> bool:
+        """Tell whether an arc lies within another, but for rounding."""
+        whole = outer[1] >= self.side * (1 - ROUNDING)
+        return whole or any(super(Ring, self).holds(outer, turned) for turned in self._turned(inner))
+
+    def bounds(self, part: Part) -> tuple[float, float]:
+        """Return where an arc begins and where it ends, counted on beyond the end of the axis."""
+        return part[2]
+
+    def span(self, low: float, high: float) -> str:
+        """Return "low..high", both on the axis; once around from elsewhere than the cut, high is counted on."""
+        first, last = super().span(low, high).split("..")
+        if self.high < high < low + self.side * (1 - ROUNDING):
+            last = super().span(low - self.side, high - self.side).split("..")[1]
+        return f"{first}..{last}"
+
+    def reach(self, feedback: Feedback, width: float) -> float:
+        """Return the farthest distance, the short way round, from what is seen of an arc to a point of it."""
+        return min(super().reach(feedback, width), self.side / 2)
+
+    def factor(self, factor: Factor) -> Factor:
+        """Return the factor of a kernel, wrapped around the ring."""
+        assert isinstance(factor, Along)
+        return replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))
+
+    def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
+        """Return how much of what is seen of an arc lies in each of so many pixels; in all 1."""
+        measure, (offset, size, _) = self.measure(feedback), part
+        turns = 1 + min(math.ceil(3 * measure.reach(size) / self.side), MOST_TURNS)
+        shares = measure.shares(offset + turns * self.side, size, self.side / pixels, (2 * turns + 2) * pixels)
+        return np.asarray(shares.reshape(-1, pixels).sum(axis=0))
+
+    def spread(self, number: int) -> Floats:
+        """Return so many places once around, where it closes twice."""
+        return np.linspace(self.low, self.high, number)
