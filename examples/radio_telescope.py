@@ -22,9 +22,9 @@ TIME = 512_500.0  # of the whole campaign, in units of one over the bandwidth: 2
 
 
 def box(sky: np.ndarray) -> Landscape:
-    """Return a sky as a box: equal areas, but a seam at 180 degrees. Smallest patches: 64 x 64."""
+    """Return a sky as a box: equal areas, and longitude is a ring. Smallest patches: 64 x 64."""
     axes = {"l": (-180, 180), "sin_b": (-1, 1)}
-    return from_table(zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}), sky.T)
+    return from_table(zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}, periodic=["l"]), sky.T)
 
 
 def made_sky(seed: int = 7) -> np.ndarray:
@@ -35,7 +35,8 @@ def made_sky(seed: int = 7) -> np.ndarray:
     clumps = np.exp(0.1 * sum(height * np.cos(k * l + 5 * m * b + phase) for k, m, height, phase in bumps))
     plane = 30 * np.exp(-np.abs(b - 0.1 * np.sin(l + 1)) / 0.06) * (1 + 0.5 * np.cos(l - 1.2)) * clumps
     clouds = [(rng.uniform(-np.pi, np.pi), rng.uniform(-0.8, 0.8), rng.uniform(10, 90)) for _ in range(12)]
-    return 2 + plane + sum(h * np.exp(-((l - x) ** 2) / 0.02 - (b - y) ** 2 / 0.002) for x, y, h in clouds)
+    away = [((l - x + np.pi) % (2 * np.pi) - np.pi, b - y, h) for x, y, h in clouds]  # the short way round
+    return 2 + plane + sum(h * np.exp(-(dl**2) / 0.02 - db**2 / 0.002) for dl, db, h in away)
 
 
 def healpix_tree(order: int = 3) -> Landscape:

@@ -40,8 +40,16 @@ STUDIES: dict[str, dict[str, Any]] = {
         "space": zn.Hierarchy({"North": {"Coast": ["Reef", "Bay"], "Inland": None}, "South": ["East", "West"]}),
         "policy": zn.StoOO(zn.GeometricDelta(1.0, 0.6)),
     },
+    "ring": {
+        "space": zn.Product({"l": (-180, 180), "dye": ["red", "green"]}, periodic=["l"], units={"l": "deg"}),
+        "noise": 0.1,
+        "forbidden": [{"l": (175, -175), "dye": "red"}],
+        "rng": 6,
+    },
     "corrected": {"space": zn.Box([(0, 1)], smallest=1 / 16), "direction": "minimize", "rng": 5},
 }
+
+SEEN: dict[str, Any] = {"ring": [{"l": (170, -160)}, {"l": (100, 190), "dye": "red"}]}
 
 
 def expected(study: zn.Study) -> dict[str, Any]:
@@ -62,6 +70,8 @@ def main() -> None:
         path = FOLDER / f"{zn.__version__}_{name}.db"
         path.unlink(missing_ok=True)
         study = zn.Study.create(path, budget=16, **given)
+        for region in SEEN.get(name, ()):
+            study.observe(region, 0.4, sem=0.2)
         mended(lived(study, 7))
         path.with_suffix(".json").write_text(json.dumps(expected(study)))
         print(path.name, path.stat().st_size, file=sys.stderr)

@@ -24,6 +24,7 @@ RNG = np.random.default_rng(0)
 SPACES: dict[str, Any] = {
     "line": zn.Box({"depth": (0, 30)}, units=["m"], smallest=1.0),
     "log": zn.Box({"c": (1e-6, 1e-2)}, scale="log", smallest=0.25),
+    "ring": zn.Box({"hour": (0, 24)}, periodic=["hour"], smallest=1.5),
     "plane": zn.Box({"l": (0, 4), "b": (10, 12)}, smallest=[0.5, 0.25]),
     "cube": zn.Box({"T": (20, 80), "pH": (4, 9), "c": (1e-3, 1)}, scale={"c": "log"}, smallest=[15, 1.25, 0.75]),
     "one axis and symbols": zn.Product({"t": (0, 1), "dye": ["red", "green", "blue"]}, smallest=0.125),
@@ -74,6 +75,7 @@ def said(ax: Axes) -> list[str]:
 WANTED = {
     "line": "posterior mean of f",
     "log": "posterior mean of f",
+    "ring": "posterior mean of f",
     "points of one feature": "posterior mean of f",
     "one axis and symbols": "red",
     "plane": "measured: larger circles, larger regions",

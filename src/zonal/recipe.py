@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
-from zonal.errors import InvalidInput, text, whole_number
+from zonal.errors import InvalidInput, check_choice, text, whole_number
 from zonal.policies.above import Above
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
 from zonal.policies.gptree import GPTree
@@ -57,7 +57,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "measurement": ("name", "unit", "feedback", "noise"),
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
-AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "symbols", "frequencies")
+AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
 TOP = (
     "budget",
     "direction",
@@ -156,7 +156,7 @@ def space(recipe: Recipe) -> Any:
 def _axes(recipe: Recipe) -> Box | Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
     axes: dict[str, Any] = {}
-    said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}}
+    said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}, "periodic": {}}
     for name, words in recipe.words["axes"].items():
         axes[name] = words
         if isinstance(words, Mapping):
@@ -165,7 +165,8 @@ def _axes(recipe: Recipe) -> Box | Product:
                 own |= {name: words[key]} if key in words else {}
     kind = Product if any(map(has_symbols, axes.values())) or not axes else Box
     smallest = said["smallest"] or recipe.words.get("smallest")
-    return kind(axes, recipe.words.get("arity", 2), smallest, said["unit"] or None, said["scale"] or "linear")
+    arity, rings = recipe.words.get("arity", 2), [name for name, own in said["periodic"].items() if own]
+    return kind(axes, arity, smallest, said["unit"] or None, said["scale"] or "linear", rings)
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -179,8 +180,9 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
         raise InvalidInput(f"{recipe.place(path)}: axis {name} must be said in one way", dict(words), fix)
     if kinds[0] == ("low", "high"):
         text(words.get("unit", ""), f"the unit of axis {name}")
+        check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
         return words["low"], words["high"]
-    stray = [key for key in ("unit", "smallest", "scale") if key in words]
+    stray = [key for key in ("unit", "smallest", "scale", "periodic") if key in words]
     if stray:
         raise InvalidInput(f"axis {name} has symbols, and no {stray[0]}", words[stray[0]], "Leave it out.")
     if "symbols" in words:

@@ -112,6 +112,19 @@ def test_on_logarithmic_axes_the_shell_speaks_the_users_numbers(name: str) -> No
         assert trial.region.name in zonal("predict", "a.db", trial.region.name).stdout
 
 
+def test_sheets_and_the_shell_go_across_the_cut_of_a_ring() -> None:
+    zonal("new", "a.db", "--axis", "l=-180..180:deg:periodic", "--axis", "b=0..1", "--budget", 9, "--noise", 0.1)
+    zonal("observe", "a.db", "l=170..-170, b=0..0.5", "0.5")
+    Path("a.csv").write_text("l_low,l_high,b_low,b_high,value\n170,190,0,0.5,0.5\n-190,-170,0,0.5,0.4\n")
+    zonal("observe", "a.db", "--csv", "a.csv")
+    study = zn.Study.open("a.db")
+    assert {one.region.key for one in study.observations} == {((170.0, 190.0), (0.0, 0.5))}
+    assert "l 170..-170 deg, b 0..0.5" in zonal("predict", "a.db", "l=170..-170, b=0..0.5").stdout
+    zonal("export", "a.db", "--format", "events", "--out", "a.jsonl")
+    zonal("import", "b.db", "a.jsonl")
+    assert zn.Study.open("b.db").observations[0].region.bounds[0].tolist() == [170, 190]
+
+
 @pytest.mark.parametrize("side", ["c_low", "c_high"])
 def test_a_sheet_may_name_one_edge_of_a_logarithmic_axis(side: str) -> None:
     study = zn.Study.create("a.db", LOG["decades"], budget=9, noise=0.1)

@@ -17,6 +17,7 @@ STUDIES: dict[str, tuple[Any, Any]] = {
     "labels": (zn.Points(PLACES), ["Hobart"]),
     "levels": (zn.Hierarchy.from_table(AREAS), [("TAS",), "Cairns"]),
     "decades": (zn.Box({"c": (3e-6, 1e-2)}, scale="log", smallest=0.25), [{"c": (1e-5, 1e-4)}]),
+    "ring": (zn.Box({"l": (-180, 180), "b": (0, 1)}, periodic=["l"]), [{"l": (170, -170)}]),
     "symbols": (zn.Product({"c": (1, 100), "dye": ["red", "green"]}, scale={"c": "log"}), {"dye": "red"}),
 }
 

@@ -138,8 +138,8 @@ def test_arcs_covary_as_integrals_of_the_wrapped_kernel_say(family: str, scale: 
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_kernel_of_which_only_values_are_known_is_wrapped_too(scale: float) -> None:
     period = 1 / scale
-    profile, r = Wrapped(RationalProfile(), period), np.linspace(-1.4, 1.4, 12) / scale
-    turns = period * np.arange(-200_000, 200_001)
+    profile, r = Wrapped(RationalProfile(), period), np.array([-1.4, -0.7, -0.2, 0.0, 0.3, 0.5, 1.1]) / scale
+    turns: Array = period * np.arange(-200_000.0, 200_001.0)
     straight = RationalProfile()
     expected = [straight.value(own + turns).sum() for own in r] / straight.value(turns).sum()
     np.testing.assert_allclose(profile.value(r), expected, rtol=0, atol=1e-12)
@@ -260,9 +260,9 @@ def test_learning_and_replay_on_a_ring() -> None:
         gram = np.zeros((len(every), len(every)))
         for i, j in itertools.combinations_with_replacement(range(len(every)), 2):
             gram[i, j] = gram[j, i] = kernel.variance * covariance(kappa, kernel.lengthscale, every[i], every[j])
-        noise = [*[model.noise] * len(seen), 0.05]
+        noise = np.array([*[model.noise] * len(seen), 0.05], dtype=float)
         values = np.array([*[trial.value for trial in study.trials], 0.7], dtype=float)
-        weights = np.linalg.solve(gram[:-1, :-1] + np.diag(np.square(noise)), values - model.mean)
+        weights = np.linalg.solve(gram[:-1, :-1] + np.diag(noise**2), values - model.mean)
         means.append(model.mean + gram[-1, :-1] @ weights)
     expected = sum(weight * mean for (weight, _), mean in zip(models, means, strict=True))
     assert study.predict({"hour": (23, 1)}).mean == pytest.approx(expected, abs=1e-8)
@@ -414,9 +414,16 @@ def test_drawn_functions_close_and_power_is_known() -> None:
 
 def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
     from zonal.recipe import space, where
+    from zonal.tables.wording import Recipe
 
     ring = zn.Box({"l": (-180, 180), "b": (0, 1)}, units={"l": "deg"}, periodic=["l"])
     assert space(where(["l=-180..180:deg:periodic", "b=0..1"])) == ring
+    words = where(["l=-180..180:deg", "b=0..1"]).words
+    words["axes"]["l"]["periodic"] = True
+    assert space(Recipe(words, {}, "a recipe")) == ring
+    words["axes"]["l"]["periodic"] = "yes"
+    with pytest.raises(zn.InvalidInput, match="periodic of axis l must be True or False; got 'yes'"):
+        space(Recipe(words, {}, "a recipe"))
     study = zn.Study.create(tmp_path / "a.db", ring, budget=5, noise=0.1, forbidden=[{"l": (170, -170)}])
     study.observe({"l": (160, 200)}, 0.4, sem=0.1)
     study.tell(study.ask(), 1.0)
@@ -431,7 +438,7 @@ def test_recipes_files_and_pictures_know_rings(tmp_path: Path) -> None:
     line.tell(line.ask(), 0.2)
     ax = line.plot()
     assert ax.get_xlabel() == "hour, ring: 24 is 0"
-    mean = ax.lines[0].get_ydata()
+    mean: Any = ax.lines[0].get_ydata()
     assert mean[0] == pytest.approx(mean[-1], abs=1e-9)  # the curve closes
 
 

@@ -51,8 +51,8 @@ axis_options = with_options(
         "--axis",
         "axes",
         multiple=True,
-        metavar="NAME=LOW..HIGH[:UNIT[:log]]",
-        help="An axis; repeat it. dye=red,green has symbols.",
+        metavar="NAME=LOW..HIGH[:UNIT[:SCALE]]",
+        help="An axis; repeat it. dye=red,green has symbols. SCALE: log, integer or periodic.",
     ),
     click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
 )

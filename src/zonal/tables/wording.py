@@ -203,7 +203,7 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
             symbols = [int(own) if own % 1 == 0 else own for own in numbers if own is not None]
         if len(numbers) > 2 or None in numbers:  # two numbers are bounds, written wrongly
             return listed["name"].strip(), {"symbols": symbols}
-    fix = "Write x=0..1, or l=-180..180:deg, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
+    fix = "Write x=0..1, or l=-180..180:deg:periodic, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
     raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
 
 
