@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray browser pictures lint docs bench torture arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray browser pictures lint readme docs bench torture arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -66,6 +66,9 @@ lint: $(READY) ## check style, format, types and the direction of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python docs/check_types.py
+
+readme: $(READY) browser ## run the README's examples, put what they print below them, take its pictures
+	@OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python docs/make_readme.py
 
 docs: $(MANUAL) ## build the manual into build/docs, every example run, every warning an error
 	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html -d build/doctrees docs build/docs
