@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 NOTHING = 1e-17  # of a variance of 1
 ROUNDING = 16 * float(np.finfo(float).eps)
 LEAST = 1e-12  # of the variance of a derivative, where f is as good as constant around the ring
+SHORTEST = 1e-9  # period, in lengthscales: around a shorter ring every kernel is constant, to all digits
 EVEN = 1.5  # turns: a normal place that is spread so far is as good as anywhere
 BLOCK, BLOCKS, DOUBLINGS = 64, 16, 64  # images that are added at a time, and how far
 TERMS = (16, 32, 64, 128)  # of a polynomial
@@ -104,10 +105,16 @@ class Wrapped(Profile):
     """
 
     def __init__(self, profile: Profile, period: float) -> None:
-        self._profile, self._period = profile, period
-        self._far = lru_cache(None)(lambda images: Far(profile, period, images))
-        self._next = int(period / 2 < self._gone)  # images that a place sees of another
+        self._profile, self._period = profile, max(period, SHORTEST)
+        self._beyond: dict[int, Far] = {}
+        self._next = int(self._period / 2 < self._gone)  # images that a place sees of another
         self._whole = 1 + float(self._far(0).value(np.zeros(1))[0])
+
+    def _far(self, images: int) -> Far:
+        """Return what lies beyond the next so many images."""
+        if images not in self._beyond:
+            self._beyond[images] = Far(self._profile, self._period, images)
+        return self._beyond[images]
 
     @cached_property
     def _gone(self) -> float:
@@ -173,8 +180,8 @@ class Wrapped(Profile):
 
     def _variance(self, order: int, straight: float | None) -> float | None:
         """Return the variance of a derivative, of which the kernel's is of twice the order."""
-        if straight is None:
-            return None
+        if straight is None or self._far(0).nothing:
+            return straight
         spectrum = self._profile.spectrum
         if spectrum is None:
             around = (straight + (-1) ** order * self._far(0).derivative(2 * order)) / self._whole

@@ -253,8 +253,8 @@ def space_words(space: Any) -> dict[str, Any]:
     for j, axis in enumerate(space.axes):
         if not axis.symbolic:
             low, high = axis.ends
-            log = is_log(space, j)
-            axes.append({"name": axis.name, "unit": axis.unit, "low": low, "high": high, "log": log})
+            said = {"low": low, "high": high, "log": is_log(space, j), "remark": axis.remark}
+            axes.append({"name": axis.name, "unit": axis.unit, **said})
         else:
             axes.append({"name": axis.name, "unit": "", "symbols": list(axis.symbols)})
     return {"kind": "box", "axes": axes}

@@ -102,7 +102,7 @@ export class LineView extends View {
       shifted.querySelectorAll(`line[y1="${bottom}"]:not(.grid)`).forEach((l) => { l.setAttribute("y1", this.top + this.strip - 1); l.setAttribute("y2", this.top + this.strip + 3); });
       shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small"));
     }
-    shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit)));
+    shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit, axis.remark)));
     this.put(shifted, ...marks);
   }
   ring() {

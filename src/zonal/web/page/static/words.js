@@ -20,7 +20,7 @@ export const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 export const percent = (p) => (p >= 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`);
 const ORDINALS = ["", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 export const look = (n) => `${ORDINALS[n] ?? `${n}th`} look`;
-export const labelled = (name, of) => (of ? `${name} [${of}]` : name);
+export const labelled = (name, of, remark) => (of ? `${name} [${of}]` : name) + (remark ? `, ${remark}` : "");
 
 /** The edges of an interval, with as many digits as it takes to tell neighbours apart (`zonal.spaces.span`). */
 export function edges(axis, low, high) {
