@@ -42,6 +42,7 @@ def budgets_of(report: str) -> list[str]:
     return [budget for budget, _ in rows]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "first"),
     [

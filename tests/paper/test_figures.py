@@ -97,6 +97,7 @@ def legends(figure: Figure) -> list[Any]:
 # All pictures.
 
 
+@pytest.mark.one_in(2)
 @every_experiment
 def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -> None:
     table: Report = EXPERIMENTS[name].experiment(Plan(out=tmp_path, **SMALL))
@@ -110,6 +111,7 @@ def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -
     assert len(lines) == 1 + len(table.rows)
 
 
+@pytest.mark.one_in(3)
 @every_experiment
 def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(
     name: str, tmp_path: Path, made: Made
@@ -161,6 +163,7 @@ def test_every_panel_says_what_its_axes_are(name: str, made: Made) -> None:
         assert ax.get_xlabel() or ax.get_shared_x_axes().get_siblings(ax) != [ax] or ax.get_label() == "<colorbar>"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "preset"), [("benefit", "paper"), ("heatmap", "authors")])
 def test_numbers_do_not_depend_on_the_number_of_processes(
     name: str, preset: Preset, tmp_path: Path, made: Made

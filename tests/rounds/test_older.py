@@ -149,6 +149,7 @@ def test_histories_of_old_are_decided_again_in_the_same_way(golden: Path, tmp_pa
         assert found == ""
 
 
+@pytest.mark.one_in(2)
 @each_old
 def test_two_may_go_on_from_an_old_study(old: Path, tmp_path: Path) -> None:
     study = opened(old.stem, tmp_path)

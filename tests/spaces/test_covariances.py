@@ -53,6 +53,7 @@ def exactly_listed(kind: Kind, pair: Pair, feedback: Feedback) -> bool:
 LISTED = {name: case for name, case in CASES.items() if exactly_listed(*case)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kind", "pair", "feedback"), LISTED.values(), ids=LISTED)
 def test_covariances_are_double_sums_over_points_and_weights(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     regions = some_regions(kind)

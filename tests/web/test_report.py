@@ -21,6 +21,7 @@ SPACES: dict[str, Any] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", SPACES)
 def test_every_space_has_a_report_without_a_network(kind: str) -> None:
     study = zn.Study(SPACES[kind], budget=12, rng=0, value_name="<b>yield</b>")
