@@ -245,6 +245,17 @@ def test_the_recommendation_turns_with_the_observations(steps: int) -> None:
     assert after.probability(moved.region, above=0.2) == pytest.approx(before.probability(still.region, above=0.2))
 
 
+def test_what_the_default_recommends_turns_with_what_was_observed() -> None:
+    found = set()
+    for steps in (0, 1, 7, 15):  # sixteen cells, all of which the opening has made
+        study = zn.Study(CLOCK, budget=40, kernel=zn.Matern(1.0, 2.5), noise=0.1)
+        for low, high, value in ((0.7, 3.0, 1.0), (7.0, 9.0, 0.2), (20.0, 27.0, 0.7), (1.4, 1.7, 1.4)):
+            study.observe({"hour": (low + 1.5 * steps, high + 1.5 * steps)}, value, sem=0.1)
+        best = study.recommend()
+        found.add((float(best.region.bounds[0, 0] - 1.5 * steps) % 24, best.region.weight, round(best.mean, 9)))
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("view", VIEWS, ids=repr)
 def test_a_ring_cut_open_far_from_the_data_is_an_interval(view: Feedback) -> None:
     line = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
@@ -256,6 +267,32 @@ def test_a_ring_cut_open_far_from_the_data_is_an_interval(view: Feedback) -> Non
             study.observe({"l": arc, "sin_b": (-0.5, 0.2)}, k / 3, sem=0.1)
         answers.append(study.predict([{"l": (-20.0, 10.0)}, {"l": (0.0, 2.0), "sin_b": (0, 0.1)}]))
     np.testing.assert_allclose(answers[0], answers[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.6])
+def test_a_search_on_a_ring_walks_as_the_dense_one_does(scale: float) -> None:
+    space, rng = zn.Box([(0, 1)], periodic="x"), np.random.default_rng(5)
+    study = zn.Study(
+        space, budget=30, kernel=zn.RBF(0.1, scale), noise=0.1, feedback=zn.Average(4),
+        policy=zn.GPOO(zn.GeometricDelta(1.5, 0.5), theta=0.1, h_max=6),
+    )  # fmt: skip
+    values: dict[tuple[int, int], float] = {}
+
+    def measure(node: tuple[int, int], box: Array) -> float:
+        return values.setdefault(node, float(0.3 * rng.normal()))
+
+    run = oracle.gpoo(
+        [(0, 1)], 2, 4, oracle.rbf(0.1, scale, [1.0]), 0.1, measure, 30, lambda h: 1.5 * 0.5**h, h_max=6
+    )
+    for step in run.rounds:
+        trial = study.ask()
+        assert trial.node == step.node
+        study.tell(trial, step.reward)
+        assert study.recommend().region.node == step.recommended
+    tree = study.tree
+    nodes = list(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))
+    np.testing.assert_allclose(tree.mean, [run.rounds[-1].means[node] for node in nodes], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(tree.std, [run.rounds[-1].stds[node] for node in nodes], rtol=0, atol=1e-8)
 
 
 def test_learning_and_replay_on_a_ring() -> None:

@@ -144,9 +144,8 @@ class Kernel:
         first, second, third = _derivatives(self.terms[0], axes)
         squared = np.tile(second / first**2 - 1, (len(axes), 1))
         np.fill_diagonal(squared, third * first / second**2 - 1)
-        return (
-            None if np.isnan(squared).any() else np.sqrt(np.maximum(squared, 1e-12))
-        )  # around a ring, f may be one wave
+        squared = np.maximum(squared, 1e-12)  # around a ring f may be a single wave
+        return None if np.isnan(squared).any() else np.sqrt(squared)
 
 
 class OverAxes(Kernel):
