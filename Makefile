@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray browser pictures lint readme docs bench torture arena reproduction applications clean
+.PHONY: help demo test test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -92,6 +92,9 @@ torture: $(READY) ## try every case of every law, interrupt studies at every lin
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
 	@$(BIN)/python benchmarks/torture.py
+
+mutations: $(READY) ## make thirty deliberate faults, one after the other, each of which the tests must catch
+	@$(BIN)/python -m benchmarks.mutations
 
 clean: ## remove .venv, caches and builds
 	@rm -rf .venv $(OLDEST) .venv-ray build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zonal as zn
-from zonal.problems.draws import Model, model_of
+from zonal.problems.draws import Prior, model_of
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ LENGTHSCALES, NOISES = (0.05, 0.1, 0.2), (0.1, 0.3)  # of the axis, of the stand
 LEAST, MOST = 0.5, 1.3  # of the rise that came
 
 
-def campaign(model: Model, noise: float, budget: int, seed: list[int]) -> Floats:
+def campaign(model: Prior, noise: float, budget: int, seed: list[int]) -> Floats:
     """Return the rises promised after a budget and those that came, one row a number of measurements ahead."""
     function, errors, search = np.random.SeedSequence(seed).spawn(3)
     landscape = model.draw(np.random.default_rng(function)).landscape

@@ -17,7 +17,7 @@ from zonal.campaigns.rehearsal import Zonal
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
-from zonal.problems.draws import Model, model_of
+from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape
 from zonal.rounds.settings import Given, SpaceLike
@@ -243,7 +243,7 @@ def _budgets(budgets: Any) -> tuple[int, ...]:
 
 def _source(
     space: Any, kernel: Any, signal: float | None, given: bool, landscape: Any, direction: Direction | None
-) -> Model | Landscape:
+) -> Prior | Landscape:
     """Return where functions come from: the model, or a table."""
     check_choice("maximize" if direction is None else direction, "direction", ("maximize", "minimize"))
     if landscape is None:
@@ -270,7 +270,7 @@ def _source(
 class _Play:
     """A campaign of every budget, run by run; all that is the same in all runs."""
 
-    source: Model | Landscape
+    source: Prior | Landscape
     budgets: tuple[int, ...]
     noise: Noise
     given: bool

@@ -28,7 +28,7 @@ CALLED = {"value": "a value", "sem": "a standard error"}
 
 
 @dataclass(frozen=True)
-class Answer:
+class Filled:
     """A measurement as a row of a sheet has it.
 
     Attributes
@@ -51,7 +51,7 @@ class Answer:
         """Tell whether this is what is known: a spreadsheet rounds, and an empty cell says nothing."""
         return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
 
-    def over(self, was: TrialRecord) -> Answer | None:
+    def over(self, was: TrialRecord) -> Filled | None:
         """Return what becomes of what was told if this corrects it, None if nothing does, or nothing was told."""
         if was.value is None:
             return None
@@ -67,18 +67,18 @@ class Sheet(Generic[T]):
 
     Attributes
     ----------
-    new, known : list of (trial or region, Answer)
+    new, known : list of (trial or region, Filled)
         Measurements that the study does not have yet, and those that it has, or that a row above has.
     empty : int
         Rows without a value yet.
-    changed : list of (trial or region, Answer)
+    changed : list of (trial or region, Filled)
         Measurements that the study has otherwise.
     """
 
-    new: list[tuple[T, Answer]]
-    known: list[tuple[T, Answer]]
+    new: list[tuple[T, Filled]]
+    known: list[tuple[T, Filled]]
     empty: int
-    changed: list[tuple[T, Answer]] = field(default_factory=list)
+    changed: list[tuple[T, Filled]] = field(default_factory=list)
 
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
@@ -117,9 +117,9 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     Complain also of answers that were told otherwise, unless they are there to `correct` what was told.
     """
     trials = study.trials
-    first: dict[int, Answer | None] = {}
+    first: dict[int, Filled | None] = {}
 
-    def read(cells: dict[str, str], row: int) -> tuple[int, Answer | None]:
+    def read(cells: dict[str, str], row: int) -> tuple[int, Filled | None]:
         number, answer = _trial(cells["trial"], trials, cells.get("region", "")), _answer(cells, row)
         if first.setdefault(number, answer) != answer:
             raise InvalidInput(
@@ -151,7 +151,7 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
     for one in made:
         seen.setdefault(one.region.key, []).append((one.value, one.sem))
 
-    def read(cells: dict[str, str], row: int) -> tuple[Region, Answer | None, bool]:
+    def read(cells: dict[str, str], row: int) -> tuple[Region, Filled | None, bool]:
         region: Region = space.region(space.from_row(cells), feedback)
         answer, before = _answer(cells, row), seen.setdefault(region.key, [])
         known = answer is not None and any(answer.repeats(*own) for own in before)
@@ -231,11 +231,11 @@ def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
     return number
 
 
-def _answer(cells: dict[str, str], row: int) -> Answer | None:
+def _answer(cells: dict[str, str], row: int) -> Filled | None:
     """Return the measurement of a row, None if there is none yet."""
     if cells["value"].casefold() in NOT_YET:
         return None
-    return Answer(value_of(cells["value"]), sem_of(cells.get("sem", "")), cells.get("note", ""), row, cells)
+    return Filled(value_of(cells["value"]), sem_of(cells.get("sem", "")), cells.get("note", ""), row, cells)
 
 
 def value_of(cell: str) -> float:

@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Model:
+class Prior:
     """What functions are drawn from: a Gaussian process of mean zero (a constant changes no regret).
 
     Attributes
@@ -87,7 +87,7 @@ class Model:
 
 def model_of(
     space: Any, kernel: Kernel | Callable[..., Any] | None, signal: float | None, direction: Direction
-) -> Model:
+) -> Prior:
     """Return what to draw from, or complain that the space is too large or does not suit the kernel.
 
     Parameters
@@ -107,7 +107,7 @@ def model_of(
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
-        return Model(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
+        return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
     if signal is not None:
         raise InvalidInput("a kernel says itself how much f varies", signal, "Leave signal out, or the kernel.")
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
@@ -118,7 +118,7 @@ def model_of(
             kernel,
             "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have it drawn too.",
         )
-    model = Model(space, kernel, math.sqrt(kernel.point_variance), direction)
+    model = Prior(space, kernel, math.sqrt(kernel.point_variance), direction)
     model._roots  # noqa: B018  # complains now if the kernel does not suit the space
     return model
 

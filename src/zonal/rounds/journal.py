@@ -60,7 +60,7 @@ REPLACED = (
 TAKEN = "there is a file {} already. Open it with Study.open, or name another."
 
 
-class Row(NamedTuple):
+class StoredEvent(NamedTuple):
     """An event as it is in the file: its number, when it was written, and what it says, as JSON."""
 
     number: int
@@ -143,12 +143,12 @@ class Journal:
             journal = cls(target, opened, row[3], _why_read_only(target, opened))
             return journal, journal._unseen(connection, 0)
 
-    def rows(self, first: int = 0) -> list[Row]:
+    def rows(self, first: int = 0) -> list[StoredEvent]:
         """Return the events from a number on as they are in the file."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
         with _trouble(self.path), closing(_connect(self.path)) as connection:
             _begin(connection)
-            return [Row(*row) for row in connection.execute(query, (first,))]
+            return [StoredEvent(*row) for row in connection.execute(query, (first,))]
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""

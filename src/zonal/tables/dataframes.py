@@ -34,7 +34,7 @@ class DataSeries(Protocol):
         """Return its values."""
 
 
-class Frame(NamedTuple):
+class Columns(NamedTuple):
     """A data frame: its columns by name, and the labels of its rows if the library has any."""
 
     columns: dict[str, Any]
@@ -48,7 +48,7 @@ class Series(NamedTuple):
     labels: Labels | None
 
 
-def as_frame(thing: Any) -> Frame | None:
+def as_frame(thing: Any) -> Columns | None:
     """Return a data frame as columns, None if it is no data frame."""
     tabular = any(hasattr(type(thing), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
     if not tabular or _is_series(thing):
@@ -72,8 +72,8 @@ def as_frame(thing: Any) -> Frame | None:
     native = frame.to_native()
     labels = _labels(native)
     if shapes_of(native) is not None:
-        return Frame(_centroids(native), labels)
-    return Frame({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
+        return Columns(_centroids(native), labels)
+    return Columns({str(name): frame.get_column(name).to_numpy() for name in frame.columns}, labels)
 
 
 def as_series(thing: Any) -> Series | None:

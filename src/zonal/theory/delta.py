@@ -60,7 +60,7 @@ class GeometricDelta:
         return self.c * self.rho**depth
 
 
-class Bound(ABC):
+class BoundDelta(ABC):
     """A delta that is bound to a kernel, a space and a feedback when a study is built."""
 
     def __call__(self, depth: int) -> float:
@@ -74,7 +74,7 @@ class Bound(ABC):
 
 
 @dataclass(frozen=True)
-class LipschitzDelta(Bound):
+class LipschitzDelta(BoundDelta):
     """The bound of Assumption 3: a Lipschitz constant times how far a cell reaches.
 
     ``delta(h) = sum_j L_j r_j(h)`` with r_j(h) the farthest distance, along axis j, from a representative
@@ -153,7 +153,7 @@ def _certified(variation: Variation, theta: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class SpreadDelta(Bound):
+class SpreadDelta(BoundDelta):
     """How far the best of a cell's smallest regions lies above the cell's average, as far as can be expected.
 
     ``delta(h) = s(h) sqrt(2 log n(h))``, the size of the largest of n(h) normal variables, with s(h) the prior
@@ -209,6 +209,6 @@ def _positive(delta: Floats) -> Floats:
 
 def delta_by_depth(delta: Delta, variation: Variation, h_max: int, theta: float) -> Floats:
     """Return delta at depths 0 .. h_max + 1, evaluated once and checked (Assumption 3)."""
-    if isinstance(delta, Bound):
+    if isinstance(delta, BoundDelta):
         return delta.bind(variation, h_max, theta)
     return np.array([positive_number(delta(h), f"delta({h})") for h in range(h_max + 2)], dtype=float)

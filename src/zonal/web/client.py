@@ -78,7 +78,7 @@ class _NoRedirects(HTTPRedirectHandler):
         """Do not follow."""
 
 
-class Line:
+class Connection:
     """What speaks to a server about one study.
 
     Parameters
@@ -149,7 +149,7 @@ class Remote(Study):
     """A study on a server: see `connect`. It is always as the server has it now; nothing of it is stored here."""
 
     def __init__(self, address: str, token: str = "") -> None:
-        self._line = Line(address, token)
+        self._line = Connection(address, token)
         self._still = 0
         self._seen: State | None = None
         self._rows: tuple[dict[str, Any], ...] = ()  # of its journal
