@@ -218,7 +218,7 @@ class Wrapped(Profile):
 
 
 @dataclass(frozen=True)
-class Ring(Interval):
+class Circle(Interval):
     """An axis whose ends are the same place."""
 
     def factor(self, factor: Factor) -> Factor:
@@ -226,8 +226,8 @@ class Ring(Interval):
         return replace(factor, profile=Wrapped(factor.profile, self.side / factor.lengthscale))
 
 
-def test_a_ring_is_one_class(tmp_path: Path) -> None:
-    space = zn.Product({"hour": Ring("hour", 0.0, 24.0, unit="h", smallest=1.5)})
+def test_an_axis_that_closes_is_one_class(tmp_path: Path) -> None:
+    space = zn.Product({"hour": Circle("hour", 0.0, 24.0, unit="h", smallest=1.5)})
     cells = kinds.cells(space, deepest=4)
     kernel = zn.RBF(1.0, 3.0)
     matrix = numbered(kernel, zn.Mean(), space.axes).add(zn.Mean().footprints(cells))
@@ -247,4 +247,4 @@ def test_a_ring_is_one_class(tmp_path: Path) -> None:
     study.optimize(peak)
     assert study.found.bounds[0, 0] in (22.5, 0.0)
     drawn(study)
-    kept(study, [Ring], tmp_path)
+    kept(study, [Circle], tmp_path)

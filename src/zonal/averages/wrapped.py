@@ -9,9 +9,7 @@ ring.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -138,13 +136,12 @@ class Wrapped(Profile):
         total /= self._whole
         return total
 
-    def _sum(self, way: Callable[..., Floats], gap: Floats, reach: Floats, *more: Floats) -> Floats:
+    def _sum(self, way: str, gap: Floats, reach: Floats, *more: Floats) -> Floats:
         """Return the sum over all images of what one way to average makes of each, shape (n,).
 
         Parameters
         ----------
-        way : callable
-            Of a profile, distances and more.
+        way : {"mean", "blurred", "softened"}
         gap, reach : array, shape (n,)
             About which distance, and how far from there, the places that are averaged over lie.
         """
@@ -153,7 +150,7 @@ class Wrapped(Profile):
 
         def add(profile: Profile, own: NDArray[np.bool_], away: Floats) -> None:
             if own.any():
-                total[own] += way(profile, away[own], *[one[own] for one in more])
+                total[own] += getattr(profile, way)(away[own], *[one[own] for one in more])
 
         for turn in range(-int(images.max(initial=0)), int(images.max(initial=0)) + 1):
             away = gap + turn * self._period
@@ -166,17 +163,17 @@ class Wrapped(Profile):
 
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         """Return the mean over two arcs, by the distance of their centres and their widths."""
-        return self._sum(_mean, gap, (wide_a + wide_b) / 2, wide_a, wide_b)
+        return self._sum("mean", gap, (wide_a + wide_b) / 2, wide_a, wide_b)
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
         """Return the mean when the distance is normal about `gap`."""
         spread = np.minimum(spread, EVEN * self._period)
-        return self._sum(_blurred, gap, WIDE * spread, spread)
+        return self._sum("blurred", gap, WIDE * spread, spread)
 
     def softened(self, gap: Floats, wide: Floats, spread: Floats) -> Floats:
         """Return the mean between an arc and a normal place."""
         spread = np.minimum(spread, EVEN * self._period)
-        return self._sum(_softened, gap, wide / 2 + WIDE * spread, wide, spread)
+        return self._sum("softened", gap, wide / 2 + WIDE * spread, wide, spread)
 
     def _variance(self, order: int, straight: float | None) -> float | None:
         """Return the variance of a derivative, of which the kernel's is of twice the order."""
@@ -205,18 +202,6 @@ class Wrapped(Profile):
     def third_variance(self) -> float | None:  # type: ignore[override]
         """Variance of the third derivative, None where it is not known."""
         return None if self._profile.spectrum is None else self._variance(3, self._profile.third_variance)
-
-
-def _mean(profile: Profile, *geometry: Any) -> Floats:
-    return profile.mean(*geometry)
-
-
-def _blurred(profile: Profile, *geometry: Any) -> Floats:
-    return profile.blurred(*geometry)
-
-
-def _softened(profile: Profile, *geometry: Any) -> Floats:
-    return profile.softened(*geometry)
 
 
 wrapped = lru_cache(256)(Wrapped)

@@ -266,7 +266,8 @@ class Interval(Answers):
         return f"{self.span(*part[2])} {self.unit}".rstrip()
 
     def span(self, low: float, high: float) -> str:
-        """Return "low..high", with as many digits as it takes to tell neighbours apart."""
+        """Return "low..high" in the user's numbers, with as many digits as it takes to tell neighbours apart."""
+        low, high = self.bounds((0.0, high - low, (low, high)))
         size = high - low if high > low else max(abs(low), 1.0) * 1e-3
         digits = max(0, 3 - math.floor(math.log10(size)))
         shown = [f"{edge:.{digits}f}" for edge in (low, high)]
