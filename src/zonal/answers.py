@@ -101,9 +101,11 @@ def outlook(study: Reading, n: int) -> Outlook:
     with study._lock:
         first = future = study._state
         for _ in range(number):
-            future = decisions.ask(future, "")
-        plan = [future.asked[asked].row for asked in range(first.asked.size, future.asked.size)]
-        return certainty.outlook(future.tree, views(future, pending=False), decisions.recommend(future), plan)
+            future = decisions.ask(future, "", free=True)
+        asked = [future.asked[at] for at in range(first.asked.size, future.asked.size)]
+        ratio = np.array([own.time for own in asked]) / future.began.time
+        known, row = views(future, pending=False), decisions.recommend(future)
+        return certainty.outlook(future.tree, known, row, [own.row for own in asked], ratio)
 
 
 def above(
@@ -334,4 +336,4 @@ def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
 def tree_of(state: State) -> TreeTable:
     """Return the tree in the user's units."""
     sign = state.problem.sign
-    return state.tree.snapshot(sign * state.prior_mean, sign)
+    return state.tree.snapshot(sign * state.prior_mean, sign, state.began.time)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
-OURS |= {"observation", "who", "when", "probability"}
+OURS |= {"observation", "who", "when", "probability", "time", "cost"}
 NOTHING = "nothing measured yet"
 LUCK = "no region stands out: the best so far may be luck"
 
@@ -60,10 +60,34 @@ class LikelyRegions(Listing):
         return super().__getitem__(at) if isinstance(at, str) else self.found[at]
 
 
+def amount(study: Reading, value: float) -> str:
+    """Return a number of measurements, or what they cost with its unit."""
+    return f"{value:.6g} {study.settings.cost_unit}".rstrip() if study.settings.priced else str(value)
+
+
+def made(study: Reading) -> str:
+    """Return how many measurements were made of how many, or for how much of the budget."""
+    if not study.settings.priced:
+        return f"{study.told} of {study.budget} measurements made"
+    return f"{counted(study.told, 'measurement')} made for {study.spent:.6g} of {amount(study, study.budget)}"
+
+
+def standing(study: Reading) -> str:
+    """Return how far a study is."""
+    told, left = f"{study.told} of {study.budget} told", f"{study.remaining} left"
+    if study.settings.priced:
+        told = f"{study.told} told for {study.spent:.6g} of {amount(study, study.budget)}"
+        left = f"{amount(study, study.remaining)} left"
+    return f"{told}, {len(study.pending)} under way, {left}"
+
+
 def headline(study: Reading) -> str:
     """Return a study's name, or what it measures, and how far it is."""
     under_way = f", {len(study.pending)} under way" if study.pending else ""
-    return f"{study._called}: {study.told} of {study.budget} measured{under_way}"
+    how_far = f"{study.told} of {study.budget} measured"
+    if study.settings.priced:
+        how_far = f"{study.told} measured for {study.spent:.6g} of {amount(study, study.budget)}"
+    return f"{study._called}: {how_far}{under_way}"
 
 
 def best_so_far(study: Reading) -> str:
@@ -117,7 +141,7 @@ def study_card(study: Reading) -> str:
     """Return what a person wants to know first of a study, as HTML."""
     facts: dict[str, object] = {
         "space": study.space,
-        "measurements": f"{study.told} of {study.budget} told, {len(study.pending)} under way",
+        "measurements": standing(study).rpartition(", ")[0],
     }
     if study.edited:
         facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
@@ -157,6 +181,10 @@ def table(study: Reading, history: bool = False) -> Listing:
     columns[labelled(study.value_name, unit)] = [now.value for _, now, _ in rows]
     columns[labelled("sem", unit)] = [now.sem for _, now, _ in rows]
     columns["replicate"] = [getattr(one, "replicate", None) for one, *_ in rows]
+    spends = (("time",) if study.settings.times else ()) + (("cost",) if study.settings.priced else ())
+    for name in spends:
+        own = [getattr(one, name, None) for one, *_ in rows]
+        columns[labelled(name, study.settings.cost_unit)] = own
     columns[labelled("mean", unit)] = [] if expected is None else expected.mean.tolist()
     columns[labelled("std", unit)] = [] if expected is None else expected.std.tolist()
     columns["state"] = [state for *_, state in rows]

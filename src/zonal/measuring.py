@@ -55,7 +55,8 @@ def optimize(
     Parameters
     ----------
     measure : callable
-        Region to value, or to (value, standard error). If it raises, its trial is given up, which is not held
+        Region to value, or to (value, standard error). Where times are chosen and it has an argument `time`, it
+        is told how long to look. If it raises, its trial is given up, which is not held
         against its region, and the error is passed on; the study can go on afterwards.
     executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
         Where to measure several regions at once. A function that returns an executor is called again if a
@@ -109,7 +110,7 @@ def optimize(
     if reached:
         study._refit(anew=False)
     found = study.recommend()
-    message = f"{study.told} of {study.budget} measurements made"
+    message = looking.made(study)
     if reached:
         wrong = study.misclassified
         left = f"the gap is {found.gap:.3g}" if wrong is None else f"{wrong:.3g} is expected to be misclassified"
@@ -127,7 +128,7 @@ def optimize(
         gap=found.gap,
         probability_best=found.probability_best,
         nfev=study.told,
-        success=reached or (not why and (n is not None or study.told == study.budget)),
+        success=reached or (not why and (n is not None or (not study.pending and (part.paid_out or not study._looks_left)))),
         message=message,
         study=study,
     )

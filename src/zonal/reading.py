@@ -6,6 +6,7 @@ user's values. `Study` adds what changes; `past` gives the moments before.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -107,9 +108,14 @@ class Reading:
         return self.settings.value_unit
 
     @property
-    def budget(self) -> int:
-        """Measurements that may be made in all."""
+    def budget(self) -> Any:
+        """Measurements that may be made in all, or what they may cost."""
         return self._state.budget
+
+    @property
+    def spent(self) -> Any:
+        """Trials told, or what they cost."""
+        return self._state.spent
 
     @property
     def told(self) -> int:
@@ -123,9 +129,17 @@ class Reading:
         return tuple(trial_of(state, asked) for asked in state.pending.values())
 
     @property
-    def remaining(self) -> int:
-        """Measurements that may still be asked for."""
-        return self._state.budget - self._state.begun
+    def remaining(self) -> Any:
+        """Measurements that may still be asked for, or what they may cost; what is under way is taken off."""
+        return self._state.remaining
+
+    @property
+    def _looks_left(self) -> int:
+        """How many looks may still be asked for, if each is of the cheapest."""
+        state = self._state
+        if state.problem.prices is None:
+            return int(state.remaining)
+        return state.problem.looks(state.began.cheapest, state.remaining)
 
     @property
     def trials(self) -> list[TrialRecord]:
@@ -179,7 +193,7 @@ class Reading:
         return replace(
             model,
             mean=self._sign * model.mean,
-            noise=given if model.noise is None else model.noise,
+            noise=given if model.noise is None else model.noise * math.sqrt(self._state.began.time),
             spread=dict(model.spread),
         )
 
@@ -265,10 +279,8 @@ class Reading:
 
     def __repr__(self) -> str:
         """Return how far it is."""
-        return (
-            f"<Study: {self.told} of {self.budget} told, {len(self.pending)} under way, "
-            f"{self._state.table.size} nodes>"
-        )
+        how_far = looking.standing(self).rpartition(", ")[0]
+        return f"<Study: {how_far}, {self._state.table.size} nodes>"
 
     if not TYPE_CHECKING:
 
@@ -289,15 +301,19 @@ class Reading:
 
 def trial_of(state: State, asked: Asked) -> Trial:
     """Return a trial as the user gets it."""
-    return Trial(asked.number, asked.node, state.region(asked.row), asked.replicate, state.began.id)
+    look = asked.replicate, state.began.id, asked.time, asked.cost
+    return Trial(asked.number, asked.node, state.region(asked.row), *look)
 
 
 def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     became = outcomes(state.events)
     for asked in state.asked:
         past = became[False, asked.number]
-        _, how, value, sem, note, _ = past[-1]
-        yield TrialRecord(**vars(trial_of(state, asked)), state=how, value=value, sem=sem, note=note), past
+        _, how, value, sem, note, _, time = past[-1]
+        trial = trial_of(state, asked)
+        if time is not None:
+            trial = replace(trial, time=time, cost=asked.cost - asked.time + time)
+        yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note), past
 
 
 def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:

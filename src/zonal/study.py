@@ -29,7 +29,7 @@ from zonal.errors import (
 from zonal.reading import Reading, trial_of
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
-from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Retracted
+from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Measured, Retracted
 from zonal.rounds.journal import Journal, Writer
 from zonal.rounds.outcomes import last_outcome
 from zonal.rounds.settings import (
@@ -61,8 +61,8 @@ class Study(Reading):
     ----------
     space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
         Where to look.
-    budget : int
-        How many measurements may be made.
+    budget : int or float
+        How many measurements may be made; where looks have a cost, what they may cost in all.
     kernel : Kernel, kernel class, callable or None
         How values of f at two points go together. A class has its parameters learned; None learns the smoothness
         too (for symbols `Categorical`). On `Points` and `Hierarchy` also any positive semi-definite function of
@@ -87,6 +87,20 @@ class Study(Reading):
         and its children are tried.
     value_name, value_unit : str
         What is measured, for tables and pictures.
+    cost : float or callable, optional
+        What a look costs, or a function of the region; 1 by default, and 0 where `times` are given. With it,
+        `times`, `overhead` or `travel` the budget is in units of cost.
+    times : sequence of float, optional
+        How long a look may take. It costs its time; the noise is that of one unit of time over sqrt(time). The
+        default chooses region and time together, by gain for cost.
+    overhead : float
+        What every look costs besides.
+    travel : float or callable, optional
+        What the way from the last region costs: a function of two regions, or in a box a number, the cost of one
+        unit of distance between centres. The last region is that of the last trial of the same ``by``, else of the
+        study.
+    cost_unit : str
+        Of costs, for tables and messages.
 
     Examples
     --------
@@ -102,7 +116,7 @@ class Study(Reading):
 
     @answering(Given)
     def __init__(
-        self, space: SpaceLike, *, budget: int, direction: Direction = "maximize", **settings: Unpack[Given]
+        self, space: SpaceLike, *, budget: float, direction: Direction = "maximize", **settings: Unpack[Given]
     ) -> None:
         self._renew_lock()
         self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
@@ -120,7 +134,7 @@ class Study(Reading):
         path: str | os.PathLike[str],
         space: SpaceLike,
         *,
-        budget: int,
+        budget: float,
         direction: Direction = "maximize",
         exist_ok: bool = False,
         **settings: Unpack[Given],
@@ -135,8 +149,8 @@ class Study(Reading):
         path : str or path
             Where to; there must be no such file yet.
         space, budget, direction, **settings
-            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, a policy) are
-            not stored; `open` takes them again.
+            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, cost, a policy)
+            are not stored; `open` takes them again.
         exist_ok : bool
             Open the file if it is there, as when two workers begin at once: the first makes it, the other joins.
             It must be a study with these settings; its budget may have been extended since, and without `rng` its
@@ -165,6 +179,8 @@ class Study(Reading):
         policy: Any = None,
         delta: Any = None,
         forbidden: Any = None,
+        cost: Any = None,
+        travel: Any = None,
         classes: Sequence[type] = (),
     ) -> Self:
         """Return the study that lives in a file.
@@ -176,14 +192,14 @@ class Study(Reading):
         ----------
         path : str or path
             The file.
-        space, kernel, noise, feedback, policy, delta, forbidden
+        space, kernel, noise, feedback, policy, delta, forbidden, cost, travel
             Those that were functions of your own when the study was made, or of classes of your own.
         classes : sequence of class
             Your own frozen dataclasses, of which anything in the study is made: a kernel, a feedback, a policy, an
             axis. What they hold is in the file; giving the class is enough.
         """
         named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
-        named |= {"delta": delta, "forbidden": forbidden}
+        named |= {"delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
         given = {name: value for name, value in named.items() if value is not None}
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in classes})
         study = cls._of(journal.opened.settings, events)
@@ -303,7 +319,7 @@ class Study(Reading):
         Parameters
         ----------
         n : int, optional
-            How many; all or none are given.
+            How many; all or none are given. Where ways cost something, in the order of a short tour.
         key : str
             What you call this request. Asked for again with the same key, the same trials come back: who does not
             know whether a request arrived may repeat it.
@@ -319,14 +335,26 @@ class Study(Reading):
                 raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
             if not batch:
                 checks.within_budget(state, number)
+                first = state.asked.size
                 for _ in range(number):
                     state = decisions.ask(state, by, key)
                     batch += [state.pending[state.asked.size - 1]]
+                if number > 1 and self.settings.travel is not None:
+                    state = decisions.as_tour(self._state, state, by)
+                    batch = [state.asked[at] for at in range(first, state.asked.size)]
                 self._commit(state)
             trials = [trial_of(state, asked) for asked in batch]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float,
+        sem: float | None = None,
+        note: str = "",
+        *,
+        time: float | None = None,
+    ) -> None:
         """Take in the measurement of a trial.
 
         The same value told again does nothing. A trial that had been given up, or retracted, counts as measured
@@ -342,24 +370,28 @@ class Study(Reading):
             Standard error of this one measurement; the study's noise by default.
         note : str
             Kept with the trial.
+        time : float, optional
+            The time really spent, where times are chosen; by default that asked for.
         """
         with self._writing():
             state = self._state
             asked = self._asked(trial)
             value, sem = checks.measured(state, value, sem, note)
+            time = None if time is None else checks.time_spent(state, time)
             if asked.number in state.pending:
-                after = decisions.tell(state, asked.number, value, sem, note)
+                after = decisions.tell(state, asked.number, value, sem, note, time)
             elif (earlier := last_outcome(state.history, asked.number)).value is not None:
-                if (earlier.value, earlier.sem) == (value, sem):
+                if (earlier.value, earlier.sem) == (value, sem) and time in (None, earlier.time, asked.time):
                     return
                 raise TrialError(
                     f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
                     "Use correct() if that was a mistake, observe() for a further measurement of its region."
                 )
-            elif self.remaining:
-                after = decisions.tell(state, asked.number, value, sem, note)
+            elif checks.fits(state, Measured(asked.number, value, sem, note, time)):
+                after = decisions.tell(state, asked.number, value, sem, note, time)
             else:
-                after = decisions.observe(state, state.region(asked.row), value, sem, self.feedback)
+                seen = state.region(asked.row)
+                after = decisions.observe(state, seen, value, sem, self.feedback, time or asked.time)
             self._commit(after)
             if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
                 self._say(f"trial {asked.number}", state.region(asked.row), value)
@@ -543,6 +575,8 @@ class Study(Reading):
         value: float,
         sem: float | None = None,
         feedback: Feedback | None = None,
+        *,
+        time: float | None = None,
     ) -> Observation:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
@@ -558,6 +592,8 @@ class Study(Reading):
             Standard error of this measurement; the study's noise by default.
         feedback : Center, Average, Mean or Beam, optional
             What this measurement saw of its region; by default what the study's own see.
+        time : float, optional
+            How long it looked, where times are chosen; one unit of time by default.
 
         Returns
         -------
@@ -569,7 +605,8 @@ class Study(Reading):
             seen = with_feedback(self._region(region), by)
             value, sem = checks.measured(self._state, value, sem)
             number = self._state.observed.size
-            self._commit(decisions.observe(self._state, seen, value, sem, by))
+            spent = checks.time_spent(self._state, time)
+            self._commit(decisions.observe(self._state, seen, value, sem, by, spent or 1.0))
             self._say("observed", seen, value)
         return Observation(number, seen, value, sem, study=self.id)
 
@@ -601,11 +638,11 @@ class Study(Reading):
                 self._commit(after)
         return after is not None
 
-    def extend(self, n: int) -> None:
-        """Add `n` measurements to the budget."""
-        number = whole_number(n, "the number of measurements to add", 1)
+    def extend(self, n: float) -> None:
+        """Add `n` measurements to the budget; where looks have a cost, so much of it."""
+        more = checks.added(self._state, n)
         with self._writing():
-            self._commit(decisions.extend(self._state, number))
+            self._commit(decisions.extend(self._state, more))
 
     optimize = measuring.optimize
     refine = measuring.refine

@@ -7,6 +7,7 @@ columns in place of those that changed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -21,7 +22,7 @@ Flags = NDArray[np.bool_]
 # Columns that change together are the rows of one array.
 DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD, COUNT, LOOKS, WEIGHED = range(8)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
-NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE = range(4)
+NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE, TIMED = range(5)
 
 
 class Tree:
@@ -46,9 +47,11 @@ class Tree:
     forbidden : array of bool
         Whether the user forbids to measure and to recommend it.
     noise : array of float
-        Standard deviation of one measurement.
+        Standard deviation of one measurement of the usual time.
     reward : array of float
-        Mean of the node's own rewards told without a standard error; 0 without any.
+        Mean of the node's own rewards told without a standard error, by their times; 0 without any.
+    timed : array of float
+        Times of these in all, in usual ones: their number, where times are not chosen.
     weighed : array of int
         Of the trials told, those with a standard error of their own.
     weighed_reward, weighed_variance : array of float
@@ -75,6 +78,8 @@ class Tree:
     weighed: Ints
     weighed_reward: Floats
     weighed_variance: Floats
+    timed: Floats
+    terms: Any = None  # what looks cost, while one is chosen
     mean: Floats
     std: Floats
     std_before: Floats
@@ -102,14 +107,14 @@ class Tree:
         if floats is not None:
             floats.flags.writeable = False
             self._floats = floats
-            self.noise, self.reward, self.weighed_reward, self.weighed_variance = floats
+            self.noise, self.reward, self.weighed_reward, self.weighed_variance, self.timed = floats
 
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
         ints = np.array([[0], [0], [-1], [0], [-1], [0], [0], [0]])
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
-        return cls(None, ints, flags, np.array([[noise], [0.0], [0.0], [0.0]]))
+        return cls(None, ints, flags, np.array([[noise], [0.0], [0.0], [0.0], [0.0]]))
 
     @property
     def size(self) -> int:
@@ -139,12 +144,13 @@ class Tree:
         twin = Tree(self, ints)
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
-    def told(self, row: int, reward: float, sem: float | None = None) -> Tree:
+    def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
         """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
         ints, floats = self._ints.copy(), self._floats.copy()
         ints[COUNT, row] += 1
         if sem is None:
-            floats[REWARD, row] += (reward - floats[REWARD, row]) / (ints[COUNT, row] - ints[WEIGHED, row])
+            floats[TIMED, row] += time
+            floats[REWARD, row] += (reward - floats[REWARD, row]) * time / floats[TIMED, row]
         else:
             known, mean, variance = floats.item(WEIGHED_VARIANCE, row), floats.item(WEIGHED_REWARD, row), sem**2
             if not ints[WEIGHED, row]:
@@ -157,14 +163,14 @@ class Tree:
             ints[WEIGHED, row] += 1
         return Tree(self, ints, floats=floats)
 
-    def retold(self, row: int, rewards: Iterable[tuple[float, float | None]]) -> Tree:
-        """Return the table with these rewards of a node, and their standard errors, in place of those so far."""
+    def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
+        """Return the table with these rewards of a node, their standard errors and times, and no others."""
         ints, floats = self._ints.copy(), self._floats.copy()
         ints[COUNT, row] = ints[WEIGHED, row] = 0
         floats[REWARD:, row] = 0.0
         twin = Tree(self, ints, floats=floats)
-        for reward, sem in rewards:
-            twin = twin.told(row, reward, sem)
+        for reward, sem, time in rewards:
+            twin = twin.told(row, reward, sem, time)
         return twin
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
@@ -206,7 +212,7 @@ class Tree:
         """
         size, number = self.depth.size, index.size
         ints, flags = np.zeros((8, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
-        floats = np.zeros((4, size + number))
+        floats = np.zeros((5, size + number))
         ints[:, :size], flags[:, :size], floats[:, :size] = self._ints, self._flags, self._floats
         new, new_flags = ints[:, size:], flags[:, size:]
         new[PARENT] = parent = rows.repeat(families)
@@ -244,7 +250,8 @@ class Tree:
         """Return the mean of some nodes' own rewards, weighed by precision, and its standard error."""
         weighed = self.weighed[rows]
         plain = self.count[rows] - weighed
-        mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.maximum(plain, 1))
+        timed = self.timed[rows]
+        mean, error = self.reward[rows], self.noise[rows] / np.sqrt(np.where(timed > 0, timed, 1.0))
         if not weighed.any():
             return mean, error
         variance, known = error**2, self.weighed_variance[rows]
@@ -254,10 +261,12 @@ class Tree:
         mean = mean + share * (self.weighed_reward[rows] - mean)
         return mean, np.where(weighed == 0, error, np.sqrt(share * known))
 
-    def snapshot(self, prior_mean: float, sign: float) -> TreeTable:
-        """Return the table in the user's units: ``prior_mean + sign * mean``."""
+    def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:
+        """Return the table in the user's units: ``prior_mean + sign * mean``, noise that of one unit of time."""
         columns = {column.name: _frozen(getattr(self, column.name).view()) for column in fields(TreeTable)}
         columns["mean"] = _frozen(prior_mean + sign * self.mean)
+        if time != 1:
+            columns["noise"] = _frozen(self.noise * math.sqrt(time))
         reward, _ = self.own_rewards(np.arange(self.size))
         columns["reward"] = _frozen(np.where(self.count > 0, sign * reward, np.nan))
         return TreeTable(**columns)
@@ -294,7 +303,7 @@ class TreeTable:
     mean, std : array of float
         Posterior mean and standard deviation of the region's average, in the user's units.
     noise : array of float
-        Standard deviation of one measurement.
+        Standard deviation of one measurement, of one unit of time.
     expanded : array of bool
         Whether the node may be recommended: it was split, or would have been but for `smallest`.
     askable : array of bool

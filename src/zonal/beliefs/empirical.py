@@ -44,7 +44,9 @@ class EmpiricalBelief:
         more = np.zeros(tracked.size - len(self.mean))
         return EmpiricalBelief(np.concatenate((self.mean, more)), np.concatenate((self._count, more)), self.zero)
 
-    def observing(self, slot: int, reward: float, variance: float | None, ledger: Ledger) -> EmpiricalBelief:
+    def observing(
+        self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
+    ) -> EmpiricalBelief:
         """Return the belief with one reward more; `ledger` has all of them, this one included."""
         mean, count, line = self.mean.copy(), self._count.copy(), ledger.lines[slot, True]
         mean[slot], count[slot] = line.mean - self.zero, line.number
@@ -84,7 +86,7 @@ class EmpiricalBelief:
         """Return the belief as it would be with measurements under way."""
         return self
 
-    def plus(self, slot: int, variance: float | None) -> EmpiricalBelief:
+    def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> EmpiricalBelief:
         """Return the belief with one more pending measurement: the mean stays, the variance shrinks."""
         count = self._count.copy()
         count[slot] += 1

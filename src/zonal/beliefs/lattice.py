@@ -100,7 +100,7 @@ class Evidence:
         else:
             self.tau = NOISES**2 if unknowns.noise else np.ones(1)
             some = self.tau[:, None] if self._open else self.tau[:1, None]  # else nothing depends on it
-            self._roots = 1 / np.sqrt(np.where(open_, some / np.maximum(data.count, 1), known))
+            self._roots = 1 / np.sqrt(np.where(open_, some / data.counted, known))
         self.v = np.ones(1) if self.given else VARIANCES if unknowns.noise else FINE
         self._residual = residual / self.scale
 

@@ -1,7 +1,8 @@
 """Every reward, collapsed to what the likelihood needs: repeats of one footprint share a line.
 
 Rewards whose noise is known (told with a sem, or by the user's noise) and rewards whose noise is being learned are
-kept apart, since their weights change with the noise. Sums are kept by Welford's rule: it survives large offsets.
+kept apart, since their weights change with the noise. One of twice the usual time weighs twice.
+Sums are kept by Welford's rule: it survives large offsets.
 This is the only memory of rewards: beliefs are built from it, or follow its last line.
 """
 
@@ -24,13 +25,15 @@ class Line(NamedTuple):
     mean: float = 0.0
     scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
+    weight: float = 0.0  # of all rewards: their number, where each took the usual time
 
-    def plus(self, reward: float, variance: float | None) -> Line:
+    def plus(self, reward: float, variance: float | None, weight: float = 1.0) -> Line:
         """Return the line with one more reward; `variance` is None if its noise is to be learned."""
         count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
+        total = self.weight + weight
         if variance is None:
-            share = 1 / count
-            scatter += (1 - share) * surprise**2
+            share = weight / total
+            scatter += weight * (1 - share) * surprise**2
         elif count == 1 or own + variance == 0:
             share = 1.0 if count == 1 else 0.0
             own = variance
@@ -38,7 +41,7 @@ class Line(NamedTuple):
             share = own / (own + variance)
             scatter += surprise**2 / (own + variance)
             own = share * variance
-        return Line(count, self.mean + share * surprise, scatter, own)
+        return Line(count, self.mean + share * surprise, scatter, own, total)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Data:
     mean : array
         Mean reward.
     count : array
-        Rewards behind it, where their noise is to be learned; 0 where it is known.
+        Weight of the rewards behind it, where their noise is to be learned; 0 where it is known.
     variance : array
         Known noise variance of the mean; 0 where it is to be learned.
     scatter : float
@@ -68,9 +71,14 @@ class Data:
     scatter: float
     extra: int
 
+    @property
+    def counted(self) -> Floats:
+        """The same, and 1 where the noise is known."""
+        return np.where(self.count > 0, self.count, 1.0)
+
     def noise_variance(self, noise: float) -> Floats:
         """Return the noise variance of each line's mean, if one reward has standard deviation `noise`."""
-        return np.where(self.count > 0, noise**2 / np.maximum(self.count, 1), self.variance)
+        return np.where(self.count > 0, noise**2 / self.counted, self.variance)
 
     def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Return slots, mean rewards and their noise variances, footprints of two lines combined by precision."""
@@ -105,7 +113,7 @@ class Ledger(NamedTuple):
     distinct: int = 0
     lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed, as nothing of a tuple
 
-    def plus(self, slot: int, reward: float, variance: float | None) -> Ledger:
+    def plus(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> Ledger:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
         total, distinct, lines = self
         key = (slot, variance is None)
@@ -113,13 +121,13 @@ class Ledger(NamedTuple):
         if line is None:
             line = Line()
             distinct += (slot, variance is not None) not in lines
-        return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance)})
+        return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
 
-    def having(self, slot: int, rewards: Iterable[tuple[float, float | None]]) -> Ledger:
-        """Return the ledger with these rewards of a footprint, and their variances, in place of those so far."""
+    def having(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> Ledger:
+        """Return the ledger with these rewards of a footprint, their variances and weights, and no others."""
         own = Ledger()
-        for reward, variance in rewards:
-            own = own.plus(slot, reward, variance)
+        for reward, variance, weight in rewards:
+            own = own.plus(slot, reward, variance, weight)
         both = {**self.lines, **own.lines}  # lines keep their places
         lines = {key: line for key, line in both.items() if key[0] != slot or key in own.lines}
         return Ledger(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
@@ -134,7 +142,7 @@ class Ledger(NamedTuple):
         if noise is None or (slot, True) not in self.lines:
             return self.lines[slot, False].variance
         known, learned = self.lines.get((slot, False)), self.lines[slot, True]
-        own = noise**2 / learned.number
+        own = noise**2 / learned.weight
         return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
@@ -154,7 +162,7 @@ class Ledger(NamedTuple):
         return Data(
             slots=np.array([key[0] for key in self.lines], dtype=np.intp),
             mean=np.array([line.mean for line in lines]),
-            count=np.where(unknown, counts, 0.0),
+            count=np.where(unknown, [line.weight for line in lines], 0.0),
             variance=np.array([line.variance for line in lines]),
             scatter=unit * float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
             extra=int(np.sum(counts[unknown] - 1)) if unknown.any() else 0,

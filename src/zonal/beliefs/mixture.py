@@ -38,12 +38,12 @@ class Member(NamedTuple):
     belief: GaussianBelief
     log_weight: float
 
-    def noise_variance(self, variance: float | None) -> float:
-        """Return the noise variance of a reward: as known, or that of the model."""
+    def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
+        """Return the noise variance of a reward: as known, or that of the model, of so many usual times."""
         if variance is not None:
             return variance
         assert self.model.noise is not None
-        return self.model.noise**2
+        return self.model.noise**2 / weight
 
     def built(self, ledger: Ledger, of: Ints | None = None) -> Member:
         """Return the same model, with what it makes of all rewards at once, or of those of some slots."""
@@ -105,7 +105,9 @@ class Mixture:
                 "Pass a noise or sem above 0 if measurements scatter.",
             )
 
-    def observing(self, slot: int, reward: float, variance: float | None, ledger: Ledger) -> Mixture:
+    def observing(
+        self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
+    ) -> Mixture:
         """Return the mixture with one reward more.
 
         Parameters
@@ -117,15 +119,17 @@ class Mixture:
             Of its noise; None if each model has its own.
         ledger : Ledger
             All rewards, this one included.
+        weight : float
+            Of this one: its time, in usual ones.
         """
         if not self.members[1:]:
-            return Mixture([_observing(self.members[0], slot, reward, variance, ledger)], self.zero)
+            return Mixture([_observing(self.members[0], slot, reward, variance, ledger, weight)], self.zero)
         members = []
         for own in self.members:
-            total = own.belief.variance.item(slot) + own.noise_variance(variance)
+            total = own.belief.variance.item(slot) + own.noise_variance(variance, weight)
             miss = reward - own.model.mean - own.belief.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
-            after = _observing(own, slot, reward, variance, ledger)
+            after = _observing(own, slot, reward, variance, ledger, weight)
             members.append(after._replace(log_weight=own.log_weight - lost))
         top = max(own.log_weight for own in members)
         least = top + LEAST_LOG_WEIGHT
@@ -209,12 +213,14 @@ def _log_weight(own: Member) -> float:
     return own.log_weight
 
 
-def _observing(own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger) -> Member:
+def _observing(
+    own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float
+) -> Member:
     """Return one model with one reward more."""
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
         return own.built(ledger, np.append(belief.slots, slot))  # what was ignored stays so
-    noise = own.noise_variance(variance)
+    noise = own.noise_variance(variance, weight)
     after = belief.observing(slot, reward - model.mean, noise, ledger.variance(slot, model.noise))
     return Member(model, after, log_weight)
 
@@ -226,10 +232,10 @@ class MixtureOverlay:
         self._mixture = mixture
         self.overlays = overlays
 
-    def plus(self, slot: int, variance: float | None) -> MixtureOverlay:
+    def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> MixtureOverlay:
         """Return the overlay with one more pending measurement."""
         pairs = zip(self._mixture.members, self.overlays, strict=True)
-        more = tuple(own.plus(slot, member.noise_variance(variance)) for member, own in pairs)
+        more = tuple(own.plus(slot, member.noise_variance(variance, weight)) for member, own in pairs)
         return MixtureOverlay(self._mixture, more)
 
     @property

@@ -105,7 +105,7 @@ class Model:
 
 def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
     """Return shift (the prior mean, if it is given) and scale that standardise rewards."""
-    return _units(data.mean, np.maximum(data.count, 1.0), data.scatter, mean)
+    return _units(data.mean, data.counted, data.scatter, mean)
 
 
 def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:

@@ -101,8 +101,8 @@ def refit(study: Study) -> None:
 
 @click.command(cls=Command)
 @study_argument
-@click.argument("n", type=click.IntRange(min=1))
-def extend(study: Study, n: int) -> None:
-    """Add N measurements to the budget."""
-    study.extend(n)
+@click.argument("n", type=float)
+def extend(study: Study, n: float) -> None:
+    """Add N measurements to the budget; where looks have a cost, so much of it."""
+    study.extend(n if study.settings.priced or not n.is_integer() else int(n))
     say(standing(study))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from zonal import looking
 from zonal.commands import sheets
 from zonal.commands.frame import (
     NOTHING_LEFT,
@@ -21,7 +22,7 @@ from zonal.commands.frame import (
     say,
     study_argument,
 )
-from zonal.errors import Exhausted, InvalidInput
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
@@ -66,18 +67,16 @@ def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     """Return as many trials as wanted, or as many as there are."""
     facts = (fact for event in study.events for fact in event) if key else ()
     asked_before = sum(isinstance(fact, Asked) and fact.key == key for fact in facts)
-    number = min(wanted, asked_before or study.remaining)
+    number = min(wanted, asked_before or study._looks_left)
     if number == 0:
-        under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
-        raise Refusal(
-            f"the budget of {study.budget} is spent{under_way}. `zonal extend` adds measurements.", NOTHING_LEFT
-        )
+        raise _spent(study)
     try:
         trials = study.ask(number, key=key, by=BENCH)
-    except Exhausted:
+    except (Exhausted, BudgetSpent):
         trials = _one_by_one(study, number, key)
     if len(trials) < wanted:
-        spent = "the budget leaves no more" if len(trials) == number else "no other region may be measured"
+        fewer = len(trials) == number or study.settings.priced
+        spent = "the budget leaves no more" if fewer else "no other region may be measured"
         say(f"{len(trials)} of {wanted}: {spent}.")
     return trials
 
@@ -88,11 +87,20 @@ def _one_by_one(study: Study, number: int, key: str) -> list[Trial]:
     for at in range(number):
         try:
             trials.append(study.ask(key=key and f"{key}, {at + 1} of {number}", by=BENCH))
-        except Exhausted:
+        except (Exhausted, BudgetSpent) as error:
             if not trials:
-                raise
+                raise _spent(study) if isinstance(error, BudgetSpent) else error from None
             break
     return trials
+
+
+def _spent(study: Study) -> Refusal:
+    budget = looking.amount(study, study.budget)
+    under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
+    if study.settings.priced:
+        under_way = f" but for {looking.amount(study, study.remaining)}, which pay for no look"
+    what = "to it" if study.settings.priced else "measurements"
+    return Refusal(f"the budget of {budget} is spent{under_way}. `zonal extend` adds {what}.", NOTHING_LEFT)
 
 
 def _write_new(path: Path, content: str) -> None:
@@ -111,7 +119,8 @@ def _write_new(path: Path, content: str) -> None:
 
 def trial_json(trial: Trial) -> dict[str, Any]:
     """Return a trial for programs."""
-    return {"trial": trial.number, "look": trial.replicate, "region": trial.region.as_json()}
+    spends = {} if (trial.time, trial.cost) == (1, 1) else {"time": trial.time, "cost": trial.cost}
+    return {"trial": trial.number, "look": trial.replicate, "region": trial.region.as_json(), **spends}
 
 
 def echo_trials(trials: Sequence[Trial]) -> None:
@@ -119,8 +128,15 @@ def echo_trials(trials: Sequence[Trial]) -> None:
     if not trials:
         click.echo("nothing is under way")
         return
-    columns = zip(*((one.number, one.region.name, one.replicate) for one in trials), strict=True)
-    echo_table(Listing("", dict(zip(("trial", "region", "look"), columns, strict=True))))
+    columns: dict[str, Any] = {
+        "trial": [one.number for one in trials],
+        "region": [one.region.name for one in trials],
+        "look": [one.replicate for one in trials],
+        "time": [one.time for one in trials],
+        "cost": [one.cost for one in trials],
+    }
+    plain = {name for name in ("time", "cost") if set(columns[name]) == {1.0}}
+    echo_table(Listing("", {name: own for name, own in columns.items() if name not in plain}))
 
 
 @click.command(cls=Command, context_settings=NUMBERS)
@@ -252,7 +268,7 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
 
 def standing(study: Study) -> str:
     """Return how far a study is."""
-    return f"{study.told} of {study.budget} told, {len(study.pending)} under way, {study.remaining} left."
+    return f"{looking.standing(study)}."
 
 
 def one_way(sheet: Path | None, single: object, how: str) -> None:

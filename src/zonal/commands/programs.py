@@ -90,6 +90,8 @@ class Program:
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
             "region": trial.region.as_json(),
+            "time": trial.time,
+            "cost": trial.cost,
         }
         with tempfile.TemporaryFile() as asked, _Output() as out, _Output() as err:
             asked.write(json.dumps(question).encode() + b"\n")
@@ -251,6 +253,8 @@ def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
         "ZONAL_ATTEMPT": str(question["attempt"]),
         "ZONAL_STUDY": question["study"] or "",
         "ZONAL_REGION": trial.region.name,
+        "ZONAL_TIME": repr(trial.time),
+        "ZONAL_COST": repr(trial.cost),
     }
     bounds: Mapping[str, Any] = question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():

@@ -50,6 +50,8 @@ class Job:
         Whether the executor took it.
     due : float
         When it is late, by the monotonic clock.
+    time : float or None
+        How long to look, if what measures wants to know.
     """
 
     region: Region
@@ -58,6 +60,7 @@ class Job:
     executor: Executor | None = None
     sent: bool = True
     due: float = math.inf
+    time: float | None = None
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a measurement that is done."""
@@ -104,18 +107,19 @@ class Here:
 
     workers = 1
 
-    def __init__(self, measure: Measure) -> None:
+    def __init__(self, measure: Measure, timed: bool) -> None:
         self._measure = measure
+        self._timed = timed and takes_time(measure)
 
     def begin(self, trial: Trial) -> Job:
         """Take note of what to measure."""
-        return Job(trial.region, None, Future())
+        return Job(trial.region, None, Future(), time=trial.time if self._timed else None)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Measure. A KeyboardInterrupt is the user's and goes through."""
         for job in jobs:
             try:
-                job.future.set_result(self._measure(job.region))
+                job.future.set_result(measured(self._measure, job.region, job.time))
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
@@ -146,10 +150,15 @@ class Elsewhere:
         Measurements at once; by default as many as the executor says it has workers.
     own : bool
         Whether `start` starts a new executor, which is to be ended here and may be started again.
+    timed : bool
+        Whether trials say how long to look.
     """
 
-    def __init__(self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool) -> None:
+    def __init__(
+        self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool, timed: bool = False
+    ) -> None:
         self._measure = measure
+        self._timed = timed and takes_time(measure)
         self._start = start
         self._own = own
         self._executor = _checked(start())
@@ -165,7 +174,7 @@ class Elsewhere:
         if self._token not in _kits:  # where workers share or inherit this memory, they find it there
             _keep(self._token, Kit(self._measure, region.space))
         draw = self._measure.draw() if isinstance(self._measure, Instrument) else None
-        job = Job(region, draw, Future())
+        job = Job(region, draw, Future(), time=trial.time if self._timed else None)
         self._send(job, None)
         return job
 
@@ -178,7 +187,7 @@ class Elsewhere:
             if kit is not None:  # Dask warns of what is large; it is sent once a worker
                 warnings.simplefilter("ignore")
             try:
-                job.future = self._executor.submit(_measure_there, call, light, job.draw, kit)
+                job.future = self._executor.submit(_measure_there, call, light, job.draw, kit, job.time)
             except Exception as error:
                 job.sent, job.future = False, Future()
                 job.future.set_exception(error)
@@ -220,20 +229,35 @@ class Elsewhere:
             self._executor.shutdown(wait=not unfinished)
 
 
-def engine_for(measure: Measure, where: Anywhere, workers: int | None, timeout: float | None) -> Engine:
+def takes_time(measure: Measure) -> bool:
+    """Tell whether what measures wants to know how long to look: it has an argument `time`."""
+    try:
+        return "time" in inspect.signature(measure).parameters
+    except (TypeError, ValueError):  # it does not tell
+        return False
+
+
+def measured(measure: Any, region: Region, time: float | None) -> Any:
+    """Return the measurement of a region, for so long if that is said."""
+    return measure(region) if time is None else measure(region, time=time)
+
+
+def engine_for(
+    measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
+) -> Engine:
     """Return the engine for what the user said: nothing, a number of threads, an executor, or how to start one."""
     if isinstance(where, int):
         raise InvalidInput("the second argument is an executor", where, f"Did you mean n={where}?")
     if where is None:
         if workers is None and timeout is None:
-            return Here(measure)
-        return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True)
+            return Here(measure, timed)
+        return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True, timed=timed)
     if hasattr(where, "get_executor"):  # a Dask client; pure calls of equal arguments would be made only once
-        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False)
+        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False, timed=timed)
     if callable(where):
-        return Elsewhere(measure, _starting(where), workers, own=True)
+        return Elsewhere(measure, _starting(where), workers, own=True, timed=timed)
     executor: Executor = where
-    return Elsewhere(measure, lambda: executor, workers, own=False)
+    return Elsewhere(measure, lambda: executor, workers, own=False, timed=timed)
 
 
 def _starting(function: Callable[..., Executor]) -> Callable[[], Executor]:
@@ -317,7 +341,9 @@ def _keep(token: str, kit: Kit) -> None:
         _kits.pop(old, None)
 
 
-def _measure_there(call: Call, region: Region, draw: float | None, kit: Kit | None) -> Any:
+def _measure_there(
+    call: Call, region: Region, draw: float | None, kit: Kit | None, time: float | None = None
+) -> Any:
     """Measure, on a worker, a region that came without its space."""
     if kit is not None:
         _keep(call.token, kit)
@@ -326,5 +352,5 @@ def _measure_there(call: Call, region: Region, draw: float | None, kit: Kit | No
         return Answer.WHICH_KIT
     whole = replace(region, space=known.space)
     if isinstance(known.measure, Instrument) and draw is not None:
-        return known.measure.reading(whole, draw)
-    return known.measure(whole)
+        return known.measure.reading(whole, draw, 1.0 if time is None else time)
+    return measured(known.measure, whole, time)

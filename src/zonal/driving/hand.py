@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zonal.errors import BudgetSpent, Exhausted, StudyFileError, whole_number
 from zonal.rounds.events import Asked
@@ -38,6 +38,7 @@ class Hand:
         # As of now, with whose they are: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
         self._part: int | None = None
+        self.paid_out = False  # whether the next look could not be paid
         if n is not None:
             remaining, part = self.remaining, whole_number(n, "n", 1)
             if part > remaining:
@@ -51,19 +52,24 @@ class Hand:
 
     @property
     def budget(self) -> int:
-        """Measurements that may be made in all."""
-        return self._study.budget
+        """Measurements that may be made in all, as far as is known."""
+        return self._study.told + len(self._study.pending) + self._study._looks_left
+
+    @property
+    def timed(self) -> bool:
+        """Whether trials say how long to look."""
+        return bool(self._study.settings.times)
 
     @property
     def remaining(self) -> int:
         """Measurements that may still be begun."""
-        remaining = self._study.remaining + sum(map(self._left, self._study.under_way))
+        remaining = self._study._looks_left + sum(map(self._left, self._study.under_way))
         return remaining if self._part is None else min(remaining, self._part)
 
     @property
     def spent(self) -> str:
         """What has been spent once none remain."""
-        whole = self._part is None or not self._study.remaining
+        whole = self._part is None or not self._study._looks_left
         return "the budget is spent" if whole else "the part asked for is spent"
 
     def is_under_way(self, trial: Trial) -> bool:
@@ -75,15 +81,16 @@ class Hand:
         trial = self._study.take_up(self._by, self._left)
         try:
             trial = self._study.ask(by=self._by) if trial is None else trial
-        except BudgetSpent as error:  # by others, who are at it too
+        except BudgetSpent as error:  # by others, who are at it too; or what it would cost is more than is left
+            self.paid_out = self._study.settings.priced
             raise Exhausted(str(error)) from error
         self._take(1)
         return trial
 
-    def tell(self, trial: Trial, value: float, sem: float | None = None) -> None:
+    def tell(self, trial: Trial, value: float, sem: float | None = None, **more: Any) -> None:
         """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
         try:
-            self._study.tell(trial, value, sem)
+            self._study.tell(trial, value, sem, **more)
         except StudyFileError as error:
             self._unwritten.add(trial.number)
             log.error("trial %d was measured (%r, sem %r) and not stored: %s", trial.number, value, sem, error)

@@ -73,7 +73,7 @@ def drive(
     if isinstance(measure, Elsewhere):
         engine: Engine = measure
     elif callable(measure):
-        engine = engine_for(measure, executor, workers, timeout)
+        engine = engine_for(measure, executor, workers, timeout, study.timed)
     else:
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     with _Bar(study, progress) as bar, _CtrlC() as ctrl_c:
@@ -127,7 +127,7 @@ class _Run:
             try:
                 trial = self._study.ask()
             except Exhausted as error:
-                if not self._under_way:  # else what is under way may open regions
+                if not self._under_way and not self._study.paid_out:  # else what is under way may open regions
                     self._why = str(error)
                 break
             except Exception as error:

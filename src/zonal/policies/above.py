@@ -14,14 +14,16 @@ that is not smallest stands for the smallest regions within it, whose averages s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from zonal.errors import InvalidInput, finite_number, probability
-from zonal.policies.knowledge import TIE, KnowledgeRules, highest
-from zonal.policies.rules import NONE, Draw, Floats, Policy, Rows, Setting, View, Views, best
+from zonal.policies.buying import TIE, highest, largest
+from zonal.policies.knowledge import KnowledgeRules
+from zonal.policies.rules import NONE, Draw, Floats, Look, Policy, Rows, Setting, View, Views
 from zonal.tree import Tree
 
 CANDIDATES = 512  # regions about which there is most doubt
@@ -47,6 +49,7 @@ class Above(Policy):
     threshold: float | None = None
     top: float | None = None
     inner = True
+    thrifty = True
     depths = "any"
 
     def __post_init__(self) -> None:
@@ -89,30 +92,36 @@ class AboveRules(KnowledgeRules):
         """Tell whether the guard follows the highest rewards: nobody looks for the best alone."""
         return False
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the node that is expected to clear most doubt."""
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+        """Return the node that is expected to clear most doubt, for what it costs."""
         unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
-        limit, members = self.limit(tree, views), views()
+        return self._largest_gain(tree, views(), questions)
+
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> Look:
+        """Return the question that is expected to clear most doubt, for what it costs."""
+        limit = self.limit(tree, lambda: views)
         rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
         if len(rows) == 0:
             rows = tree.leaf.nonzero()[0]
-        doubts = [_apart(view, tree, rows, limit) for view in members]
-        weights = members[0].weights(rows)
-        unsure = np.sum([view.weight * _wrong(z) for view, (z, _) in zip(members, doubts, strict=True)], axis=0)
+        doubts = [_apart(view, tree, rows, limit) for view in views]
+        weights = views[0].weights(rows)
+        unsure = np.sum([view.weight * _wrong(z) for view, (z, _) in zip(views, doubts, strict=True)], axis=0)
         some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
-        rows, weights = rows[some], np.log(weights[some])
-        rough = np.full(len(questions), -np.inf)
-        parts = []
-        for view, (z, spread) in zip(members, doubts, strict=True):
-            tail = _tails(view, questions, rows, spread[some])
-            parts.append((np.log(view.weight) + weights, z[some], tail))
-            rough = np.logaddexp(rough, _summed(parts[-1][0] + log_rough(z[some], tail)))
-        finalists = highest(rough, FINALISTS, TIE)
-        gains = np.full(len(finalists), -np.inf)
-        for weight, z, tail in parts:
-            gains = np.logaddexp(gains, _summed(weight + log_cleared(z, tail[finalists])))
-        return best(tree, questions[finalists], gains, TIE)
+        rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in views]
+        off = [z[some] for z, _ in doubts]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = [spread[some] for _, spread in doubts]
+            joint = [view.covariance(questions, rows) / std for view, std in zip(views, own, strict=True)]
+
+        def tails(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
+            return [_tails(view, questions[at], own[at], ratio) for view, own in zip(views, joint, strict=True)]
+
+        def summed(gain: Callable[[Floats, Floats], Floats], parts: list[Floats]) -> Floats:
+            each = zip(shares, off, parts, strict=True)
+            return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in each]))
+
+        return largest(tree, questions, tails, partial(summed, log_rough), partial(summed, log_cleared), FINALISTS)
 
 
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
@@ -131,11 +140,11 @@ def _wrong(z: Floats) -> Floats:
     return np.asarray(ndtr(-z))
 
 
-def _tails(view: View, questions: Rows, rows: Rows, spread: Floats) -> Floats:
-    """Return a = sqrt(1 / rho^2 - 1) of each question and region."""
-    own = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2)
+def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
+    """Return a = sqrt(1 / rho^2 - 1) of questions of so many usual times, each with every region."""
+    own = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2 / ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho2 = (view.covariance(questions, rows) / (own[:, None] * spread)) ** 2
+        rho2 = (joint / own[:, None]) ** 2
         return np.sqrt(np.maximum(1 / np.clip(np.nan_to_num(rho2), 1e-30, 1.0) - 1, 0.0))
 
 

@@ -14,18 +14,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
+from zonal.policies.buying import highest, largest, payable, usual_time
 from zonal.policies.gain import log_gains, log_pairs
-from zonal.policies.rules import NONE, OPTIMISM, Bound, Draw, Floats, Policy, Rows, Setting, View, Views, best
+from zonal.policies.rules import (
+    NONE,
+    OPTIMISM,
+    Bound,
+    Draw,
+    Floats,
+    Look,
+    Policy,
+    Rows,
+    Setting,
+    View,
+    Views,
+    best,
+)
 from zonal.tree import Tree
 
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
 TIMES = 12  # so many rounds fill the room of a tree
 CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
-TIE = 1e-6  # of a gain: less is rounding
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
 LOOKS = 2  # of a smallest region before the guard lets go of it
@@ -43,6 +55,7 @@ class KnowledgeGradient(Policy):
 
     depths: Literal["any", "smallest"] = "any"
     inner = True
+    thrifty = True
 
     def __post_init__(self) -> None:
         if self.depths not in ("any", "smallest"):
@@ -103,8 +116,8 @@ class KnowledgeRules(Bound):
         rows = rows[tree.mean[rows] >= tree.mean[rows].max() - self.setting.tie]
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the guard's node when it is its turn, else the node of the largest expected gain."""
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+        """Return the guard's node when it is its turn, else the node of the largest expected gain for its cost."""
         members = views()
         if not self.setting.learned:
             return self._largest_gain(tree, members, self.questions(tree, views))
@@ -114,7 +127,9 @@ class KnowledgeRules(Bound):
         row = self._follow(tree) if guard else None
         unseen = self.unseen(tree) if vague or guard else NONE
         if row is not None and (tree.looks[row] == 0 or len(unseen) == 0):
-            return row
+            time = usual_time(tree, row)
+            if time is None or time > 0:
+                return row if time is None else (row, time)
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         return self._largest_gain(tree, members, questions)
 
@@ -165,8 +180,15 @@ class KnowledgeRules(Bound):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> int:
-        """Return the node whose measurement is expected to raise the best mean most."""
+    def spends(self, tree: Tree, row: int, views: Views) -> float:
+        """Return how long to look at a cell of the opening: while the kernel is learned the usual time."""
+        if self.setting.learned:
+            return float(tree.terms.usual)
+        look = self._largest_gain(tree, views(), np.array([row]))
+        return look[1] if isinstance(look, tuple) else float(tree.terms.usual)
+
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> Look:
+        """Return the node whose measurement is expected to raise the best mean most, for what it costs."""
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]
         if len(final) == 0:
             final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
@@ -175,21 +197,31 @@ class KnowledgeRules(Bound):
         candidates = final[highest(upper[final], CANDIDATES, tie)]
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
         candidates = np.union1d(candidates, leaders)
-        means, slopes = [], []
-        pairs = np.full(len(questions), -np.inf)
-        for view in views:
-            spread = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2)
-            spread[spread == 0] = np.inf  # what is known without noise tells nothing
-            mean, slope = view.mean[candidates], view.covariance(questions, candidates) / spread[:, None]
-            means.append(mean)
-            slopes.append(slope)
-            pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope, tie))
-        finalists = highest(pairs, FINALISTS, TIE)
-        lines = np.concatenate([slope[finalists] for slope in slopes])
-        heights = np.repeat(np.stack(means), len(finalists), axis=0)
-        by_view = log_gains(heights, lines).reshape(len(views), -1)
-        gains = np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0)
-        return best(tree, questions[finalists], gains, TIE)
+        joint = [view.covariance(questions, candidates) for view in views]
+        means = [view.mean[candidates] for view in views]
+
+        def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
+            """Return by how much candidates' means move with questions of so many usual times."""
+            found = []
+            for view, covariance in zip(views, joint, strict=True):
+                rows = questions[at]
+                spread = np.sqrt(view.std[rows] ** 2 + view.noise[rows] ** 2 / ratio)
+                spread[spread == 0] = np.inf  # what is known without noise tells nothing
+                found.append(covariance[at] / spread[:, None])
+            return found
+
+        def rough(moved: list[Floats]) -> Floats:
+            pairs = np.full(len(moved[0]), -np.inf)
+            for view, mean, slope in zip(views, means, moved, strict=True):
+                pairs = np.logaddexp(pairs, np.log(view.weight) + log_pairs(mean, slope, tie))
+            return pairs
+
+        def exact(moved: list[Floats]) -> Floats:
+            heights = np.repeat(np.stack(means), len(moved[0]), axis=0)
+            by_view = log_gains(heights, np.concatenate(moved)).reshape(len(views), -1)
+            return np.asarray(np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0))
+
+        return largest(tree, questions, slopes, rough, exact, FINALISTS)
 
     def questions(self, tree: Tree, views: Views, number: int = QUESTIONS, by_steps: bool = False) -> Rows:
         """Return the askable nodes with the most promising regions within, each after its parent if `by_steps`."""
@@ -202,6 +234,7 @@ class KnowledgeRules(Bound):
             wanted &= known | known[parent] | ~tree.askable[parent]
         idle = wanted & (tree.looks[nodes] == tree.count[nodes])  # a batch is of different regions
         rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
+        rows = payable(tree, rows)
         if len(rows) <= number:
             return rows
         upper = np.full(tree.size, -np.inf)
@@ -219,14 +252,3 @@ class KnowledgeRules(Bound):
         if len(rows) == 0:
             rows = (tree.leaf & allowed).nonzero()[0]
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
-
-
-def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
-    """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
-    if len(values) <= number:
-        return np.arange(len(values))
-    last = np.partition(values, -number)[-number]
-    sure = (values > last + tie).nonzero()[0]
-    tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
-    some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
-    return np.sort(np.concatenate([sure, some]))

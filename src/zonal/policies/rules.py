@@ -59,7 +59,37 @@ class View:
         return np.maximum(self.smallest - self.prior, 0.0)
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What looks cost while one is chosen: ``tree.terms``, None where the budget is a number of looks.
+
+    Attributes
+    ----------
+    times : array
+        To choose from; 1 alone where looks take no time that is chosen.
+    timed : bool
+        Whether looks cost their time.
+    usual : float
+        The time of which a view's noise is; of others it is larger by the root of the ratio.
+    left : float
+        What may be spent.
+    prices : callable
+        Rows to what looks cost there, without their time.
+    """
+
+    times: Floats
+    timed: bool
+    usual: float
+    left: float
+    prices: Callable[[Rows], Floats]
+
+    def costs(self, rows: Rows, times: Floats | float) -> Floats:
+        """Return what looks of some times cost."""
+        return self.prices(rows) + (times if self.timed else 0.0)
+
+
 Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only
+Look = int | tuple[int, float]  # a row, perhaps with a time
 Draw = Callable[[], np.random.Generator]  # the round's own random numbers, the same each time
 
 
@@ -74,7 +104,7 @@ class Setting:
     base : int
         K, or the usual number of children.
     budget : int
-        N, when the study was built.
+        N, when the study was built: where looks have a cost, how many of the cheapest it pays for.
     h_max : int
         The deepest depth at which nodes are expanded.
     variation : Variation
@@ -166,13 +196,20 @@ class Rules:
 
     setting: Setting
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place."""
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
+        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place.
+
+        Where times are chosen it may come with one of them, as a pair; alone it is measured for the first.
+        """
         return self.urgent(tree, tree.contenders, t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` to be split if one has to be: that of the highest upper bound."""
         return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
+
+    def spends(self, tree: Tree, row: int, views: Views) -> float:
+        """Return how long to look at a cell of the opening."""
+        return float(tree.terms.usual)
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
@@ -219,6 +256,8 @@ class Policy:
         Whether the tree is grown to its smallest regions before the first measurement.
     inner : bool
         Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
+    thrifty : bool
+        Whether it weighs what looks cost, and chooses their times. Others look for the first of the times.
     rules : class
         Made of the policy and a setting.
     """
@@ -226,6 +265,7 @@ class Policy:
     empirical: bool = False
     whole: bool = False
     inner: bool = False
+    thrifty: bool = False
     rules: ClassVar[type[Bound]] = Bound
 
     def depth(self, shape: Shape, budget: int) -> int:

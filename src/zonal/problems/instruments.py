@@ -57,9 +57,9 @@ class Instrument(ABC):
         self._noise = noise if callable(noise) else standard_deviation(noise, "noise")
         self._rng = rng
 
-    def __call__(self, region: Region) -> float:
-        """Return a noisy measurement of `region`; repeated calls draw new noise."""
-        return self.reading(region, self.draw())
+    def __call__(self, region: Region, time: float = 1.0) -> float:
+        """Return a noisy measurement of `region`; repeated calls draw new noise, less of it in a longer time."""
+        return self.reading(region, self.draw(), time)
 
     def draw(self) -> float:
         """Return the next draw of the noise, in standard deviations.
@@ -69,11 +69,11 @@ class Instrument(ABC):
         """
         return float(self._rng.standard_normal())
 
-    def reading(self, region: Region, draw: float) -> float:
-        """Return the measurement of `region` that a draw of the noise gives."""
+    def reading(self, region: Region, draw: float, time: float = 1.0) -> float:
+        """Return the measurement of `region` that a draw of the noise gives in a time."""
         noise = self._noise
         std = standard_deviation(noise(region), "noise") if callable(noise) else noise
-        return self.average(region) + std * draw
+        return self.average(region) + std * draw / math.sqrt(time)
 
     @abstractmethod
     def average(self, region: Region) -> float:
@@ -136,7 +136,8 @@ def simulate(
     feedback : Center, Average or Mean
         What a measurement sees; `Mean` integrates f by adaptive cubature.
     noise : float or callable
-        Standard deviation of the measurement noise, or a function of the region.
+        Standard deviation of the measurement noise, or a function of the region; of one unit of time, if looks
+        have one.
     rng : int or Generator, optional
         Where the noise comes from.
 

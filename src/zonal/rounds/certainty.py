@@ -95,8 +95,8 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
     return found
 
 
-def outlook(tree: Tree, views: list[View], row: int, plan: list[int]) -> Outlook:
-    """Return what measuring the nodes of `plan` would bring to the recommendation of `row`.
+def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
+    """Return what measuring the nodes of `plan`, for so many usual times each, would bring to `row`.
 
     Truth and measurements are drawn together; the recommendation follows the new posterior mean, for which the
     measurements weigh the models anew: nobody tells which of them is true. The plan is made at once, so that what
@@ -108,10 +108,10 @@ def outlook(tree: Tree, views: list[View], row: int, plan: list[int]) -> Outlook
     final = (tree.leaf[among] & ~tree.forbidden[among]) | (among == row)
     # What is held now is chosen as what will be: a policy's other reasons to recommend bring no rise.
     held = int(np.argmax(np.sum([view.weight * view.mean[among[final]] for view in views], axis=0)))
-    updates = [_Update(view, asked, among[final]) for view in views]
+    updates = [_Update(view, asked, among[final], times) for view in views]
     rng, expected, rises = np.random.default_rng(1), [], []
     for view, draws in _draws(views, among):
-        values = draws[:, at] + view.noise[asked] * rng.standard_normal((len(draws), len(at)))
+        values = draws[:, at] + view.noise[asked] / np.sqrt(times) * rng.standard_normal((len(draws), len(at)))
         logs, means = zip(*(update(values) for update in updates), strict=True)
         weights = np.exp(logs - np.max(logs, axis=0))
         weights /= weights.sum(axis=0)
@@ -126,9 +126,11 @@ def outlook(tree: Tree, views: list[View], row: int, plan: list[int]) -> Outlook
 class _Update:
     """What measurements of some nodes make of one model: of its weight, and of its means of other nodes."""
 
-    def __init__(self, view: View, asked: Rows, others: Rows) -> None:
+    def __init__(self, view: View, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
-            spread, vectors = np.linalg.eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2))
+            spread, vectors = np.linalg.eigh(
+                view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times)
+            )
             spread = np.maximum(spread, 0.0) + _jitter(view)  # as of the draws
             self._whiten = vectors / np.sqrt(spread)
             self._gain = self._whiten.T @ view.covariance(asked, others)

@@ -48,6 +48,7 @@ from zonal.rounds.events import (
     Taken,
 )
 from zonal.rounds.outcomes import Outcome, last_outcome, outcomes
+from zonal.rounds.prices import SLACK, checked_price
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
 
@@ -83,7 +84,7 @@ def consistent(
 
 def corrected(state: State, fact: Corrected) -> None:
     """Complain of a correction that contradicts another value of the same region, as `consistent` does."""
-    slot, noise = state.origin(fact.observed, fact.number)
+    slot, noise, _ = state.origin(fact.observed, fact.number)
     if state.problem.variance(noise, fact.sem) == 0:
         others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
         consistent(state, slot, fact.value, fact.sem, noise, others)
@@ -99,14 +100,52 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
     return last
 
 
+def payable(state: State, cost: float, region: Region) -> None:
+    """Complain of a look that the rest of the budget does not pay for."""
+    remaining = state.remaining
+    if cost > remaining + SLACK * state.budget:
+        unit = state.problem.settings.cost_unit
+        cost_, budget, left = (f"{own:.6g} {unit}".rstrip() for own in (cost, state.budget, remaining))
+        under_way = math.fsum(asked.cost for asked in state.pending.values())
+        raise BudgetSpent(
+            f"a look at {region.name} costs {cost_}, but of the budget of {budget} {state.spent:.6g} are spent "
+            f"and {under_way:.6g} under way, so {left} remain. Call extend(n) for more."
+        )
+
+
+def fits(state: State, fact: Measured) -> bool:
+    """Tell whether the budget has room for a trial that had been given up."""
+    if state.problem.prices is None:
+        return state.remaining > 0
+    return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
+
+
+def time_spent(state: State, time: Any) -> float | None:
+    """Return the time really spent on a trial, or complain."""
+    if time is None:
+        return None
+    if not state.problem.settings.times:
+        raise InvalidInput("this study chooses no times", time, "Leave time out, or begin one with times=.")
+    return positive_number(time, "time")
+
+
 def within_budget(state: State, number: int = 1) -> None:
-    """Complain if fewer measurements than so many may still be asked for."""
+    """Complain if fewer measurements than so many may still be asked for; where they cost, that is seen later."""
+    if state.problem.prices is not None:
+        return
     remaining = state.budget - state.told - len(state.pending)
     if number > remaining:
         raise BudgetSpent(
             f"{number} more asked for, but of the budget of {state.budget} {state.told} are told and "
             f"{len(state.pending)} under way, so {remaining} remain. Call extend(n) for more."
         )
+
+
+def added(state: State, n: Any) -> float:
+    """Return what is to be added to the budget, or complain."""
+    if state.problem.prices is not None:
+        return positive_number(n, "what is added to the budget")
+    return whole_number(n, "the number of measurements to add", 1)
 
 
 def under_way(state: State, number: int) -> None:
@@ -147,6 +186,10 @@ def began(problem: Problem, fact: Began) -> None:
     whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
     standard_deviation(fact.noise, "noise")
     _flags(fact.forbidden)
+    checked_price(fact.cheapest, "the cost of the cheapest look")
+    positive_number(fact.time, "the usual time")
+    if problem.prices is None and (fact.cheapest, fact.time) != (1, 1):
+        raise InvalidInput("looks have no time or cost here", (fact.time, fact.cheapest), ANEW)
 
 
 def happens(state: State, fact: Fact) -> None:
@@ -156,6 +199,7 @@ def happens(state: State, fact: Fact) -> None:
             _texts(fact.by, fact.key)
             within_budget(state)
             _placed(state, fact)
+            _priced(state, fact)
         case Taken():
             _texts(fact.by)
             _ongoing(state, fact.number)
@@ -192,7 +236,7 @@ def happens(state: State, fact: Fact) -> None:
         case Edited():
             _texts(fact.why)
         case Extended():
-            whole_number(fact.n, "the number of measurements to add", 1)
+            added(state, fact.n)
 
 
 def _placed(state: State, fact: Asked) -> None:
@@ -210,13 +254,26 @@ def _placed(state: State, fact: Asked) -> None:
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {ANEW}")
 
 
+def _priced(state: State, fact: Asked) -> None:
+    """Complain of a time or a cost that the trial cannot have had."""
+    positive_number(fact.time, "the time of a trial")
+    prices = state.problem.prices
+    timed, priced = prices is not None and prices.timed, prices is not None
+    if (fact.time != 1 and not timed) or (fact.cost != 1 and not priced):
+        raise InvalidInput("looks have no time or cost here", (fact.time, fact.cost), ANEW)
+    if prices is not None:
+        payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
+
+
 def _told(state: State, fact: Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
         became = last_outcome(state.history, fact.number)
         if became.value is not None:
             raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {ANEW}")
-        within_budget(state)
+        if not fits(state, fact):
+            raise BudgetSpent(f"trial {fact.number} was told beyond the budget. {ANEW}")
+    time_spent(state, fact.time)
     measured(state, fact.value, fact.sem, fact.note)
     row = state.asked[fact.number].row
     consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
@@ -241,6 +298,7 @@ def _observed(state: State, fact: Observed) -> None:
     region.check()
     measured(state, fact.value, fact.sem)
     standard_deviation(fact.noise, "noise")
+    positive_number(fact.time, "time")
     slot = state.find_slot(region, fact.feedback)
     if slot is not None:
         consistent(state, slot, fact.value, fact.sem, fact.noise)

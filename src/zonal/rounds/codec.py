@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NoReturn, get_args
 
@@ -35,7 +35,17 @@ from zonal.rounds.values import (
     stored,
 )
 
-OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden")  # what may be the user's own
+OWN = (
+    "space",
+    "kernel",
+    "noise",
+    "feedback",
+    "policy",
+    "delta",
+    "forbidden",
+    "cost",
+    "travel",
+)  # what may be the user's own
 NEEDED = ("space", "feedback")  # to make anything at all of the events
 FACTS = get_args(Fact)
 from_json = json.JSONDecoder().decode  # `json.loads` without its questions: files have many events
@@ -100,6 +110,8 @@ def settings_to_json(settings: Settings) -> str:
     """Return settings as text."""
     document: dict[str, Any] = {}
     for own in fields(settings):
+        if own.default is not MISSING and getattr(settings, own.name) == own.default:
+            continue  # as in files of releases that did not know it
         try:
             document[own.name] = _own(own.name, getattr(settings, own.name))
         except NotStorable as error:
@@ -122,8 +134,8 @@ def users_own(settings: Settings) -> dict[str, Any]:
 def same_settings(there: Settings, here: Settings, file: str, seed: bool) -> None:
     """Complain if a file has a study with other settings than these; its `seed` may be another if it was drawn."""
     stored, wanted = (json.loads(settings_to_json(own)) for own in (there, here))
-    for name in wanted:
-        if stored[name] != wanted[name] and (name != "seed" or seed):
+    for name in {**wanted, **stored}:
+        if stored.get(name) != wanted.get(name) and (name != "seed" or seed):
             raise StudyFileError(
                 f"{file} has a study with another {name}: {getattr(there, name)!r}, and not "
                 f"{getattr(here, name)!r}. Open it with Study.open, or name another file."

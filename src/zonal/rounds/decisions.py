@@ -6,6 +6,7 @@ room calls policies and fits, and the user's noise, delta and forbidden.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterable
 from functools import partial
@@ -16,7 +17,7 @@ import numpy as np
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
-from zonal.policies.rules import Floats, Rules, Setting
+from zonal.policies.rules import Floats, Rows, Rules, Setting, Terms
 from zonal.rounds import checks, replies
 from zonal.rounds.events import (
     Allowed,
@@ -35,11 +36,12 @@ from zonal.rounds.events import (
     Split,
     Taken,
 )
+from zonal.rounds.prices import SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings, is_of_user
 from zonal.rounds.state import State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
-from zonal.spaces import Region
+from zonal.spaces import Node, Region
 from zonal.theory import Variation
 from zonal.tree import Tree
 
@@ -53,19 +55,27 @@ GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
 def begin(settings: Settings) -> State:
     """Return the state of a new study."""
     problem = Problem(settings)
-    h_max = problem.depth()
+    prices, cheapest, time = problem.prices, 1.0, 1.0
+    looks = problem.looks(cheapest)
+    if prices is not None:
+        cheapest = prices.cheapest()
+        time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
+    h_max = problem.depth(looks)
     root = problem.space.cell((0, 0), problem.feedback)
     noise = settings.noise
     if noise is None:
         noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
+        noise *= math.sqrt(time)  # what is learned is of the usual time
     began = Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
         policy=repr(problem.policy),
         h_max=h_max,
-        opening=problem.opening(h_max),
+        opening=problem.opening(h_max, looks) if prices is None else _opening(problem, h_max, cheapest, time),
         noise=problem.noise_of(root) if callable(noise) else noise,
         forbidden=problem.is_forbidden(root),
+        cheapest=cheapest,
+        time=time,
     )
     state = State(problem, began)
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
@@ -78,23 +88,86 @@ def begin(settings: Settings) -> State:
     return state
 
 
-def ask(state: State, by: str, key: str = "") -> State:
-    """Decide on the next trial; return the state in which it is under way."""
-    draft, draw = state.fork(), state.draw()
-    row = _choose(draft, state.told + len(state.pending) + 1, draw)
+def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
+    """Decide on the next trial; return the state in which it is under way.
+
+    If it is `free`, the budget does not matter.
+    """
+    draft, draw, time, cost = state.fork(), state.draw(), 1.0, 1.0
+    terms = None if state.problem.prices is None else _terms(draft, by, free)
+    row, time = _choose(draft, state.told + len(state.pending) + 1, draw, terms)
+    if terms is not None:
+        cost = float(terms.costs(np.array([row]), time)[0])
+        if not free:
+            checks.payable(draft, cost, draft.region(row))
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
-    draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key))
+    draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key, time, cost))
     return draft.close()
 
 
-def tell(state: State, number: int, value: float, sem: float | None, note: str) -> State:
+def as_tour(state: State, after: State, by: str) -> State:
+    """Return the state in which the trials asked for since `state` are under way in the order of a short tour."""
+    prices, draft = state.problem.prices, state.fork()
+    assert prices is not None
+    asked = [after.asked[at] for at in range(state.asked.size, after.asked.size)]
+    for event in (after.events[at] for at in range(state.events.size, after.events.size)):
+        for fact in event:
+            if not isinstance(fact, Asked):
+                draft.write(fact)
+    order, _ = prices.tour(_place(state, by), [own.node for own in asked])
+    for at in order:
+        own, table, number = asked[at], draft.table, draft.asked.size
+        cost = float(_terms(draft, by, free=True).costs(np.array([own.row]), own.time)[0])
+        look = int(table.looks[own.row]) + 1
+        draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
+        draft = draft.close().fork()
+    return draft if draft.remaining >= after.remaining else after
+
+
+def _place(state: State, by: str) -> Node | None:
+    """Return where a worker was last, or anybody; None if nobody was anywhere."""
+    row = state.places.get(by, state.places.get("", -1))
+    return None if row < 0 else (int(state.table.depth[row]), int(state.table.index[row]))
+
+
+def _terms(draft: State, by: str, free: bool) -> Terms:
+    """Return what looks cost now, and how much may be spent."""
+    prices, here = draft.problem.prices, _place(draft, by)
+    assert prices is not None
+
+    def of_rows(rows: Rows) -> Floats:
+        table = draft.table
+        nodes = list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
+        return prices.of_rows(rows, nodes, draft.region, here)
+
+    left = math.inf if free else draft.remaining + SLACK * draft.budget
+    return Terms(prices.times, prices.timed, draft.began.time, left, of_rows)
+
+
+def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
+    """Return the depth of the opening sweep where looks have a cost: no more than 2/5 of it, ways included."""
+    prices, budget = problem.prices, problem.settings.budget
+    assert prices is not None
+    each = cheapest + float(prices.of_time(time) - prices.of_time(prices.times.min()))
+    level = problem.opening(h_max, problem.looks(each))
+    while level > 1 and prices.travels:
+        cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
+        if each * len(cells) + prices.tour(None, cells)[1] <= SHARE * budget:
+            break
+        level -= 1
+    return level
+
+
+def tell(
+    state: State, number: int, value: float, sem: float | None, note: str, time: float | None = None
+) -> State:
     """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
     draft = state.fork()
     row = (state.pending if number in state.pending else state.asked)[number].row
     _consistent(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
-    draft.write(Measured(number, value, sem, note))
-    _learn(draft, last=state.told + 1 == state.budget)
+    draft.write(Measured(number, value, sem, note, time))
+    _learn(draft, last=draft.told == state.budget if state.problem.prices is None else _is_last(draft))
     if draft.table.first_child[row] < 0 and has_scale(draft):
         judged = draft.tree
         judged.std_before = state.tree.std
@@ -105,6 +178,11 @@ def tell(state: State, number: int, value: float, sem: float | None, note: str) 
     return draft.close()
 
 
+def _is_last(state: State) -> bool:
+    """Tell whether the budget is spent: nothing is under way, and not even the cheapest look could be paid."""
+    return not state.pending and state.remaining + SLACK * state.budget < state.began.cheapest
+
+
 def _consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
     """Complain of a value without noise that contradicts an earlier one of the same region."""
     if sem is not None or not noise:
@@ -112,7 +190,9 @@ def _consistent(state: State, slot: int, value: float, sem: float | None, noise:
         checks.consistent(state, slot, value, sem, noise)
 
 
-def observe(state: State, region: Region, value: float, sem: float | None, feedback: Any) -> State:
+def observe(
+    state: State, region: Region, value: float, sem: float | None, feedback: Any, time: float = 1.0
+) -> State:
     """Take in a measurement of any region, made outside of the study."""
     problem, draft = state.problem, state.fork()
     if problem.learner is None and (feedback != problem.feedback or state.find(region) is None):
@@ -122,11 +202,13 @@ def observe(state: State, region: Region, value: float, sem: float | None, feedb
             "Use a policy with a Gaussian belief, such as GPOO.",
         )
     own = callable(problem.settings.noise) and sem is None
-    noise = problem.noise_of(region) if own else 0.0 if sem is not None else state.usual_noise()
+    noise = 0.0 if sem is not None else state.usual_noise()
+    if own:
+        noise = problem.noise_of(region) / math.sqrt(state.began.time)
     slot = state.find_slot(region, feedback)
     if slot is not None:
         _consistent(state, slot, value, sem, noise)
-    draft.write(Observed(region, value, sem, noise, feedback))
+    draft.write(Observed(region, value, sem, noise, feedback, time))
     _learn(draft)
     if problem.policy.inner:
         _prepare(draft)
@@ -211,7 +293,7 @@ def edit(state: State, why: str) -> State:
     return draft
 
 
-def extend(state: State, n: int) -> State:
+def extend(state: State, n: float) -> State:
     """Raise the budget."""
     return state.apply((Extended(n),))
 
@@ -258,7 +340,7 @@ def _bind(problem: Problem, state: State) -> Rules:
         Setting(
             counts=state.counts,
             base=space.base,
-            budget=problem.settings.budget,
+            budget=state.looks,
             h_max=h_max,
             variation=Variation(reach, smooth, spread, problem.learned, noisy, endless),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
@@ -284,14 +366,22 @@ def has_scale(state: State) -> bool:
     return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
 
 
-def next_of_opening(state: State) -> int | None:
-    """Return the next row of the opening sweep, None once it is over."""
+def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
+    """Return the next row of the opening sweep, the cheapest to go to where it costs; None once it is over."""
     if not state.opening or state.known is None or state.ledger.total >= len(state.opening):
         return None
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
     able = (row for row in rows if row is not None and table.askable[row] and table.looks[row] == 0)
-    return next((row for row in able if _is_news(state, row)), None)
+    news = (row for row in able if _is_news(state, row))
+    if terms is None:
+        return next(news, None)
+    left = np.array(list(news), dtype=np.intp)
+    if not len(left):
+        return None
+    costs = terms.costs(left, terms.times.min())
+    nearest = int(np.argmax(costs <= costs.min() * (1 + TIE)))  # of equal ones the first
+    return int(left[nearest]) if costs[nearest] <= terms.left else None
 
 
 def _is_news(state: State, row: int) -> bool:
@@ -303,33 +393,56 @@ def _is_news(state: State, row: int) -> bool:
     return bool(state.seen().std[row] ** 2 > NEWS * prior)
 
 
-def _choose(draft: State, t: int, draw: int) -> int:
-    """Return the row to measure in round `t`; whatever has to be split for it is split."""
-    first = next_of_opening(draft)
+def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, float]:
+    """Return the row to measure in round `t`, and for how long; whatever has to be split for it is split."""
+    first = next_of_opening(draft, terms)
     if first is not None:
-        return first
-    bound = rules(draft)
+        return first, 1.0 if terms is None else _time(draft, first, terms)
+    bound, look = rules(draft), partial(views, draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
-    look = partial(views, draft)
     for _ in range(MOST_REFINED):
         while not np.logical_or.reduce(draft.table.askable):
             _split_by_force(draft, t)
         if draft.problem.policy.inner:
             _grow(draft, t)
-        seen = draft.seen()
-        row = _checked(seen, bound.choose(seen, t, look, rng))
+        seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
+        row, time = _checked(seen, bound.choose(seen, t, look, rng))
         if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
-            return row
+            return row, time
         may_split = draft.may_split(row)
         _open(draft, [row], expanded=True)
         if not may_split and seen.askable[row]:
-            return row
-    seen = draft.seen()
+            return row, time
+    seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
     return _checked(seen, bound.choose(seen, t, look, rng))
 
 
-def _checked(tree: Tree, answer: Any) -> int:
-    """Return a row that a policy chose, if it may be chosen."""
+def _offered(tree: Tree, terms: Terms) -> Tree:
+    """Return the table with what looks cost."""
+    twin = Tree(tree)
+    twin.terms = terms
+    return twin
+
+
+def _time(draft: State, row: int, terms: Terms) -> float:
+    """Return how long to look at a cell of the opening: as the policy says, and no longer than can be paid."""
+    if not draft.problem.policy.thrifty:
+        return float(terms.times[0])
+    tree = _offered(draft.seen(), terms)
+    wanted = float(rules(draft).spends(tree, row, partial(views, draft)))
+    able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
+    shorter = able[able <= wanted]
+    return float(shorter.max() if shorter.size else able.min(initial=terms.times.max()))
+
+
+def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
+    """Return a row that a policy chose, if it may be chosen, and for how long."""
+    time = 1.0
+    if tree.terms is not None:
+        pair = isinstance(answer, tuple) and len(answer) == 2
+        answer, time = (
+            (answer[0], replies.time(answer[1], tree.terms)) if pair else (answer, tree.terms.times.item(0))
+        )
     row = number = replies.number(answer, "choose")
     able = 0 <= number < tree.depth.size and (
         tree.askable[number] or (tree.first_child[number] < 0 and not tree.smallest[number])
@@ -338,7 +451,7 @@ def _checked(tree: Tree, answer: Any) -> int:
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )
-    return number
+    return number, time
 
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> None:
@@ -462,7 +575,7 @@ def _doubt(draft: State) -> str:
     assert known is not None
     assert isinstance(draft.belief, Mixture)
     if learner.learns:
-        given = noise if isinstance(noise, float) and not draft.has_sems else None
+        given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, _keys_of_lines(draft), given)
     only = draft.belief.only
     return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))

@@ -30,9 +30,13 @@ class Began(NamedTuple):
     opening : int
         The depth of the opening sweep, 0 for none.
     noise : float
-        Standard deviation of one measurement of the whole space.
+        Standard deviation of one measurement of the whole space, of one unit of time.
     forbidden : bool
         Whether the user forbids to measure the whole space.
+    cheapest : float
+        What the cheapest look costs.
+    time : float
+        The usual time of a look, by which rewards are weighed.
     """
 
     id: str
@@ -42,6 +46,8 @@ class Began(NamedTuple):
     opening: int
     noise: float
     forbidden: bool
+    cheapest: float = 1.0
+    time: float = 1.0
 
 
 class Split(NamedTuple):
@@ -54,7 +60,8 @@ class Split(NamedTuple):
     expanded : bool
         Whether they count as expanded from now on.
     noise : tuple of float
-        Standard deviation of one measurement of each child, where that is the user's own function of a region.
+        Standard deviation of one measurement of each child, of one unit of time, where that is the user's own
+        function of a region.
     forbidden : tuple of bool
         Whether the user forbids each child, where the user forbids anything.
     checksum : int or None
@@ -92,6 +99,10 @@ class Asked(NamedTuple):
         The process that asked.
     key : str
         What the asker calls this request, so that asking again does not ask twice; "" for nothing.
+    time : float
+        How long to look.
+    cost : float
+        Of the look, its time and the way there included.
     """
 
     number: int
@@ -101,6 +112,8 @@ class Asked(NamedTuple):
     draw: int
     by: str
     key: str
+    time: float = 1.0
+    cost: float = 1.0
 
 
 class Taken(NamedTuple):
@@ -130,12 +143,15 @@ class Measured(NamedTuple):
     sem : float or None
         Its standard error, None where the study's noise applies.
     note : str
+    time : float or None
+        The time really spent; None if it is that asked for.
     """
 
     number: int
     value: float
     sem: float | None
     note: str
+    time: float | None = None
 
 
 class Ended(NamedTuple):
@@ -176,9 +192,11 @@ class Observed(NamedTuple):
     value : float
     sem : float or None
     noise : float
-        Standard deviation that applies without a sem.
+        Standard deviation that applies without a sem, of the usual time.
     feedback : Feedback
         How the measurement saw its region.
+    time : float
+        How long it looked.
     """
 
     region: Region
@@ -186,6 +204,7 @@ class Observed(NamedTuple):
     sem: float | None
     noise: float
     feedback: Feedback
+    time: float = 1.0
 
 
 class Corrected(NamedTuple):
@@ -258,7 +277,7 @@ class Doubted(NamedTuple):
 class Extended(NamedTuple):
     """The budget was raised by `n`."""
 
-    n: int
+    n: float
 
 
 class Edited(NamedTuple):

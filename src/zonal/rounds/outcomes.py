@@ -25,6 +25,8 @@ class Outcome(NamedTuple):
         Kept with the value, or why it counts no more.
     by : str
         Who asked, corrected or retracted it.
+    time : float or None
+        The time really spent, if it was told.
     """
 
     event: int
@@ -33,6 +35,7 @@ class Outcome(NamedTuple):
     sem: float | None = None
     note: str = ""
     by: str = ""
+    time: float | None = None
 
 
 def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
@@ -50,6 +53,8 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
             elif (said := _said(fact, at)) is not None:
                 source, outcome = said
                 before = found.pop(source, []) if isinstance(fact, Measured) else found.setdefault(source, [])
+                if isinstance(fact, Corrected):
+                    outcome = outcome._replace(time=before[-1].time)
                 found[source] = [*before, outcome]
     return found
 
@@ -70,7 +75,7 @@ def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
         case Asked():
             return (False, fact.number), Outcome(at, "asked", by=fact.by)
         case Measured():
-            return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note)
+            return (False, fact.number), Outcome(at, "told", fact.value, fact.sem, fact.note, time=fact.time)
         case Ended():
             return (False, fact.number), Outcome(at, fact.state)
         case Corrected():

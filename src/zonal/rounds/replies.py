@@ -23,6 +23,13 @@ def number(answer: Any, question: str) -> int:
         raise _wrong(question, "the row of a node", answer) from None
 
 
+def time(answer: Any, terms: Any) -> float:
+    """Return one of the times to choose from."""
+    if terms is None or answer not in terms.times:
+        raise _wrong("choose", "a row, and where times are given one of them", answer)
+    return float(answer)
+
+
 def row(answer: Any, question: str, tree: Tree) -> int:
     """Return the row of a node."""
     found = number(answer, question)

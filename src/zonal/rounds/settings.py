@@ -21,6 +21,7 @@ from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
     finite_number,
+    positive_number,
     random_generator,
     standard_deviation,
     text,
@@ -28,18 +29,22 @@ from zonal.errors import (
 )
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
+from zonal.rounds.prices import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.spaces import Node, Region, Space, as_space
 from zonal.spaces.forbidden import Overlapping, forbidden_rule
 from zonal.spaces.region import DEEPEST
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
+Cost = float | Callable[[Region], float]
+Travel = float | Callable[[Region, Region], float]
 RegionLike = Region | ArrayLike | Mapping[str, Any]
 ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
 MOST_OPENING_CELLS = 64
+MOST = 1_000_000  # looks of a budget, where they cost next to nothing
 TRIED = 200  # points on which a kernel is tried out
 
 
@@ -56,6 +61,11 @@ class Given(TypedDict, total=False):
     forbidden: ForbiddenLike
     value_name: str
     value_unit: str
+    cost: Cost | None
+    times: Sequence[float] | None
+    overhead: float
+    travel: Travel | None
+    cost_unit: str
 
 
 @dataclass(frozen=True)
@@ -65,9 +75,10 @@ class Settings:
     Attributes
     ----------
     space : Box, Sequences, Product, Points or Hierarchy
-    budget : int
+    budget : int, or float where looks have a cost
         At the start; `extend` adds to it.
-    kernel, noise, mean, feedback, policy, max_looks, forbidden, value_name, value_unit
+    kernel, noise, mean, feedback, policy, max_looks, forbidden, value_name, value_unit, cost, times, overhead
+    travel, cost_unit
         As given to `Study`; `feedback` is never None.
     seed : int
         From which every random number of the study follows.
@@ -75,7 +86,7 @@ class Settings:
     """
 
     space: Any
-    budget: int
+    budget: float
     kernel: Any
     noise: Noise | None
     mean: float | None
@@ -87,6 +98,16 @@ class Settings:
     forbidden: Forbidden | None
     value_name: str
     value_unit: str
+    cost: Cost | None = None
+    times: tuple[float, ...] = ()
+    overhead: float = 0.0
+    travel: Travel | None = None
+    cost_unit: str = ""
+
+    @property
+    def priced(self) -> bool:
+        """Whether looks have a cost, so that the budget is not a number of them."""
+        return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
 
     @property
     def sign(self) -> float:
@@ -109,10 +130,20 @@ def checked(
     forbidden: Any = None,
     value_name: Any = "value",
     value_unit: Any = "",
+    cost: Any = None,
+    times: Any = None,
+    overhead: Any = 0.0,
+    travel: Any = None,
+    cost_unit: Any = "",
 ) -> Settings:
     """Return what a user gave as settings, or complain."""
     own: Any = as_space(space)
-    budget = whole_number(budget, "budget", 1)
+    times, overhead = checked_times(times), checked_price(overhead, "overhead")
+    if cost is not None and (isinstance(cost, type) or not callable(cost)):
+        cost = checked_price(cost, "cost")
+    travel = checked_travel(travel, own)
+    priced = cost is not None or bool(times) or overhead > 0 or travel is not None
+    budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
         raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
@@ -142,6 +173,11 @@ def checked(
         forbidden=forbidden_rule(own, forbidden),
         value_name=text(value_name, "value_name"),
         value_unit=text(value_unit, "value_unit"),
+        cost=cost,
+        times=times,
+        overhead=overhead,
+        travel=travel,
+        cost_unit=text(cost_unit, "cost_unit"),
     )
 
 
@@ -195,6 +231,8 @@ class Problem:
         Prior variances of a smallest region's average under each of the models in use.
     weights : dict of node to float
         How much lies in each, as far as a policy asked.
+    prices : Prices or None
+        What looks cost; None if the budget is a number of them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -217,13 +255,22 @@ class Problem:
         self.bound: tuple[Model | None, Rules] | None = None
         self.smallest: tuple[Fit, list[float]] | None = None
         self.weights: dict[Node, float] = {}
+        self.prices = Prices(settings) if settings.priced else None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "bound": None, "smallest": None, "weights": {}}
 
-    def depth(self) -> int:
+    def looks(self, cheapest: float, left: float | None = None) -> int:
+        """Return how many looks the budget, or what is left of it, pays for if all are of the cheapest."""
+        budget = self.settings.budget
+        if self.prices is None:
+            return int(budget)
+        paid = int((budget if left is None else left) / max(cheapest, budget / MOST) * (1 + SLACK))
+        return max(paid, 1) if left is None else paid
+
+    def depth(self, looks: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
-        return self.checked_depth(self.policy.depth(self.space, self.settings.budget), "the policy's depth")
+        return self.checked_depth(self.policy.depth(self.space, looks), "the policy's depth")
 
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
         """Return a depth at which nodes may be expanded, or complain."""
@@ -240,12 +287,12 @@ class Problem:
         """Return the number of nodes at each depth."""
         return tuple(self.space.count(depth) for depth in range(h_max + 2))
 
-    def opening(self, h_max: int) -> int:
-        """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the budget."""
+    def opening(self, h_max: int, looks: int) -> int:
+        """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the looks."""
         if self.policy.whole or not (self.learned or self.policy.inner):
             return 0
         counts = self.counts(h_max)
-        most = min(max(2 * self.settings.budget // 5, 2), MOST_OPENING_CELLS)
+        most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)
         level = 0
         while level + 1 < len(counts) and 0 < counts[level + 1] <= most:
             level += 1
@@ -255,7 +302,7 @@ class Problem:
         """Return the standard deviation of one measurement of `region`, where that is the user's own function."""
         noise = self.settings.noise
         assert callable(noise)
-        return standard_deviation(_answer(noise, region), f"noise({region.name})")
+        return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
         """Tell whether the user forbids a region."""
@@ -264,27 +311,18 @@ class Problem:
             return False
         if isinstance(forbidden, Overlapping):
             return forbidden(region)
-        answer = _answer(forbidden, region)
-        if not isinstance(answer, bool | np.bool_):
-            raise InvalidInput(f"forbidden({region.name}) must be True or False", answer, "Return one of the two.")
-        return bool(answer)
+        said = answer(forbidden, region)
+        if not isinstance(said, bool | np.bool_):
+            raise InvalidInput(f"forbidden({region.name}) must be True or False", said, "Return one of the two.")
+        return bool(said)
 
-    def variance(self, noise: float, sem: float | None) -> float | None:
-        """Return the noise variance of a reward, None if it is to be learned."""
+    def variance(self, noise: float, sem: float | None, weight: float = 1.0) -> float | None:
+        """Return the noise variance of a reward of so many usual times, None if it is to be learned."""
         if self.learner is None:  # every reward counts the same on an empirical belief
             return None
         if sem is not None:
             return sem**2
-        return None if self.settings.noise is None else noise**2
-
-
-def _answer(function: Callable[[Region], Any], region: Region) -> Any:
-    """Return what a function of the user's says of a region; what it raises is marked as its own."""
-    try:
-        return function(region)
-    except Exception as error:
-        vars(error)["raised_by_user"] = True
-        raise
+        return None if self.settings.noise is None else noise**2 / weight
 
 
 def is_of_user(error: Exception) -> bool:

@@ -11,6 +11,7 @@ from 0, more is better; means in the table are counted from the prior mean.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -53,7 +54,8 @@ from zonal.rounds.settings import Problem
 from zonal.spaces import Region, with_feedback
 from zonal.tree import EXPANDED, Tree
 
-Reward = tuple[int, float, float | None, Ledger]  # slot, reward, variance of its noise, and all rewards with it
+# Slot, reward, variance of its noise, all rewards with it, and its weight.
+Reward = tuple[int, float, float | None, Ledger, float]
 
 
 class State:
@@ -85,7 +87,11 @@ class State:
         The trials, by number.
     pending : dict of int to Asked
         Those under way, oldest first.
-    told, budget : int
+    told, budget : int, float
+    paid : dict of int to float
+        What the trials told have cost, by number, where looks have a cost.
+    places : dict of str to int
+        Rows of the last trials: of each worker, and of all (""), where ways cost something.
     observed : Log of (int, Observed)
         The measurements made outside of the study, by number, each with its slot.
     barred : dict of int to int
@@ -99,16 +105,19 @@ class State:
         space = problem.space
         self.problem = problem
         self.began = began
+        self._scale = 1 / math.sqrt(began.time)  # from the noise of one unit of time to that of the usual time
         self.h_max = began.h_max
         self.counts = problem.counts(began.h_max)
         self.budget = problem.settings.budget
         self.told = 0
+        self.paid: dict[int, float] = {}
+        self.places: dict[str, int] = {}
         self.events: Log[Event] = Log()
         self.facts: tuple[Fact, ...] = (began,)
         self.opening: tuple[int, ...] = ()
         self.cells = space.whole()
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        self.table = Tree.root(began.noise, splittable, began.forbidden)
+        self.table = Tree.root(began.noise * self._scale, splittable, began.forbidden)
         layout = problem.frame.layout
         self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
@@ -207,6 +216,24 @@ class State:
         return None if self.known is None else self.known.fit.model
 
     @property
+    def looks(self) -> int:
+        """N, as rules of the beginning take it: the looks that the budget pays for if all are of the cheapest."""
+        return self.problem.looks(self.began.cheapest)
+
+    @property
+    def spent(self) -> float:
+        """What was spent of the budget: trials told, or what they cost."""
+        return self.told if self.problem.prices is None else math.fsum(self.paid.values())
+
+    @property
+    def remaining(self) -> float:
+        """What remains of the budget once all that is under way is paid; 0 where more was spent."""
+        if self.problem.prices is None:
+            return self.budget - self.told - len(self.pending)
+        bound = (asked.cost for asked in self.pending.values())
+        return max(0.0, math.fsum((self.budget, *(-cost for cost in (*self.paid.values(), *bound)))))
+
+    @property
     def begun(self) -> int:
         """Trials told or under way."""
         return self.told + len(self.pending)
@@ -261,8 +288,9 @@ class State:
         if self._overlay is None:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
-            variance = self.problem.variance(float(self.table.noise[asked.row]), None)
-            self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance)
+            weight = asked.time / self.began.time
+            variance = self.problem.variance(float(self.table.noise[asked.row]), None, weight)
+            self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
         return overlay
@@ -321,7 +349,7 @@ class State:
                 self._allow(fact)
             case Observed():
                 slot = self._slot_of(fact.region, fact.feedback)
-                self._reward(slot, fact.value, fact.sem, fact.noise)
+                self._reward(slot, fact.value, fact.sem, fact.noise, fact.time / self.began.time)
                 self.observed = self.observed.plus((slot, fact))
             case Corrected() | Retracted():
                 self._recount(fact)
@@ -334,6 +362,8 @@ class State:
             case Taken():
                 asked = self.pending[fact.number]._replace(by=fact.by)
                 self.pending = {**self.pending, fact.number: asked}
+                if self.problem.prices is not None:
+                    self._go(asked)
             case Began():
                 raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
         self.facts = (*self.facts, fact)
@@ -342,11 +372,18 @@ class State:
         """Note that a trial is under way."""
         self.asked = self.asked.plus(asked)
         self.pending = {**self.pending, asked.number: asked}
+        if self.problem.prices is not None:
+            self._go(asked)
         self._look(asked.row, 1)
         if asked.draw == self.draws:
             self.draws += 1
         else:
             self.freed = tuple(draw for draw in self.freed if draw != asked.draw)
+
+    def _go(self, asked: Asked) -> None:
+        """Note where a worker is."""
+        if self.problem.settings.travel is not None:
+            self.places = {**self.places, asked.by: asked.row, "": asked.row}
 
     def _measure(self, fact: Measured) -> None:
         """Take in a trial's value."""
@@ -357,18 +394,29 @@ class State:
         else:  # it had been given up
             row = self.asked[number].row
             self._look(row, 1)
+        weight = 1.0
+        if self.problem.prices is not None:
+            time, cost = self.spent_on(fact)
+            self.paid, weight = {**self.paid, number: cost}, time / self.began.time
         if row in self.failures:
             self.failures = {other: trials for other, trials in self.failures.items() if other != row}
         self.told += 1
-        self.table = self.table.told(row, self.problem.sign * fact.value, fact.sem)
-        self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]))
+        self.table = self.table.told(row, self.problem.sign * fact.value, fact.sem, weight)
+        self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
 
-    def _reward(self, slot: int, value: float, sem: float | None, noise: float) -> None:
+    def spent_on(self, fact: Measured) -> tuple[float, float]:
+        """Return the time really spent on a trial, and what that cost."""
+        asked = self.asked[fact.number]
+        if fact.time is None:
+            return asked.time, asked.cost
+        return fact.time, asked.cost - asked.time + fact.time
+
+    def _reward(self, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
         """Enter a reward into the ledger; the belief follows when it is read."""
-        reward, variance = self.problem.sign * value, self.problem.variance(noise, sem)
-        self.ledger = self.ledger.plus(slot, reward, variance)
+        reward, variance = self.problem.sign * value, self.problem.variance(noise, sem, weight)
+        self.ledger = self.ledger.plus(slot, reward, variance, weight)
         self.has_sems = self.has_sems or sem is not None
-        self._wait((slot, reward, variance, self.ledger))
+        self._wait((slot, reward, variance, self.ledger, weight))
 
     def _recount(self, fact: Corrected | Retracted) -> None:
         """Count the rewards of a footprint anew, since one of them is another, or none; splits made are facts."""
@@ -378,17 +426,19 @@ class State:
             if last.value is None:
                 continue
             self.has_sems = self.has_sems or last.sem is not None
-            place, noise = self.origin(observed, number)
+            place, noise, weight = self.origin(observed, number)
             if place == slot:
                 reward = problem.sign * last.value
-                rewards.append((reward, problem.variance(noise, last.sem)))
-                own += [] if observed else [(reward, last.sem)]
+                weight = weight if last.time is None else last.time / self.began.time
+                rewards.append((reward, problem.variance(noise, last.sem, weight), weight))
+                own += [] if observed else [(reward, last.sem, weight)]
         self.ledger = self.ledger.having(slot, rewards)
         if not fact.observed:
             row = self.asked[fact.number].row
             self.table = self.table.retold(row, own)
             if isinstance(fact, Retracted):
                 self.told -= 1
+                self.paid = {number: cost for number, cost in self.paid.items() if number != fact.number}
                 self._look(row, -1)
         self._rebase()
         if self.known is not None:
@@ -397,13 +447,13 @@ class State:
         if learner is not None and learner.learns and not self.ledger.total:
             self._fit(Fitted(learner.begin().fit, True))
 
-    def origin(self, observed: bool, number: int) -> tuple[int, float]:
-        """Return the slot of what a trial or an observation measures, and the noise of one without a sem."""
+    def origin(self, observed: bool, number: int) -> tuple[int, float, float]:
+        """Return the slot of what a trial or an observation measures, the noise without a sem, and its weight."""
         if observed:
             slot, fact = self.observed[number]
-            return slot, fact.noise
-        row = self.asked[number].row
-        return int(self.table.slot[row]), float(self.table.noise[row])
+            return slot, fact.noise, fact.time / self.began.time
+        asked = self.asked[number]
+        return int(self.table.slot[asked.row]), float(self.table.noise[asked.row]), asked.time / self.began.time
 
     def _wait(self, step: Reward | Tracked) -> None:
         self._waiting = (*self._waiting, step)
@@ -441,7 +491,7 @@ class State:
             )
         rows = np.array(fact.rows)
         forbidden = np.array(fact.forbidden) if fact.forbidden else False
-        noise = np.array(fact.noise) if fact.noise else self.usual_noise()
+        noise = np.array(fact.noise) * self._scale if fact.noise else self.usual_noise()
         size, slot, inner = table.depth.size, self.tracked.size, problem.policy.inner
         self.cells = np.concatenate((self.cells, cells))
         smallest = np.logical_not(able)
@@ -450,12 +500,12 @@ class State:
         return sums
 
     def usual_noise(self) -> float:
-        """Return the standard deviation of one measurement where it is the same everywhere."""
+        """Return the standard deviation of one measurement of the usual time where it is the same everywhere."""
         noise = self.problem.settings.noise
         if noise is None:
             model = self.model
             return 0.0 if model is None or model.noise is None else model.noise
-        return 0.0 if callable(noise) else noise
+        return 0.0 if callable(noise) else noise * self._scale
 
     def _end(self, fact: Ended) -> None:
         """Note that a trial was given up or withdrawn."""

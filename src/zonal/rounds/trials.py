@@ -35,6 +35,10 @@ class Trial:
         Which measurement of this region this is, counted from 1.
     study : str
         The study it belongs to.
+    time : float
+        How long to look; 1 where times are not chosen.
+    cost : float
+        Of the look, its time and the way there included; 1 where looks have no cost.
     """
 
     number: int
@@ -42,6 +46,8 @@ class Trial:
     region: Region
     replicate: int
     study: str = field(default="", compare=False)
+    time: float = 1.0
+    cost: float = 1.0
 
     if not TYPE_CHECKING:
 
@@ -51,7 +57,10 @@ class Trial:
 
     def _repr_html_(self) -> str:
         """Return what a person wants to know first, for a notebook."""
-        return card(f"Trial {self.number}", {"region": self.region.name, "look": self.replicate})
+        facts: dict[str, object] = {"region": self.region.name, "look": self.replicate}
+        if (self.time, self.cost) != (1, 1):
+            facts |= {"time": self.time, "cost": self.cost}
+        return card(f"Trial {self.number}", facts)
 
 
 @dataclass(frozen=True)

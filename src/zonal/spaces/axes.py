@@ -136,6 +136,10 @@ class Interval(Answers):
             raise InvalidInput(problem, width, "Pass a width within the axis.")
         return replace(self, smallest=width)
 
+    def apart(self, places: Floats, place: float) -> Floats:
+        """Return how far places on the axis are from another."""
+        return np.abs(places - place)
+
     def again(self) -> Self:
         """Return the axis as it would be made today."""
         low, high = checked_ends(self.name, (self.low, self.high))

@@ -88,8 +88,9 @@ def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> A
     return [trial_json(one) for one in study.ask(n, key=key or who.key, by=by or who.by)]
 
 
-def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "") -> Any:
-    study.tell(trial, value, sem, note)
+def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "",
+          time: float | None = None) -> Any:  # fmt: skip
+    study.tell(trial, value, sem, note, time=time)
     return standing(study)
 
 
@@ -139,9 +140,10 @@ def _take_up(study: Study, who: Asker, trial: int, by: str, of: str) -> Any:
 
 
 def _observe(
-    study: Study, who: Asker, region: Any, value: float, sem: float | None = None, feedback: Any = None
-) -> Any:
-    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback))
+    study: Study, who: Asker, region: Any, value: float, sem: float | None = None, feedback: Any = None,
+    time: float | None = None,
+) -> Any:  # fmt: skip
+    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback), time=time)
     return {"observation": seen.number, **standing(study)}
 
 
@@ -154,8 +156,8 @@ def _forgive(study: Study, who: Asker, trials: list[int]) -> Any:
     return standing(study)
 
 
-def _extend(study: Study, who: Asker, n: int) -> Any:
-    study.extend(n)
+def _extend(study: Study, who: Asker, n: float) -> Any:
+    study.extend(n if study.settings.priced or n % 1 else int(n))
     return standing(study)
 
 
@@ -171,6 +173,7 @@ def standing(study: Study) -> dict[str, Any]:
         "told": study.told,
         "pending": len(study.under_way),
         "remaining": study.remaining,
+        "spent": study.spent,
     }
 
 
@@ -229,6 +232,7 @@ def _settings(study: Study, who: Asker) -> Any:
 
 MANY = {"n": whole(1, MOST_TRIALS)}
 ONE = "/trials/{trial}"
+TIME = {**NUMBER, "description": "The time really spent, where times are chosen."}
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
 OF_TRIAL = {"observation": {**YES, "description": "The number is that of an observation."}}
 LIMIT = {"threshold": NUMBER, "probability": NUMBER}
@@ -237,7 +241,7 @@ ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; an Idempotency-Key asked again gets the same trials.",
           _ask, {**MANY, "key": TEXT, "by": BY}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
-          _tell, MEASURED, ("value",)),
+          _tell, {**MEASURED, "time": TIME}, ("value",)),
     Route("POST", "/sheet", "", "Tell what a filled-in sheet of questions says, all of it or nothing.",
           _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
@@ -252,11 +256,12 @@ ROUTES = (
     Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
     Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
-          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK}, ("region", "value")),
+          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK, "time": TIME},
+          ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
           _allow, {"region": REGION}, ("region",)),
     Route("POST", "/extend", "extend", "Add measurements to the budget.",
-          _extend, {"n": whole(1, MOST_BUDGET)}, ("n",)),
+          _extend, {"n": NUMBER}, ("n",)),
     Route("POST", "/refit", "refit", "Learn the model anew, or from where the last fit ended.",
           _refit, {"anew": YES}),
     Route("POST", "/predict", "predict", "What any regions' averages are, as far as is known. Nothing changes.",

@@ -30,6 +30,7 @@ from zonal.errors import (
     standard_deviation,
     whole_number,
 )
+from zonal.rounds import checks
 from zonal.rounds.codec import Events, settings_from_json
 from zonal.rounds.events import Asked, Event
 from zonal.rounds.settings import Settings, checked_feedback
@@ -236,7 +237,8 @@ class Remote(Study):
 
     def _trial(self, said: dict[str, Any]) -> Trial:
         node = tuple(said["region"]["node"])
-        return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id)
+        spends = said.get("time", 1.0), said.get("cost", 1.0)
+        return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id, *spends)
 
     def _at(self, trial: Trial | Observation | int) -> str:
         """Return the path of a trial, or complain of another study's."""
@@ -255,9 +257,18 @@ class Remote(Study):
         trials = [self._trial(own) for own in said]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int, value: float, sem: float | None = None, note: str = "") -> None:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float,
+        sem: float | None = None,
+        note: str = "",
+        *,
+        time: float | None = None,
+    ) -> None:
         """Take in the measurement of a trial: see `Study.tell`."""
-        self._line.post(f"{self._at(trial)}/tell", True, **_measured(value, sem), note=note)
+        said = {**_measured(value, sem), "note": note, "time": time}
+        self._line.post(f"{self._at(trial)}/tell", True, **said)
 
     def correct(
         self, trial: Trial | Observation | int, value: float, sem: float | None = None, note: str = "", *,
@@ -293,22 +304,23 @@ class Remote(Study):
         self._line.post("/forgive", trials=[trial.number for trial in trials])
 
     def observe(
-        self, region: Any, value: float, sem: float | None = None, feedback: Feedback | None = None
-    ) -> Observation:
+        self, region: Any, value: float, sem: float | None = None, feedback: Feedback | None = None, *,
+        time: float | None = None,
+    ) -> Observation:  # fmt: skip
         """Take in a measurement made outside of the study: see `Study.observe`."""
         by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
         seen = with_feedback(self._region(region), by)
         how = None if feedback is None else encode(by)
-        said = self._line.post("/observe", region=said_of(seen), **_measured(value, sem), feedback=how)
+        said = self._line.post("/observe", region=said_of(seen), **_measured(value, sem), feedback=how, time=time)
         return Observation(said["observation"], seen, float(value), sem, study=self.id)
 
     def allow(self, region: Any) -> int:
         """Take back all give-ups of a region, and of those within it: see `Study.allow`."""
         return int(self._line.post("/allow", region=said_of(self._region(region)))["allowed"])
 
-    def extend(self, n: int) -> None:
-        """Add `n` measurements to the budget."""
-        self._line.post("/extend", n=whole_number(n, "the number of measurements to add", 1))
+    def extend(self, n: float) -> None:
+        """Add `n` measurements to the budget, or so much of it."""
+        self._line.post("/extend", n=checks.added(self._state, n))
 
     def _refit(self, anew: bool) -> bool:
         return bool(self._line.post("/refit", anew=anew)["learned"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,9 @@ class Record:
         self.path = path
         self.event = 0
         self.times: list[str] = []
-        self.budget = self.told = 0
+        self.budget: Any = 0
+        self.told = 0
+        self.paid: dict[int, float] = {}
         self.policy = ""
         self.asked: list[Asked] = []
         self.became: list[dict[str, Any]] = []  # of each trial: state, value, sem, note, ended, earlier
@@ -97,6 +100,8 @@ class Record:
             case Taken():
                 self.pending[fact.number] = self.pending[fact.number]._replace(by=fact.by)
             case Measured():
+                own = self.asked[fact.number]
+                self.paid[fact.number] = own.cost if fact.time is None else own.cost - own.time + fact.time
                 self._became(fact.number, time, state="told", value=fact.value, sem=fact.sem, note=fact.note)
             case Ended():
                 self._became(fact.number, time, state=fact.state)
@@ -105,6 +110,7 @@ class Record:
                 self.last = f"trial {fact.number} corrected"
             case Retracted() if not fact.observed:
                 self._became(fact.number, time, state="retracted", note=fact.note, who=fact.by)
+                del self.paid[fact.number]
             case Observed():
                 self.observed.append(
                     {"state": "observed", "value": fact.value, "sem": fact.sem, "note": "", "ended": time}
@@ -133,9 +139,12 @@ class Record:
         self.last = f"trial {number} {own['state']}"
 
     @property
-    def remaining(self) -> int:
-        """Measurements that may still be asked for."""
-        return self.budget - self.told - len(self.pending)
+    def remaining(self) -> Any:
+        """Measurements that may still be asked for, or what they may cost."""
+        if not self.settings.priced:
+            return self.budget - self.told - len(self.pending)
+        bound = (asked.cost for asked in self.pending.values())
+        return max(0.0, math.fsum((self.budget, *(-cost for cost in (*self.paid.values(), *bound)))))
 
     @property
     def state(self) -> str:
@@ -163,6 +172,8 @@ class Record:
                 "asked": self.became[asked.number]["asked"],
                 "by": asked.by,
                 "region": self.place(asked),
+                "time": asked.time,
+                "cost": asked.cost,
             }
             for asked in self.pending.values()
         ]
@@ -180,6 +191,8 @@ class Record:
             "told": self.told,
             "observed": sum(own["state"] == "observed" for own in self.observed),
             "remaining": self.remaining,
+            "spent": math.fsum(self.paid.values()) if settings.priced else self.told,
+            "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
             "read_only": self.journal.read_only,
             "policy": self.policy,
@@ -204,6 +217,8 @@ class Record:
             "state": [one["state"] for one in own],
             "value": [one.get("value") for one in own],
             "sem": [one.get("sem") for one in own],
+            "time": [one.time for one in asked] if self.settings.times else None,
+            "cost": [one.cost for one in asked] if self.settings.priced else None,
             "by": [one["by"] for one in own],
             "asked": [one["asked"][:SHORT_TIME] for one in own],
             "ended": [one["ended"][:SHORT_TIME] for one in own],

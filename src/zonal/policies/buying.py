@@ -1,0 +1,99 @@
+"""From gains to a look: the largest gain for its cost, over questions and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.policies.rules import Floats, Look, Rows, best
+from zonal.tree import Tree
+
+TIE = 1e-6  # of the logarithm of a gain: less is rounding
+KEPT = 64  # questions of which all times are compared
+
+
+def largest(
+    tree: Tree,
+    questions: Rows,
+    prepared: Callable[[Any, Any], Any],
+    rough: Callable[[Any], Floats],
+    exact: Callable[[Any], Floats],
+    finalists: int,
+) -> Look:
+    """Return the question of the largest gain; where looks cost, of the largest gain for its cost, and its time.
+
+    Parameters
+    ----------
+    tree : Tree
+    questions : array of int
+        Rows that may be measured.
+    prepared : callable
+        Some of the questions (by place) and the times of looks (in usual ones) to what gains follow from.
+    rough, exact : callable
+        From that to the logarithms of gains: for ranking, and of the finalists.
+    finalists : int
+        How many.
+    """
+    terms = tree.terms
+    if terms is None:
+        ready = prepared(slice(None), 1.0)
+        some = highest(rough(ready), finalists, TIE)
+        return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
+    prices, times = terms.prices(questions), terms.times
+    usual = terms.usual if terms.timed else 0.0
+    least = prices + (times.min() if terms.timed else 0.0)
+    able = (least <= terms.left).nonzero()[0]
+    if not len(able):  # it is told that it cannot be paid
+        return int(questions[least.argmin()]), float(times.min())
+    if times.size > 1:
+        first = rough(prepared(able, 1.0)) - _log(prices[able] + usual)
+        able = able[highest(first, KEPT, TIE)]
+    at, each = np.repeat(able, times.size), np.tile(times, able.size)
+    costs = prices[at] + (each if terms.timed else 0.0)
+    paid = costs <= terms.left
+    at, each, costs = at[paid], each[paid], costs[paid]
+    ready = prepared(at, each / terms.usual)
+    some = highest(rough(ready) - _log(costs), finalists * min(times.size, 3), TIE)
+    values = exact([own[some] for own in ready]) - _log(costs[some])
+    rows = questions[at[some]]
+    row = best(tree, rows, values, TIE)
+    own = (rows == row).nonzero()[0]
+    close = own[values[own] >= values[own].max() - TIE]
+    return row, float(each[some[close]].min())
+
+
+def payable(tree: Tree, rows: Rows) -> Rows:
+    """Return the same rows; where looks cost and none of them can be paid, those that can, wherever they are."""
+    terms = tree.terms
+    if terms is None or (terms.costs(rows, terms.times.min()) <= terms.left).any():
+        return rows
+    every = tree.askable.nonzero()[0]
+    able = every[terms.costs(every, terms.times.min()) <= terms.left]
+    return able if len(able) else rows
+
+
+def _log(costs: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(costs, 1e-300)))
+
+
+def usual_time(tree: Tree, row: int) -> float | None:
+    """Return the usual time of a look, or the longest below it that is paid for; 0 if none is, None if all are."""
+    terms = tree.terms
+    if terms is None:
+        return None
+    able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
+    return float(able[able <= terms.usual].max(initial=0.0))
+
+
+def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
+    """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
+    if len(values) <= number:
+        return np.arange(len(values))
+    last = np.partition(values, -number)[-number]
+    sure = (values > last + tie).nonzero()[0]
+    tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
+    some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
+    return np.sort(np.concatenate([sure, some]))

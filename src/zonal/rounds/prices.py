@@ -1,0 +1,178 @@
+"""What looks cost: the region, their time and the way there, in the user's own unit.
+
+What the user's functions say is remembered by node: they are asked when a look is decided on, and never when a
+history is read, since a trial carries what it costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.spaces import Node, Region
+
+Floats = NDArray[np.float64]
+
+OPENING = 8  # cells of an opening at least, within its share of the budget, before looks are longer
+SHARE = 0.4  # of the budget
+TYPICAL, DEEP = 4, 16  # cells of a depth, and depths, that show what looks cost
+SLACK = 1e-9  # of a budget: less is rounding
+
+
+def checked_times(times: Any) -> tuple[float, ...]:
+    """Return times to choose from, or complain."""
+    if times is None or (isinstance(times, Sequence) and not isinstance(times, str) and len(times) == 0):
+        return ()
+    fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
+    if isinstance(times, str | bytes) or not np.iterable(times):
+        raise InvalidInput("times must be a list", times, fix)
+    listed = tuple(positive_number(own, "a time") for own in times)
+    if len(set(listed)) < len(listed):
+        raise InvalidInput("a time is there twice", times, fix)
+    return listed
+
+
+def checked_price(value: Any, name: str) -> float:
+    """Return a cost, or complain."""
+    number = finite_number(value, name)
+    if number < 0:
+        raise InvalidInput(f"{name} must not be negative", value, "Pass 0 or more.")
+    return number
+
+
+def checked_travel(travel: Any, space: Any) -> Any:
+    """Return what travel costs: a function of two regions, or a number a unit of distance; or complain."""
+    if travel is None or (callable(travel) and not isinstance(travel, type)):
+        return travel
+    number = checked_price(travel, "travel")
+    if not space.continuous:
+        fix = "Pass a function of two regions."
+        raise InvalidInput("this space has no distances of its own", travel, fix)
+    if len(set(space.units)) > 1:
+        fix = "Pass a function of two regions, which knows how far it is."
+        raise InvalidInput(f"axes of unlike units ({', '.join(space.units)}) have no common distance", travel, fix)
+    return number
+
+
+class Prices:
+    """What looks cost in one study.
+
+    Attributes
+    ----------
+    times : array
+        To choose from; 1 alone where looks take no time that is chosen.
+    timed : bool
+        Whether they cost their time.
+    """
+
+    def __init__(self, settings: Any) -> None:
+        self._space = settings.space
+        self._cost, self._travel, self._overhead = settings.cost, settings.travel, settings.overhead
+        self.timed = bool(settings.times)
+        self.times = np.array(settings.times or (1.0,))
+        self._regions: dict[Node, float] = {}
+        self._ways: dict[tuple[Node, Node], float] = {}
+        self._centres: dict[Node, Floats] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_regions": {}, "_ways": {}, "_centres": {}}
+
+    def of_time(self, time: Any) -> Any:
+        """Return what times cost."""
+        return time if self.timed else 0.0
+
+    def of_region(self, region: Region) -> float:
+        """Return what a look at a region costs, without its time and the way."""
+        overhead = float(self._overhead)
+        if not callable(self._cost):
+            usual = 0.0 if self.timed else 1.0
+            return overhead + (usual if self._cost is None else float(self._cost))
+        return checked_price(answer(self._cost, region), f"cost({region.name})") + overhead
+
+    def cheapest(self) -> float:
+        """Return what the cheapest look costs, as far as typical regions tell; what is nearby costs no travel."""
+        space = self._space
+        least = math.inf
+        deepest = space.deepest()
+        for depth in range(
+            min(DEEP, space.cut() if deepest is None else deepest) + 1 if callable(self._cost) else 1
+        ):
+            least = min(least, *(self.of_region(space.cell(node)) for node in space.typical(depth, TYPICAL)))
+        return least + float(self.of_time(self.times.min()))
+
+    def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
+        """Return the usual time of a look: the first, or if they are `chosen` the longest with which to open."""
+        if not chosen:
+            return float(self.times[0])
+        longer = SHARE * budget / OPENING - (cheapest - self.of_time(self.times.min()))
+        return float(max([time for time in self.times if self.of_time(time) <= longer], default=self.times.min()))
+
+    def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region], here: Node | None) -> Floats:
+        """Return what looks at some rows cost, without their time.
+
+        Parameters
+        ----------
+        rows : array of int
+        nodes : list of node
+            Of the rows.
+        region : callable
+            Row to region.
+        here : node or None
+            Where the last look was.
+        """
+        kept = self._regions
+        for row, node in zip(rows.tolist(), nodes, strict=True):
+            if node not in kept:
+                kept[node] = self.of_region(region(row))
+        prices = np.array([kept[node] for node in nodes])
+        return prices if here is None or self._travel is None else prices + self._way(here, nodes)
+
+    def _way(self, here: Node, nodes: list[Node]) -> Floats:
+        """Return what it costs to go from one node to others."""
+        space = self._space
+        if not callable(self._travel):
+            for node in (here, *nodes):
+                if node not in self._centres:
+                    self._centres[node] = space.cell(node).center
+            places, start = np.array([self._centres[node] for node in nodes]), self._centres[here]
+            apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(space.axes)]
+            return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
+        kept = self._ways
+        for node in nodes:
+            if (here, node) not in kept:
+                ends = space.cell(here), space.cell(node)
+                name = f"travel({ends[0].name}, {ends[1].name})"
+                kept[here, node] = checked_price(answer(self._travel, *ends), name)
+        return np.array([kept[here, node] for node in nodes])
+
+    def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
+        """Return the order of a short tour over nodes, always to the nearest, and what its ways cost."""
+        left, order, length = list(range(len(nodes))), list[int](), 0.0
+        if self._travel is None:
+            return left, 0.0
+        while left:
+            ways = np.zeros(len(left)) if here is None else self._way(here, [nodes[at] for at in left])
+            nearest = int(np.argmin(ways))
+            length += float(ways[nearest])
+            order.append(left.pop(nearest))
+            here = nodes[order[-1]]
+        return order, length
+
+    @property
+    def travels(self) -> bool:
+        """Whether ways cost anything."""
+        return self._travel is not None
+
+
+def answer(function: Callable[..., Any], *regions: Region) -> Any:
+    """Return what a function of the user's says of regions; what it raises is marked as its own."""
+    try:
+        return function(*regions)
+    except Exception as error:
+        vars(error)["raised_by_user"] = True
+        raise
