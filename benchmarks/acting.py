@@ -158,5 +158,118 @@ def above(problems: Any, policies: Any, budgets: Any, noise: str, runs: int, see
         click.echo(f"{policies[0]} over {policy}: {compared(losses[policies[0]], losses[policy])}")
 
 
+# Integration time.
+
+TIMES = (1.0, 2.0, 4.0, 8.0, 16.0)
+OVERHEADS, RATIOS = (0.2, 1.0, 5.0), (0.3, 1.0, 3.0)  # overheads, and std of f over the noise of time 1
+
+
+def regret(name: str, seed: int, noise: float, given: bool, **prices: Any) -> tuple[float, int]:
+    """Return by how much the region found falls short of the best, and the looks made."""
+    here = world(name, seed)
+    settings: dict[str, Any] = {"feedback": here.feedback, "rng": seed, **prices}
+    if given:
+        settings |= {"kernel": here.kernel, "noise": noise}
+    study = zn.Study(here.space, **settings)
+    study.optimize(here.instrument(noise, np.random.default_rng([seed, 9])))
+    found = study.found.node
+    assert found is not None
+    return float(here.truth.max() - here.truth[found[1]]), study.told
+
+
+@main.command()
+@click.option("--problem", "problems", multiple=True, default=("1-D", "2-D", *PAPER))
+@click.option("--overhead", "overheads", multiple=True, type=float, default=OVERHEADS)
+@click.option("--snr", "ratios", multiple=True, type=float, default=RATIOS)
+@click.option("--runs", default=5)
+@click.option("--seed", default=0, help="Of the first run.")
+@click.option("--given", is_flag=True, help="Kernel and noise are given.")
+@click.option("--fixed", multiple=True, type=float, default=(1.0, 4.0, 16.0))
+def time(problems: Any, overheads: Any, ratios: Any, runs: int, seed: int, given: bool, fixed: Any) -> None:
+    """Regret with times to choose from, and with one fixed time, for the same cost."""
+    every: dict[Any, list[float]] = {}
+    for problem in problems:
+        for overhead in overheads:
+            for ratio_ in ratios:
+                budget = (40 if given else 30) * (overhead + 4)
+                for name, times in {"chosen": TIMES, **{own: (own,) for own in fixed}}.items():
+                    prices = {"times": times, "overhead": overhead, "budget": budget}
+                    runs_ = [regret(problem, seed + run, 1 / ratio_, given, **prices) for run in range(runs)]
+                    own = [loss for loss, _ in runs_]
+                    every.setdefault(name, []).append(float(np.mean(own)))
+                    looks = np.mean([number for _, number in runs_])
+                    click.echo(
+                        f"{problem:4} overhead {overhead} SNR {ratio_} {name!s:6} {shown(own)} {looks:5.0f} looks"
+                    )
+    best = np.min([every[own] for own in fixed], axis=0)
+    means = {name: np.array(own) for name, own in every.items()}
+    for name in fixed:
+        click.echo(f"chosen over {name}: {compared(means['chosen'], means[name])} over settings")
+    click.echo(f"chosen over the best fixed time in hindsight: {compared(means['chosen'], best)}")
+    click.echo(f"mean regret: { {name: round(float(own.mean()), 4) for name, own in means.items()} }")
+
+
+# Travel.
+
+
+@main.command()
+@click.option("--problem", default="1-D")
+@click.option("--speed", "speeds", multiple=True, type=float, default=(10.0, 30.0))
+@click.option("--snr", "ratios", multiple=True, type=float, default=(1.0, 3.0))
+@click.option("--runs", default=5)
+@click.option("--seed", default=0, help="Of the first run.")
+@click.option("--given", is_flag=True, help="Kernel and noise are given.")
+@click.option("--batch", default=1)
+def travel(problem: str, speeds: Any, ratios: Any, runs: int, seed: int, given: bool, batch: int) -> None:
+    """Regret with ways that cost, and of whoever ignores them but pays, for the same cost."""
+    for speed in speeds:
+        for ratio_ in ratios:
+            budget = 40 * (1 + 0.3 * speed)
+            own = [
+                journey(problem, seed + run, 1 / ratio_, given, speed, budget, True, batch) for run in range(runs)
+            ]
+            other = [
+                journey(problem, seed + run, 1 / ratio_, given, speed, budget, False, batch) for run in range(runs)
+            ]
+            (ours, looks), (theirs, fewer) = zip(*own, strict=True), zip(*other, strict=True)
+            apart = np.array(ours) - np.array(theirs)
+            click.echo(
+                f"v {speed} SNR {ratio_}: {np.mean(ours):.3f} over {np.mean(theirs):.3f} is "
+                f"{np.mean(ours) / np.mean(theirs):.2f}, paired {shown(apart.tolist())}; "
+                f"{np.mean(looks):.0f} looks instead of {np.mean(fewer):.0f}"
+            )
+
+
+def journey(
+    name: str, seed: int, noise: float, given: bool, speed: float, budget: float, knows: bool, batch: int
+) -> tuple[float, int]:
+    """Return the regret, and the looks, of a study that knows what ways cost, or pays for them without."""
+    here = world(name, seed)
+    model: dict[str, Any] = {"kernel": here.kernel, "noise": noise} if given else {}
+    prices: dict[str, Any] = {"budget": budget, "travel": speed} if knows else {"budget": math.ceil(budget)}
+    study = zn.Study(here.space, feedback=here.feedback, rng=seed, **prices, **model)
+    measure = here.instrument(noise, np.random.default_rng([seed, 9]))
+    spent, place, before = 0.0, None, study.found
+    while True:
+        try:
+            trials = study.ask(batch)
+        except zn.BudgetSpent:
+            if batch == 1 or not knows:
+                break
+            batch = 1
+            continue
+        for trial in trials:
+            spent += 1 + (0.0 if place is None else speed * float(np.linalg.norm(trial.region.center - place)))
+            place = trial.region.center
+            if spent <= budget * (1 + 1e-9):
+                study.tell(trial, measure(trial.region))
+        if spent > budget * (1 + 1e-9):
+            break
+        before = study.found
+    region = study.found if knows else before
+    assert region.node is not None
+    return float(here.truth.max() - here.truth[region.node[1]]), study.told
+
+
 if __name__ == "__main__":
     main()

@@ -128,7 +128,8 @@ def optimize(
         gap=found.gap,
         probability_best=found.probability_best,
         nfev=study.told,
-        success=reached or (not why and (n is not None or (not study.pending and (part.paid_out or not study._looks_left)))),
+        success=reached
+        or (not why and (n is not None or (not study.pending and (part.paid_out or not study._looks_left)))),
         message=message,
         study=study,
     )

@@ -58,6 +58,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
+PRICES = ("cost", "times", "overhead", "travel", "cost_unit")
 TOP = (
     "budget",
     "direction",
@@ -66,6 +67,7 @@ TOP = (
     "arity",
     "smallest",
     "forbidden",
+    *PRICES,
     *SPACES,
     "measurement",
     "model",
@@ -91,7 +93,13 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
         given["forbidden"] = _forbidden(recipe, given["space"])
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
-    for key, name in (("direction", "direction"), ("max_looks", "max_looks"), ("seed", "rng")):
+    plain = {
+        "direction": "direction",
+        "max_looks": "max_looks",
+        "seed": "rng",
+        **dict(zip(PRICES, PRICES, strict=True)),
+    }
+    for key, name in plain.items():
         if key in recipe.words:
             given[name] = recipe.words[key]
     return given

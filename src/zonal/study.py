@@ -149,8 +149,8 @@ class Study(Reading):
         path : str or path
             Where to; there must be no such file yet.
         space, budget, direction, **settings
-            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, forbidden, cost, a policy)
-            are not stored; `open` takes them again.
+            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, a cost, a policy) are
+            not stored; `open` takes them again.
         exist_ok : bool
             Open the file if it is there, as when two workers begin at once: the first makes it, the other joins.
             It must be a study with these settings; its budget may have been extended since, and without `rng` its

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_what_is_the_same_for_all_looks_changes_no_walk(name: str) -> None:
         {"travel": 0, "budget": 24.0},
         {"overhead": 0.1, "budget": 26.4},
     ):
-        other = run(**prices, **POLICIES[name])  # type: ignore[arg-type]
+        other = run(**prices, **POLICIES[name])
         assert nodes(other) == nodes(usual)
         assert np.array_equal(other.tree.mean, usual.tree.mean)
         assert other.spent == pytest.approx(other.budget)
@@ -171,7 +172,7 @@ def test_batches_come_as_a_short_tour() -> None:
     centres = sorted(float(trial.region.center[0]) for trial in batch)
     assert length(batch) <= 2 * (centres[-1] - centres[0])
     assert [trial.number for trial in batch] == list(range(6))
-    ways = [abs(float(b.region.center[0] - a.region.center[0])) for a, b in zip(batch, batch[1:], strict=False)]
+    ways = [abs(float(b.region.center[0] - a.region.center[0])) for a, b in pairwise(batch)]
     assert [trial.cost for trial in batch] == pytest.approx([1.0, *(1 + 2 * way for way in ways)])
 
 
@@ -212,7 +213,8 @@ def test_files_keep_prices_and_ask_for_functions_again(tmp_path: Path) -> None:
     "wrong",
     [
         {"times": []} | {"overhead": -1}, {"times": [0]}, {"times": [1, 1]}, {"times": "1, 2"}, {"times": 3},
-        {"cost": -1}, {"cost": "a"}, {"cost": float("nan")}, {"travel": -1.0}, {"travel": zn.Box}, {"budget": -3.0, "cost": 1},
+        {"cost": -1}, {"cost": "a"}, {"cost": float("nan")}, {"travel": -1.0}, {"travel": zn.Box},
+        {"budget": -3.0, "cost": 1},
         {"cost": lambda region: -1.0}, {"cost": lambda region: "free"},
     ],
     ids=repr,
@@ -227,8 +229,8 @@ def test_a_number_for_travel_needs_distances() -> None:
         zn.Study(zn.Box({"l": (0, 9), "t": (0, 9)}, units={"l": "deg", "t": "s"}), budget=9, travel=1.0)
     with pytest.raises(zn.InvalidInput, match="no distances"):
         zn.Study(zn.Sequences("ACGT", 4), budget=9, travel=1.0)
+    study = zn.Study(LINE, budget=9)
     with pytest.raises(zn.InvalidInput, match="chooses no times"):
-        study = zn.Study(LINE, budget=9)
         study.tell(study.ask(), 0.1, time=2.0)
 
 

@@ -36,7 +36,7 @@ def test_an_argument_from_elsewhere_is_answered_with_ours(name: str, hint: str) 
         ("Study", lambda **named: zn.Study([(0, 1)], budget=3, **named)),
         ("Study.create", lambda **named: zn.Study.create("never.db", [(0, 1)], budget=3, **named)),
         ("optimize", lambda **named: STUDY.optimize(abs, **named)),
-        ("maximize", lambda **named: zn.maximize(abs, [(0, 1)], 3, **named)),  # type: ignore[arg-type]
+        ("maximize", lambda **named: zn.maximize(abs, [(0, 1)], 3, **named)),
         ("power", lambda **named: zn.power([(0, 1)], 3, noise=0.1, **named)),
     ]
     for called, call in calls:

@@ -32,7 +32,12 @@ Examples:
 @axis_options
 @click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row a place or area.")
 @column_options
-@click.option("--budget", type=click.IntRange(min=1), help="Measurements that may be made.")
+@click.option("--budget", type=float, help="Measurements that may be made, or what they may cost.")
+@click.option("--cost", type=float, help="What a look costs  [default: 1; with --times its time]")
+@click.option("--times", metavar="T,T...", help="How long a look may take, such as 1,2,4,8.")
+@click.option("--overhead", type=float, help="What every look costs besides.")
+@click.option("--travel", type=float, help="What a unit of distance to the next region costs.")
+@click.option("--cost-unit", help="In which unit costs are.")
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
 @click.option("--value", help="What is measured.")
 @click.option("--unit", help="In which unit.")
@@ -58,7 +63,12 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
 
 
 def _from_flags(
-    budget: int | None,
+    budget: float | None,
+    cost: float | None,
+    times: str | None,
+    overhead: float | None,
+    travel: float | None,
+    cost_unit: str | None,
     value: str | None,
     unit: str | None,
     noise: float | None,
@@ -74,7 +84,12 @@ def _from_flags(
     recipe = where(**place)
     measured = {"name": value, "unit": unit, "noise": noise}
     said = {
-        "budget": budget,
+        "budget": int(budget) if budget.is_integer() else budget,
+        "cost": cost,
+        "times": None if times is None else _times(times),
+        "overhead": overhead,
+        "travel": travel,
+        "cost_unit": cost_unit,
         "max_looks": max_looks,
         "seed": seed,
         "forbidden": list(forbidden) or None,
@@ -85,6 +100,14 @@ def _from_flags(
     places |= {("measurement", "noise"): "--noise"}
     words = {key: own for key, own in said.items() if own is not None}
     return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
+
+
+def _times(text: str) -> list[float]:
+    """Return times from what an option says."""
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InvalidInput("--times must be numbers", text, "Write for example --times 1,2,4,8.") from None
 
 
 @click.command(cls=Command)

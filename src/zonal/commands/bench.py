@@ -145,6 +145,7 @@ def echo_trials(trials: Sequence[Trial]) -> None:
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--note", default="", help="Kept with the trial.")
+@click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask`, with values filled in; empty ones wait.")
 @click.option("--correct", is_flag=True, help="Of the sheet also take what differs from what was told before.")
 def tell(
@@ -153,6 +154,7 @@ def tell(
     value: str | None,
     sem: str | None,
     note: str,
+    spent: float | None,
     sheet: Path | None,
     correct: bool,
 ) -> None:
@@ -164,7 +166,7 @@ def tell(
         assert trial is not None
         if value is None:
             raise click.UsageError("Missing argument 'VALUE'.")
-        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note)
+        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent)
         say(standing(study))
         return
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials

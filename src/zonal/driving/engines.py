@@ -25,7 +25,7 @@ from zonal.problems.instruments import Instrument
 from zonal.rounds.trials import Trial
 from zonal.spaces import Region
 
-Measure = Callable[[Region], Any]  # to a value, or to (value, sem)
+Measure = Callable[..., Any]  # a region, and perhaps its time, to a value, or to (value, sem)
 Anywhere = Executor | Callable[[], Executor] | Any  # Any: a Dask client, which need not be installed
 
 KEPT = 8  # kits that a process remembers

@@ -180,13 +180,6 @@ class KnowledgeRules(Bound):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
-    def spends(self, tree: Tree, row: int, views: Views) -> float:
-        """Return how long to look at a cell of the opening: while the kernel is learned the usual time."""
-        if self.setting.learned:
-            return float(tree.terms.usual)
-        look = self._largest_gain(tree, views(), np.array([row]))
-        return look[1] if isinstance(look, tuple) else float(tree.terms.usual)
-
     def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> Look:
         """Return the node whose measurement is expected to raise the best mean most, for what it costs."""
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]

@@ -207,10 +207,6 @@ class Rules:
         """Return the row among `rows` to be split if one has to be: that of the highest upper bound."""
         return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
 
-    def spends(self, tree: Tree, row: int, views: Views) -> float:
-        """Return how long to look at a cell of the opening."""
-        return float(tree.terms.usual)
-
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
         """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
         return NONE

@@ -425,13 +425,11 @@ def _offered(tree: Tree, terms: Terms) -> Tree:
 
 
 def _time(draft: State, row: int, terms: Terms) -> float:
-    """Return how long to look at a cell of the opening: as the policy says, and no longer than can be paid."""
+    """Return how long to look at a cell of the opening: the usual time, or as long as can be paid."""
     if not draft.problem.policy.thrifty:
         return float(terms.times[0])
-    tree = _offered(draft.seen(), terms)
-    wanted = float(rules(draft).spends(tree, row, partial(views, draft)))
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
-    shorter = able[able <= wanted]
+    shorter = able[able <= terms.usual]
     return float(shorter.max() if shorter.size else able.min(initial=terms.times.max()))
 
 

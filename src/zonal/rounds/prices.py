@@ -18,7 +18,7 @@ from zonal.spaces import Node, Region
 
 Floats = NDArray[np.float64]
 
-OPENING = 8  # cells of an opening at least, within its share of the budget, before looks are longer
+OPENING, LONG = 8, 4.0  # cells of an opening at least, and times what else a look costs: no longer are its looks
 SHARE = 0.4  # of the budget
 TYPICAL, DEEP = 4, 16  # cells of a depth, and depths, that show what looks cost
 SLACK = 1e-9  # of a budget: less is rounding
@@ -109,8 +109,10 @@ class Prices:
         """Return the usual time of a look: the first, or if they are `chosen` the longest with which to open."""
         if not chosen:
             return float(self.times[0])
-        longer = SHARE * budget / OPENING - (cheapest - self.of_time(self.times.min()))
-        return float(max([time for time in self.times if self.of_time(time) <= longer], default=self.times.min()))
+        least, times = float(self.times.min()), self.times
+        besides = cheapest - float(self.of_time(least))
+        longest = min(LONG * max(besides, least), SHARE * budget / OPENING - besides) * (1 + SLACK)
+        return float(max(times[times <= longest], default=least))
 
     def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region], here: Node | None) -> Floats:
         """Return what looks at some rows cost, without their time.
