@@ -297,3 +297,18 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
     zonal("tell", dna, "--csv", "a.csv")
     assert [str(one.value) for one in zn.Study.open(dna).trials] == values
     assert sum(isinstance(fact, Measured) for event in zn.Study.open(dna).events for fact in event) == 10
+
+
+def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    zonal("new", "n.db", "--axis", "x=0..1", "--budget", 60, "--times", "1,2,4", "--overhead", 1, "--cost-unit", "s")
+    shown = zonal("ask", "n.db").stdout
+    assert "time" in shown
+    assert "cost" in shown
+    (question,) = json.loads(zonal("ask", "n.db", "--json").stdout)
+    assert question["cost"] == question["time"] + 1
+    assert "0 told for 0 of 60 s, 2 under way" in zonal("show", "n.db").stdout
+    zonal("tell", "n.db", 0, 0.3, "--time", 7.5)
+    assert zn.Study.open("n.db").spent == 8.5
+    zonal("extend", "n.db", 12.5)
+    assert zn.Study.open("n.db").budget == 72.5

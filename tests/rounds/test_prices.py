@@ -185,6 +185,17 @@ def test_the_way_is_from_the_last_trial_of_the_same_worker() -> None:
     assert third.cost == pytest.approx(1 + taxicab(first.region, third.region))
 
 
+def test_ways_go_round_a_ring() -> None:
+    ring = zn.Box({"l": (0, 360)}, periodic=["l"])
+    axis = ring.axes[0]
+    assert axis.apart(np.array([350.0, 180.0, 10.0]), 10.0) == pytest.approx([20.0, 170.0, 0.0])
+    study = zn.Study(ring, budget=4000.0, travel=1.0)
+    trials = study.ask(4)
+    for one, other in pairwise(trials):
+        apart = abs(float(one.region.center[0] - other.region.center[0]))
+        assert other.cost == pytest.approx(1 + min(apart, 360 - apart))
+
+
 def test_files_keep_prices_and_ask_for_functions_again(tmp_path: Path) -> None:
     path = tmp_path / "night.db"
     prices: dict[str, Any] = {

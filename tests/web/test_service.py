@@ -172,7 +172,7 @@ def test_documents_of_the_page_fit_together(server: Server, study: zn.Study) -> 
         ("/observe", {"region": {"node": [70, 1]}, "value": 1}, 422, "no such node", None),
         ("/allow", {"region": {"x": [0, 1]}}, 422, "nothing that was given up", None),
         ("/predict", {"regions": ["x=0..1"] * 1001}, 422, "1000 at most", "regions"),
-        ("/extend", {"n": True}, 422, "whole number", "n"),
+        ("/extend", {"n": True}, 422, "must be a number", "n"),
     ],
 )
 def test_refusals_are_problems_with_the_librarys_words(
@@ -283,7 +283,7 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "table", "top", "events", "times", "history", "edited", "observations", "barred", "trials",  # in exports
         "id", "space", "feedback", "direction", "value_name", "value_unit", "read_only",  # in settings
         "model", "models", "prior_mean", "doubt", "bands", "stands_out", "found",  # in the head
-        "pending", "budget", "told", "remaining", "threshold", "misclassified",
+        "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
     assert public - {route.word for route in api.ROUTES} == elsewhere

@@ -59,9 +59,12 @@ class Program:
         Seconds after which it has failed.
     retries : int
         How often it is tried again after it has failed.
+    priced : bool
+        Whether it is told how long to look, and what that costs.
     """
 
-    def __init__(self, words: Sequence[str], timeout: float | None, retries: int) -> None:
+    def __init__(self, words: Sequence[str], timeout: float | None, retries: int, priced: bool = False) -> None:
+        self._priced = priced
         found = shutil.which(words[0])
         if found is None:
             fix = "Check its path, and whether it may be executed (chmod +x); ./ is needed for one in this folder."
@@ -90,9 +93,9 @@ class Program:
             "attempt": attempt + 1,
             "study": None if study is None else str(study),
             "region": trial.region.as_json(),
-            "time": trial.time,
-            "cost": trial.cost,
         }
+        if self._priced:
+            question |= {"time": trial.time, "cost": trial.cost}
         with tempfile.TemporaryFile() as asked, _Output() as out, _Output() as err:
             asked.write(json.dumps(question).encode() + b"\n")
             asked.seek(0)
@@ -253,9 +256,8 @@ def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
         "ZONAL_ATTEMPT": str(question["attempt"]),
         "ZONAL_STUDY": question["study"] or "",
         "ZONAL_REGION": trial.region.name,
-        "ZONAL_TIME": repr(trial.time),
-        "ZONAL_COST": repr(trial.cost),
     }
+    variables |= {f"ZONAL_{name.upper()}": repr(question[name]) for name in ("time", "cost") if name in question}
     bounds: Mapping[str, Any] = question["region"].get("bounds", {})
     for name, (low, high) in bounds.items():
         variables |= {f"{_variable(name)}_LOW": repr(low), f"{_variable(name)}_HIGH": repr(high)}

@@ -72,7 +72,7 @@ def run(
     """
     from tqdm.contrib.logging import logging_redirect_tqdm
 
-    instrument = _Programs(Program(program, timeout, retries), study.path, workers)
+    instrument = _Programs(Program(program, timeout, retries, study.settings.priced), study.path, workers)
     with run_of_mine() as name, _tidily(), logging_redirect_tqdm([logging.getLogger("zonal")]):
         hand = _Shift(study, name, take_over, most)
         try:

@@ -47,6 +47,11 @@ class Ring(Interval):
         turned = np.mod(np.asarray(places, dtype=float) - self.low, self.side)
         return (self.low + turned * (turned < self.side))[()]
 
+    def apart(self, places: Floats, place: float) -> Floats:
+        """Return how far places on the ring are from another, the shorter way round."""
+        turned = np.mod(places - place, self.side)
+        return np.minimum(turned, self.side - turned)
+
     def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
         """Return the arc from one place on to another, or complain of what was given."""
         width, side = high - low, self.side

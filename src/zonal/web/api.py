@@ -157,6 +157,8 @@ def _forgive(study: Study, who: Asker, trials: list[int]) -> Any:
 
 
 def _extend(study: Study, who: Asker, n: float) -> Any:
+    if n > MOST_BUDGET:
+        raise Misspoken("n", "this is too much at once", n, f"Send {MOST_BUDGET} at most.")
     study.extend(n if study.settings.priced or n % 1 else int(n))
     return standing(study)
 
