@@ -301,7 +301,9 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
 
 def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    zonal("new", "n.db", "--axis", "x=0..1", "--budget", 60, "--times", "1,2,4", "--overhead", 1, "--cost-unit", "s")
+    zonal(
+        "new", "n.db", "--axis", "x=0..1", "--budget", 60, "--times", "1,2,4", "--overhead", 1, "--cost-unit", "s"
+    )
     shown = zonal("ask", "n.db").stdout
     assert "time" in shown
     assert "cost" in shown

@@ -87,7 +87,7 @@ class Program:
         raise AssertionError("unreachable")
 
     def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
-        question = {
+        question: dict[str, Any] = {
             "trial": trial.number,
             "look": trial.replicate,
             "attempt": attempt + 1,

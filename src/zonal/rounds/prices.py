@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ class Prices:
             if (here, node) not in kept:
                 ends = space.cell(here), space.cell(node)
                 name = f"travel({ends[0].name}, {ends[1].name})"
-                kept[here, node] = checked_price(answer(self._travel, *ends), name)
+                kept[here, node] = checked_price(answer(partial(self._travel, ends[0]), ends[1]), name)
         return np.array([kept[here, node] for node in nodes])
 
     def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
@@ -171,10 +172,10 @@ class Prices:
         return self._travel is not None
 
 
-def answer(function: Callable[..., Any], *regions: Region) -> Any:
-    """Return what a function of the user's says of regions; what it raises is marked as its own."""
+def answer(function: Callable[[Region], Any], region: Region) -> Any:
+    """Return what a function of the user's says of a region; what it raises is marked as its own."""
     try:
-        return function(*regions)
+        return function(region)
     except Exception as error:
         vars(error)["raised_by_user"] = True
         raise
