@@ -42,7 +42,8 @@ test: lint browser ## lint, then run all tests with two workers
 # Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		apt-get install -qq -y chromium >/dev/null 2>&1; } || \
+		export DEBIAN_FRONTEND=noninteractive && { apt-get install -qq -y chromium || \
+		{ apt-get update -qq && apt-get install -qq -y chromium; }; } >/dev/null 2>&1; } || \
 		echo "No chromium, and it may not be installed here: the tests of the page will be skipped."
 
 pictures: $(READY) browser ## take screenshots of the page's main states, into build/pictures
@@ -86,11 +87,12 @@ arena: $(PEERS) ## play Zonal against its peers for hours, resumed where it stop
 bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
 
-torture: $(READY) ## try every case of every law, interrupt studies at every line, kill 10,000 processes at work on their files, mutate 1,000 recipes
+torture: $(READY) browser ## try every case of every law, interrupt studies at every line, kill 10,000 processes and 100 servers, mutate 1,000 recipes
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m one_in
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed
+	@ZONAL_LOAD=1 ZONAL_KILLS=100 $(BIN)/python -m pytest -q -s tests/web/test_load.py
 	@$(BIN)/python benchmarks/torture.py
 
 mutations: $(READY) ## make thirty deliberate faults, one after the other, each of which the tests must catch

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +18,11 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from web.served import Server, line, serving
+from zonal.web.service import MOST_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
 AT = "/api/studies/line"
+FORMULA = '=HYPERLINK("http://evil.example")'
 NASTY = '<img src=x onerror="alert(1)">'
 
 
@@ -84,27 +92,54 @@ def test_a_forged_host_is_refused(server: Server) -> None:
     assert server.get(AT, Host="localhost:9999").status == 200  # as through a tunnel
 
 
-def test_names_do_not_leave_the_folder(server: Server, tmp_path: Path) -> None:
+def test_a_path_as_name_does_not_leave_the_folder(server: Server, tmp_path: Path) -> None:
     outside = line(tmp_path, "secret", told=1)
     assert outside.path is not None
-    (server.folder / "link.db").symlink_to(outside.path)
     inside = os.path.relpath(outside.path, server.folder).removesuffix(".db")
-    for name in (
-        "link",
-        "..%2Fsecret",
-        inside.replace("/", "%2F"),
-        "%2e%2e",
-        ".hidden",
-        "a%00b",
-        "x" * 300,
-        "%5C..",
-    ):
-        assert server.get(f"/api/studies/{name}").status == 404, name
-    assert "link" not in {own["name"] for own in server.get("/api/studies").json["studies"]}
-    (server.folder / "link.db").unlink()
+    absolute = str(outside.path).removesuffix(".db")
+    for name in ("..%2Fsecret", inside.replace("/", "%2F"), absolute.replace("/", "%2F"), "%2e%2e", ".hidden",
+                 "a%00b", "x" * 300, "%5C.."):  # fmt: skip
+        for path in ("", "/ask", "/export/study.db"):
+            said = server.send("POST" if path == "/ask" else "GET", f"/api/studies/{name}{path}")
+            assert said.status == 404, name
     for name in ("../x", "a/b", ".x", "", "x" * 81, "a\0", "con\n"):
         made = server.post("/api/studies", {"name": name, "recipe": {"budget": 1, "axes": {"x": [0, 1]}}})
         assert made.status == 422, name
+
+
+def test_a_symlink_out_of_the_folder_is_no_study(server: Server, tmp_path: Path) -> None:
+    outside = line(tmp_path, "secret", told=1)
+    assert outside.path is not None
+    link = server.folder / "link.db"
+    link.symlink_to(outside.path)
+    for path in ("", "/trials", "/export/study.db", "/events"):
+        assert server.get(f"/api/studies/link{path}").status == 404
+    assert server.post("/api/studies/link/ask").status == 404
+    assert "link" not in {own["name"] for own in server.get("/api/studies").json["studies"]}
+    link.unlink()
+    assert outside.told == 1
+
+
+def test_open_streams_are_limited_and_given_back(server: Server) -> None:
+    streams: list[socket.socket] = []
+
+    def stream() -> str:
+        opened = socket.create_connection(("127.0.0.1", server.port), 10)
+        opened.sendall(f"GET {AT}/events?after=99 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        streams.append(opened)
+        return opened.recv(100).split(b" ")[1].decode()
+
+    assert {stream() for _ in range(MOST_STREAMS)} == {"200"}
+    assert stream() == "503"
+    assert server.get(AT).status == 200  # everything else goes on
+    for one in streams:
+        one.close()
+    until = time.monotonic() + 10
+    while stream() != "200":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    for one in streams:
+        one.close()
 
 
 def test_recipes_name_no_file(server: Server) -> None:
@@ -147,26 +182,64 @@ def test_every_answer_has_its_headers(server: Server) -> None:
 
 
 def test_html_and_formulas_in_texts_are_harmless(server: Server) -> None:
-    (trial,) = server.post(f"{AT}/ask", {"by": NASTY}).json
-    server.post(f"{AT}/trials/{trial['trial']}/tell", {"value": 1.0, "note": "=HYPERLINK(1)"})
-    server.post(f"{AT}/trials/0/correct", {"value": 0.5, "note": NASTY})
-    sheet = server.get(f"{AT}/export/trials.csv").content.decode()
-    assert ",=HYPERLINK" not in sheet
-    assert "'=HYPERLINK(1)" in sheet
-    report = server.get(f"{AT}/export/report.html").content.decode()
+    """What a spreadsheet would run, and what a browser would: in notes, names, units, symbols, who asked."""
+    space = {"symbols": [NASTY, FORMULA, "@SUM(1)", "+1", "-1"]}
+    recipe = {"budget": 9, "axes": {FORMULA: space}, "measurement": {"name": NASTY, "unit": FORMULA, "noise": 0.1}}
+    assert server.post("/api/studies", {"name": "texts", "recipe": recipe}).status == 200
+    at = "/api/studies/texts"
+    for number, note in enumerate((FORMULA, NASTY, "\t=1", "@x")):
+        server.post(f"{at}/ask", {"by": NASTY})
+        server.post(f"{at}/trials/{number}/tell", {"value": 1.0, "note": note})
+    server.post(f"{at}/trials/0/correct", {"value": 0.5, "note": FORMULA, "by": FORMULA})
+    server.post(f"{at}/ask", {"by": FORMULA})
+    for sheet in ("trials.csv", "questions.csv"):
+        text = server.get(f"{at}/export/{sheet}").content.decode()
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert not [cell for cell in cells if cell.lstrip()[:1] in ("=", "@", "+") or cell.startswith("-1:")]
+    report = server.get(f"{at}/export/report.html").content.decode()
     assert NASTY not in report
     assert "&lt;img" in report
-    assert server.get(AT).headers["content-type"] == "application/json"
+    for path in ("", "/trials", "/export/trials.json", "/shape"):
+        assert server.get(at + path).headers["content-type"] == "application/json"
+    (server.folder / "texts.db").unlink()
 
 
-def test_a_hostile_file_harms_only_its_own_page(server: Server) -> None:
-    (server.folder / "hostile.db").write_bytes(b"SQLite format 3\0" + os.urandom(4096))
-    said = server.get("/api/studies/hostile")
-    assert said.status == 409
-    assert "is not a study" in said.json["detail"]
-    assert said.headers["content-type"] == "application/problem+json"
-    assert server.get(AT).status == 200
-    (server.folder / "hostile.db").unlink()
+def _random(path: Path) -> None:
+    path.write_bytes(b"SQLite format 3\0" + os.urandom(4096))
+
+
+def _with_a_view(path: Path) -> None:
+    line(path.parent, path.stem, told=2)
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE VIEW more AS SELECT load_extension('evil')")
+
+
+def _with_other_settings(path: Path) -> None:
+    line(path.parent, path.stem, told=2)
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE study SET settings = ?", ['{"space": {"$": "class", "name": "Popen"}}'])
+
+
+def _deeply_nested(path: Path) -> None:
+    line(path.parent, path.stem, told=2)
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE events SET event = ? WHERE number = 1", ["[" * 100_000])
+
+
+@pytest.mark.parametrize("hostile", [_random, _with_a_view, _with_other_settings, _deeply_nested])
+def test_a_hostile_file_harms_only_its_own_page(server: Server, hostile: Callable[[Path], None]) -> None:
+    path = server.folder / "hostile.db"
+    hostile(path)
+    for part in ("", "/trials", "/values", "/export/study.db", "/export/report.html"):
+        said = server.get(f"/api/studies/hostile{part}")
+        assert said.status == 409, part
+        assert said.headers["content-type"] == "application/problem+json"
+        assert str(server.folder) not in said.json["detail"]
+    listed = {own["name"]: own["state"] for own in server.get("/api/studies").json["studies"]}
+    assert listed["hostile"] == "bad"
+    assert listed["line"] != "bad"
+    assert server.get(f"{AT}/values").status == 200
+    path.unlink()
 
 
 def test_a_file_put_in_anothers_place_is_opened_anew(server: Server, tmp_path: Path) -> None:

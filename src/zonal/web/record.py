@@ -27,6 +27,7 @@ from zonal.spaces.region import Region
 
 SHORT_TIME = len("2026-11-16T00:05:51")
 NAMED = 12  # points that a question names at most
+SHOWN = 200  # trials whose regions are named before the tree is there
 SPARKS = 400  # measurements in the picture of the overview
 
 
@@ -207,7 +208,7 @@ class Record:
         return {**head, "pending": len(self.pending), "spark": told[-SPARKS:]}
 
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
-        """Return all trials from a number on, as columns; with names of their regions, if they are wanted."""
+        """Return all trials from a number on, as columns; if wanted with names of the last ones' regions."""
         own, asked = self.became[first:], self.asked[first:]
         columns: dict[str, Any] = {
             "event": self.event,
@@ -227,7 +228,8 @@ class Record:
             "observed": self.observed,
         }
         if named:
-            columns["where"] = [self.place(one)["text"] for one in asked]
+            old = max(len(asked) - SHOWN, 0)
+            columns["where"] = [""] * old + [self.place(one)["text"] for one in asked[old:]]
         return columns
 
 

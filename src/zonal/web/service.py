@@ -245,7 +245,7 @@ class Service:
         async def news() -> AsyncIterator[str]:
             known, seen, looks = after + 1, None, 0
             while True:
-                stamp = await run_in_threadpool(entry.stamp)
+                stamp = entry.stamp()
                 if stamp != seen or looks % SURELY == 0:
                     seen = stamp
                     record = await run_in_threadpool(entry.record)
