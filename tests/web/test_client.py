@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import shutil
@@ -176,11 +177,52 @@ def test_the_library_alone_loads_nothing_of_the_service() -> None:
     assert "Traceback" not in said.stderr
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "manual" / "serve.md").read_text()
+
+
+def test_the_manuals_requests_do_what_it_says(server: Server) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("there is no curl here")
+    (lines,) = re.findall(r"\n\n((?:    .*\n)*    at=http.*\n(?:    .*\n)*)", PAGE)
+    script = re.sub(r"\n    ", "\n", f"\n{lines}").replace("http://127.0.0.1:8321", server.address)
+    said = subprocess.run(["sh", "-eu"], input=script, capture_output=True, text=True, env=ENVIRONMENT)
+    assert "Refused" not in said.stdout
+    study = zn.Study.open(server.folder / "ink.db")
+    assert [(own.value, own.sem, own.note) for own in study.trials] == [(41.3, 0.4, "first")]
+    assert json.dumps(study.recommend().region.name) in said.stdout
+    (python,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    script = python.replace("http://127.0.0.1:8321", server.address).replace("token=...", 'token=""')
+    script = f"import zonal as zn\nmeasure = lambda region: float(region.center[0])\n{script}"
+    subprocess.run([sys.executable, "-c", script], check=True, env=ENVIRONMENT, cwd=server.folder)
+    study.refresh()
+    assert study.remaining == 0
+    (server.folder / "ink.db").unlink()
+
+
+def test_behind_a_proxy_it_is_reached_by_its_name(tmp_path: Path) -> None:
+    """As the manual's nginx passes requests on: its name as Host, https as the scheme."""
+    line(tmp_path, told=2)
+    assert "proxy_set_header Host $host;" in PAGE
+    assert "proxy_set_header X-Forwarded-Proto $scheme;" in PAGE
+    token = "a-token-of-a-test-0123456789"
+    passed = {"Host": "zonal.example.org", "X-Forwarded-Proto": "https", "Origin": "https://zonal.example.org"}
+    with serving(tmp_path, "--name", "zonal.example.org", ZONAL_TOKEN=token) as behind:
+        assert behind.get("/api/studies", **passed).status == 401
+        login = behind.post("/login", {"token": token}, **passed)
+        assert "Secure" in login.headers["set-cookie"]
+        cookie = login.headers["set-cookie"].partition(";")[0]
+        assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **passed).status == 200
+        evil = {**passed, "Origin": "https://evil.example"}
+        assert behind.post("/api/studies/line/ask", {}, Cookie=cookie, **evil).status == 403
+        assert zn.connect(behind.url("line"), token=token).told == 2
+        with pytest.raises(zn.ZonalError, match="wants its token"):
+            zn.connect(behind.url("line"), token="wrong")
+
+
 def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_path: Path) -> None:
     if not shutil.which("curl"):
         pytest.skip("there is no curl here")
-    page = (Path(__file__).parents[2] / "docs" / "manual" / "serve.md").read_text()
-    (script,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    (script,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "measure.sh").write_text(script)
     (tmp_path / "instrument").write_text('#!/bin/sh\nawk "BEGIN { print ($1 + $2) / 100 }"\n')
     (tmp_path / "instrument").chmod(0o755)

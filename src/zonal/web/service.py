@@ -92,7 +92,7 @@ class Service:
         self.folder.end()
 
     def _page(self, name: str) -> Answer:
-        content = (PAGES / name).read_bytes()
+        content = b"".join((PAGES / part).read_bytes() for part in ("head.html", name))
 
         async def answer(request: Request) -> Response:
             return Response(content, media_type=HTML)

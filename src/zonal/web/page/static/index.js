@@ -3,7 +3,7 @@ import { get, post } from "./api.js";
 import { $, h, put, s } from "./dom.js";
 import { calm, live } from "./live.js";
 import { meter, pill } from "./progress.js";
-import { dialogue, input, numeric } from "./trials.js";
+import { Mistyped, dialogue, input, numeric } from "./trials.js";
 import * as words from "./words.js";
 
 function spark(values) {
@@ -46,15 +46,21 @@ const refresh = calm(async () => {
   document.documentElement.dataset.ready = Math.round(performance.now());
 }, 500);
 
-/** An axis as somebody types it: "temperature 20 80 C", or "solvent water, ethanol". */
+const EXAMPLE = "temperature 20 80 C\nsolvent water, ethanol, toluene";
+/** Axes as somebody types them, one a line: "temperature 20 80 C" or "temperature 20..80 C", "solvent water, ethanol". */
 function axes(text) {
-  const found = {};
-  for (const line of text.split("\n").map((own) => own.trim()).filter(Boolean)) {
-    const [name, ...rest] = line.split(/\s+/), [low, high, unit] = rest;
-    if (rest.length >= 2 && rest.length <= 3 && !line.includes(",")) {
-      found[name] = { low: numeric(low, `The lower end of ${name}`, "axes"), high: numeric(high, `The upper end of ${name}`, "axes") };
-      if (unit) found[name].unit = unit;
-    } else found[name] = { symbols: rest.join(" ").split(",").map((own) => own.trim()).filter(Boolean) };
+  const found = {}, lines = text.split("\n").map((own) => own.trim()).filter(Boolean);
+  if (!lines.length) throw new Mistyped("Write one axis at least, such as “temperature 20 80 C”.", "axes");
+  for (const line of lines) {
+    const [name] = line.split(/\s+/), rest = line.slice(name.length).trim();
+    if (found[name]) throw new Mistyped(`There are two axes ${name}. Give each a name of its own.`, "axes");
+    if (rest.includes(",")) {
+      found[name] = { symbols: rest.split(",").map((own) => own.trim()).filter(Boolean) };
+      continue;
+    }
+    const [low, high, unit, ...more] = rest.replace(/\.\.| to /, " ").split(/\s+/);
+    if (!high || more.length) throw new Mistyped(`Axis ${name}: write its two ends and its unit, as in “temperature 20 80 C”, or its symbols, as in “solvent water, ethanol”.`, "axes");
+    found[name] = { low: numeric(low, `The lower end of ${name}`, "axes"), high: numeric(high, `The upper end of ${name}`, "axes"), ...(unit && { unit }) };
   }
   return found;
 }
@@ -63,7 +69,7 @@ function begin() {
   const fields = [
     input("name", "name of the study", "", false, { placeholder: "ink-3" }),
     h("label", {}, "where to look: one axis a line, with its ends and unit, or its symbols",
-      h("textarea", { name: "axes", rows: 3, spellcheck: "false", placeholder: "temperature 20 80 C\nsolvent water, ethanol, toluene" })),
+      h("textarea", { name: "axes", rows: 3, spellcheck: "false", placeholder: EXAMPLE })),
     input("budget", "how many measurements may be made", "40", false, { inputmode: "numeric" }),
     input("value", "what is measured", "", true, { placeholder: "yield" }), input("unit", "in which unit", "", true, { placeholder: "%" }),
     input("noise", "standard deviation of one measurement", "", true, { inputmode: "decimal", placeholder: "learned" }),

@@ -38,7 +38,8 @@ async function send(path, body, headers) {
   return found;
 }
 async function act(path, body, headers, refuse) {
-  for (const button of $("question").querySelectorAll("button")) button.disabled = true;
+  const able = (yes) => { for (const button of $("question").querySelectorAll("button")) button.disabled = !yes; };
+  able(false);
   try {
     await send(path, body, headers);
     ($("field-value") ?? $("ask") ?? $("question")).focus({ preventScroll: true });
@@ -47,6 +48,8 @@ async function act(path, body, headers, refuse) {
     if (refuse) return refuse(problem.field ?? "value", problem.message);
     view.message = { kind: "error", field: null, text: problem.message };
     question(page);
+  } finally {
+    able(true);
   }
 }
 

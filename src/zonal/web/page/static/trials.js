@@ -91,7 +91,7 @@ export function dialogue(title, about, fields, button, send) {
   box.querySelector("input")?.select();
 }
 
-class Mistyped extends Error {
+export class Mistyped extends Error {
   constructor(text, field) { super(text); this.field = field; }
 }
 /** A number that somebody typed, or an error at its field. */
