@@ -73,7 +73,7 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until everything that follows an event is drawn."""
-        self.page.wait_for_selector("html[data-settled]", state="attached", timeout=30_000)
+        self.page.wait_for_selector("html[data-settled]", state="attached", timeout=90_000)
 
     def drawn(self) -> str:
         """Return what is on the picture's canvas."""

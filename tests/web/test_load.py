@@ -171,8 +171,8 @@ def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
     trials = 5000 if WHOLE else 600
     rng = np.random.default_rng(0)
     space = zn.Box({"l": (-180, 180), "sin_b": (-1, 1)}, units={"l": "deg"})
-    given: dict[str, Any] = {"kernel": zn.RBF(1.0, (12.0, 0.08)), "noise": 0.3, "rng": 0}
-    study = zn.Study(space, budget=10_000, policy=zn.GPOO(h_max=14), **given)
+    given: dict[str, Any] = {"kernel": zn.RBF(1.0, (20.0, 0.13)), "noise": 0.3, "rng": 0}
+    study = zn.Study(space, budget=10_000, policy=zn.GPOO(h_max=11), **given)
     for _ in range(trials):
         trial = study.ask(by="an instrument")
         l, b = trial.region.center

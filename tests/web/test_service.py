@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
 import threading
 import time
@@ -242,6 +243,24 @@ def test_a_stream_resumes_exactly_after_the_last_it_sent(server: Server, study: 
             said += line.recv(65536)
     numbers = [int(own[4:]) for own in said.splitlines() if own.startswith(b"id: ")]
     assert numbers == list(range(6, len(study.events)))
+
+
+GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.db"))
+
+
+def test_files_of_earlier_releases_are_served(server: Server) -> None:
+    for file in GOLDEN[::2]:
+        shutil.copy(file, server.folder)
+        at = f"/api/studies/{file.stem}"
+        if file.stem.endswith(("classes", "own")):  # of the user's own: nothing to see, and what to do
+            assert "Open it with" in server.get(at).json["detail"]
+            continue
+        for part in ("", "/trials?named=true", "/shape", "/values", "/picture", "/history", "/journal"):
+            assert server.get(at + part).status == 200, (file.stem, part)
+        there, here = zn.connect(server.url(file.stem)), Study.open(server.folder / file.name)
+        assert len(read_events(server, f"{at}/events?after=-1", len(here.events))) == len(here.events)
+        assert (there.trials, there.events) == (here.trials, here.events)
+        (server.folder / file.name).unlink()
 
 
 def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Study) -> None:

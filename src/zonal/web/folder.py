@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from zonal.errors import InvalidInput, StudyFileError, ZonalError
 from zonal.study import Study
-from zonal.web.record import Record
+from zonal.web.record import Record, stamp_of
 
 T = TypeVar("T")
 
@@ -44,15 +44,10 @@ class Entry:
         self._thread: ThreadPoolExecutor | None = None
         self._opening: Future[Study] | None = None
 
-    def stamp(self) -> tuple[int, int, int]:
-        """Return what changes when the file does."""
-        found = os.stat(self.path)
-        return found.st_ino, found.st_mtime_ns, found.st_size
-
     def record(self) -> Record:
         """Return what the journal says now; of a file that was put in its place, everything is read anew."""
         with self._lock:
-            if self._record is not None and self._record.stamp != self.stamp():
+            if self._record is not None and self._record.stamp != stamp_of(self.path):
                 try:
                     self._record.refresh()
                 except StudyFileError as error:

@@ -9,7 +9,6 @@ from typing import Any
 
 from zonal.plots.lines import along
 from zonal.plots.style import is_log
-from zonal.rounds.codec import Opened
 from zonal.rounds.events import (
     Asked,
     Began,
@@ -29,6 +28,12 @@ SHORT_TIME = len("2026-11-16T00:05:51")
 NAMED = 12  # points that a question names at most
 SHOWN = 200  # trials whose regions are named before the tree is there
 SPARKS = 400  # measurements in the picture of the overview
+
+
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """Return what changes when a file does."""
+    found = os.stat(path)
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class Record:
@@ -55,30 +60,20 @@ class Record:
         self.observed: list[dict[str, Any]] = []
         self.pending: dict[int, Asked] = {}
         self.last = ""
-        self.stamp: tuple[int, int, int] = (0, 0, 0)
         self._places: dict[int, dict[str, Any]] = {}
-        self.stamp = self._stamp()
+        self.stamp = stamp_of(path)
         self.journal, events = Journal.open(path, {})
         self.budget = self.settings.budget
         self._take(events)
-
-    def _stamp(self) -> tuple[int, int, int]:
-        found = os.stat(self.path)
-        return found.st_ino, found.st_mtime_ns, found.st_size
 
     @property
     def settings(self) -> Any:
         """What was given."""
         return self.journal.opened.settings
 
-    @property
-    def opened(self) -> Opened:
-        """The settings, and what is missing of them."""
-        return self.journal.opened
-
     def refresh(self) -> None:
         """Take in what was written since."""
-        stamp = self._stamp()
+        stamp = stamp_of(self.path)
         self._take(self.journal.unseen(self.event))
         self.stamp = stamp
 

@@ -29,6 +29,7 @@ from zonal.web.documents import dumped
 from zonal.web.folder import Entry, Folder, Unknown, is_replaced
 from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
 from zonal.web.openapi import described
+from zonal.web.record import stamp_of
 from zonal.web.speech import as_json, body, broken, number_of, query, refused, said_of, tagged
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 LOOK = 0.2  # seconds between two looks at a file
 LONGEST_WAIT = 0.5  # seconds for which a page waits for a posterior, before it gets what is there without one
+MANY_EVENTS = 1000  # with which opening a study takes longer than that
 SURELY = 5  # looks after which a file is read even if it looks the same
 BEAT = 75  # looks between two signs of life on a stream
 MOST_STREAMS = 100
@@ -178,8 +180,7 @@ class Service:
         return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
 
     async def _new(self, request: Request) -> Response:
-        schemas = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
-        said = given(await body(request), schemas, ("name", "recipe"))
+        said = given(await body(request), _NEW, ("name", "recipe"))
         path = self.folder.new(said["name"])
 
         def make() -> dict[str, Any]:
@@ -193,9 +194,12 @@ class Service:
         entry = await run_in_threadpool(self._entry, request)
         record = await run_in_threadpool(entry.record)
         head = await run_in_threadpool(record.head, entry.name)
+        soon = entry.study is not None or record.event < MANY_EVENTS
         try:
             found = await self._in_study(
-                entry, lambda study: entry.answer(study, "answer", documents.answer), LONGEST_WAIT
+                entry,
+                lambda study: entry.answer(study, "answer", documents.answer),
+                LONGEST_WAIT if soon else 0.01,
             )
         except TimeoutError:
             known = entry.kept.get("answer")
@@ -245,13 +249,14 @@ class Service:
         async def news() -> AsyncIterator[str]:
             known, seen, looks = after + 1, None, 0
             while True:
-                stamp = entry.stamp()
+                stamp = stamp_of(entry.path)
                 if stamp != seen or looks % SURELY == 0:
                     seen = stamp
                     record = await run_in_threadpool(entry.record)
                     rows = await run_in_threadpool(record.journal.rows, known)
                     for row in rows:
-                        kinds = [fact.get("$", "") for fact in _event(row)["facts"]]
+                        facts = _event(row)["facts"]  # one of an earlier release's is one thing
+                        kinds = [fact.get("$", "") for fact in (facts if isinstance(facts, list) else [facts])]
                         said = {"number": row.number, "time": row.time, "facts": kinds}
                         yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
                     known = rows[-1].number + 1 if rows else known
@@ -285,7 +290,7 @@ class Service:
         found = {}
         for name in self.folder.names():
             with contextlib.suppress(OSError, Unknown):
-                found[name] = self.folder.entry(name).stamp()
+                found[name] = stamp_of(self.folder.entry(name).path)
         return found
 
     def _progress(self, name: str) -> dict[str, Any]:

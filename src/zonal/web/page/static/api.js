@@ -1,5 +1,5 @@
 // What the page says to the server, and what comes back: JSON, or a problem with the library's own sentence.
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, problem) {
     super(problem.detail ?? `the server answered ${status}`);
     this.status = status;

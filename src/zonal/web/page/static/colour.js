@@ -14,13 +14,13 @@ function ramp(stops) {
 }
 const MEAN = ramp(STOPS), LIFT = 0.2;
 
-export const clamp = (x, low = 0, high = 1) => Math.min(high, Math.max(low, x));
+const clamp = (x, low = 0, high = 1) => Math.min(high, Math.max(low, x));
 
 /** Share of a colour that is left when this much of the prior doubt is left: 1 known, 0.12 nothing known. */
-export const strength = (doubt) => 1 - 0.88 * clamp(doubt) ** 2;
+const strength = (doubt) => 1 - 0.88 * clamp(doubt) ** 2;
 
 /** Return [r, g, b]: a place on a ramp, faded to the paper. */
-export function mix(table, x, keep, paper) {
+function mix(table, x, keep, paper) {
   const i = 3 * Math.round(255 * clamp(x)), lift = paper[0] < 80 ? LIFT : 0; // on dark paper known lows must not look unknown
   return [0, 1, 2].map((c) => Math.round((table[i + c] + (255 - table[i + c]) * lift * (1 - x)) * keep + paper[c] * (1 - keep)));
 }
@@ -30,7 +30,7 @@ function doubted(x, paper) {
   return full.map((v, c) => Math.round(v * keep + paper[c] * (1 - keep)));
 }
 export const css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
-export const luminance = ([r, g, b]) => {
+const luminance = ([r, g, b]) => {
   const [x, y, z] = [r, g, b].map((v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
   return 0.2126 * x + 0.7152 * y + 0.0722 * z;
 };
@@ -43,7 +43,7 @@ export function paper(element) {
 }
 
 /** Standard normal distribution function (error below 8e-8, by Abramowitz and Stegun 26.2.17). */
-export function normal(z) {
+function normal(z) {
   const t = 1 / (1 + 0.2316419 * Math.abs(z));
   const tail = Math.exp(-z * z / 2) * 0.3989422804 * t *
     (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
