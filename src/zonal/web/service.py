@@ -194,13 +194,9 @@ class Service:
         entry = await run_in_threadpool(self._entry, request)
         record = await run_in_threadpool(entry.record)
         head = await run_in_threadpool(record.head, entry.name)
-        soon = entry.study is not None or record.event < MANY_EVENTS
+        wait = LONGEST_WAIT if entry.study is not None or record.event < MANY_EVENTS else 0.01
         try:
-            found = await self._in_study(
-                entry,
-                lambda study: entry.answer(study, "answer", documents.answer),
-                LONGEST_WAIT if soon else 0.01,
-            )
+            found = await self._in_study(entry, lambda own: entry.answer(own, "answer", documents.answer), wait)
         except TimeoutError:
             known = entry.kept.get("answer")
             found = {"best": [], **(known[1] if known else {}), "busy": True}
