@@ -26,7 +26,7 @@ WHOLE = "ZONAL_LOAD" in os.environ  # as long as is promised, held to what is pr
 KILLS = int(os.environ.get("ZONAL_KILLS", "8"))
 AT = "/api/studies/line"
 CLIENTS, STUDIES, PAUSE = 50, 10, 0.2
-SECONDS, QUICK = (30, 0.2) if WHOLE else (4, 3.0)
+SECONDS, QUICK = (30, 0.2) if WHOLE else (4, 10.0)
 
 
 class Client(threading.Thread):
@@ -203,7 +203,7 @@ def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
         tab.close()
     print(f"\n{trials} trials, {len(study.tree)} nodes: question after {first:.2f} s, all after {drawn:.2f} s, "
           f"an update in {update:.3f} s")  # fmt: skip
-    slack = 1 if WHOLE else 5
+    slack = 1 if WHOLE else 15
     assert first < 2 * slack
     assert drawn < 2 * slack
     assert update < 0.15 * slack
