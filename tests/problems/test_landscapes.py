@@ -122,7 +122,8 @@ def shares(axis: Any, edges: Any, named: Any, pixels: int) -> list[float]:
     if isinstance(axis, Interval):
         step = (axis.high - axis.low) / pixels
         low, high = ((edge - axis.low) / step for edge in edges)
-        return [max(0.0, min(high, pixel + 1) - max(low, pixel)) for pixel in range(pixels)]
+        # An arc may go on beyond the end of a ring.
+        return [sum(max(0.0, min(high, at + 1) - max(low, at)) for at in (i, i + pixels)) for i in range(pixels)]
     return [share if symbol in named else 0.0 for symbol, share in zip(axis.symbols, axis.shares, strict=True)]
 
 
