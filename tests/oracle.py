@@ -366,3 +366,98 @@ def reward_function(
     noise = {"paper": 0.005**2, "authors": 0.005}[preset]
     weights = np.linalg.solve(k(data, data) + noise * np.eye(len(x)), y)
     return lambda X: np.asarray(k(X, data) @ weights)
+
+
+# What a measurement of any kind sees, an axis at a time: means over intervals of f or of its derivative.
+
+Piece = tuple[float, float, float, int]  # weight, low, high, and how often f is differentiated along the axis
+Functional = list[list[Piece]]  # an axis at a time; the product over axes is what is seen
+
+
+@cache
+def profile(kind: float | str, order: int) -> Callable[[Array], Array]:
+    """Return a derivative of the one-axis kernel at lengthscale one, of the difference of two places."""
+    if kind == "rbf":
+        powers: dict[int, Callable[[Array], Array | float]] = {
+            0: lambda r: 1.0,
+            1: lambda r: -r,
+            2: lambda r: r * r - 1,
+        }
+        polynomial = powers[order]
+        return lambda r: np.asarray(polynomial(r) * np.exp(-0.5 * r * r))
+    assert isinstance(kind, float)
+    c = math.sqrt(2 * kind)
+    every: dict[
+        tuple[float, int], Callable[[Array], Array]
+    ] = {  # by nu and order, of s = c |r|; an odd derivative has the sign of r
+        (0.5, 0): lambda s: 1.0 + 0 * s,
+        (1.5, 0): lambda s: 1 + s,
+        (1.5, 1): lambda s: -s,
+        (1.5, 2): lambda s: s - 1,
+        (2.5, 0): lambda s: 1 + s + s * s / 3,
+        (2.5, 1): lambda s: -s * (1 + s) / 3,
+        (2.5, 2): lambda s: (s * s - s - 1) / 3,
+    }
+    of_s = every[kind, order]
+
+    def k(r: Array) -> Array:
+        s = c * np.abs(r)
+        return np.asarray(c**order * np.where(r < 0, (-1.0) ** order, 1.0) * of_s(s) * np.exp(-s))
+
+    return k
+
+
+@cache
+def _legendre(nodes: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(nodes)
+
+
+def _rule(low: float, high: float, breaks: Sequence[float], nodes: int = 14) -> tuple[Array, Array]:
+    """Return places and weights of the mean over an interval, in pieces between which a kernel may have kinks."""
+    if low == high:
+        return np.array([low]), np.ones(1)
+    edges = np.array([low, *sorted(x for x in set(breaks) if low < x < high), high])
+    x, w = _legendre(nodes)
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    return (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel() / (high - low)
+
+
+def _between(kind: float | str, lengthscale: float, some: list[Piece], others: list[Piece]) -> float:
+    """Return the sum of means of derivatives of the kernel over pairs of intervals, or of points."""
+    total = 0.0
+    for p, q in itertools.product((0, 1), (0, 1)):
+        ours, theirs = ([own for own in each if own[3] == order] for each, order in ((some, p), (others, q)))
+        if not ours or not theirs:
+            continue
+        k, sign = profile(kind, p + q), (-1.0) ** q
+        points = [[(u, a) for u, a, b, _ in each if a == b] for each in (ours, theirs)]
+        (u, x), (v, y) = (np.array(own).reshape(-1, 2).T for own in points)
+        found = u @ k(np.subtract.outer(x, y) / lengthscale) @ v
+        for one, other in itertools.product(ours, theirs):
+            if one[1] < one[2] or other[1] < other[2]:
+                found += _mean(k, lengthscale, one, other)
+        total += sign * float(found) / lengthscale ** (p + q)
+    return total
+
+
+def _mean(k: Callable[[Array], Array], lengthscale: float, one: Piece, other: Piece) -> float:
+    """Return the mean over two intervals, times their weights; the first is broken at each place of the second."""
+    (u, a, b, _), (v, c, d, _) = one, other
+    total = 0.0
+    for y, weight in zip(*_rule(c, d, (a, b)), strict=True):
+        x, shares = _rule(a, b, (y,))
+        total += weight * float(shares @ k((x - y) / lengthscale))
+    return u * v * total
+
+
+def functional_covariance(
+    variance: float, kind: float | str, lengthscales: Sequence[float], one: Functional, other: Functional
+) -> float:
+    """Return the prior covariance of what two measurements see, under a product of one-axis kernels."""
+    each = zip(lengthscales, one, other, strict=True)
+    return variance * math.prod(_between(kind, length, seen, also) for length, seen, also in each)
+
+
+def of_a_constant(seen: Functional) -> float:
+    """Return what a measurement sees of f = 1: by this the prior mean enters."""
+    return math.prod(sum(0.0 if order else weight for weight, _, _, order in pieces) for pieces in seen)

@@ -68,12 +68,12 @@ def told_rightly(study: zn.Study) -> State:
                     if fact.number in now:
                         one: Any = now[fact.number]
                         state.write(fact._replace(value=one.value, sem=one.sem, note=one.note))
-                        decisions._learn(state)
+                        decisions._learn(state, state.ledger.total - 1)
                 case Observed():
                     if observed in seen:
                         one = seen[observed]
                         state.write(fact._replace(value=one.value, sem=one.sem))
-                        decisions._learn(state)
+                        decisions._learn(state, state.ledger.total - 1)
                     observed += 1
                 case Retracted() if not fact.observed:
                     state.write(Ended(fact.number, "given up", False))

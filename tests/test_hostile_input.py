@@ -64,7 +64,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "an array without axes as column": lambda: zn.Points({"x": np.array(1.0)}),
     "an array without axes as features": lambda: zn.Hierarchy({"a": ["b", "c"]}, features=np.array(1.0)),
     "an old generator": lambda: zn.Study(BOX, budget=3, rng=np.random.RandomState(0)),  # type: ignore[arg-type]
-    "an old generator of noise": lambda: zn.simulate(np.sin, zn.Mean(), rng=np.random.RandomState(0)),  # type: ignore[arg-type]
+    "an old generator of noise": lambda: zn.simulate(np.sin, zn.Mean(), rng=np.random.RandomState(0)),  # type: ignore[call-overload]
     "true or false as seed": lambda: zn.Study(BOX, budget=3, rng=True),
     "a number as value_name": lambda: study(value_name=3),
     "nothing as value_unit": lambda: study(value_unit=None),

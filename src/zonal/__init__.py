@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from zonal import data, problems, theory
-from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
+from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean, Slope
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
 from zonal.beliefs.model import Model
@@ -98,6 +98,7 @@ __all__ = [
     "Region",
     "Result",
     "Sequences",
+    "Slope",
     "SmoothnessWarning",
     "SpreadDelta",
     "Space",

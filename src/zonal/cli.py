@@ -233,6 +233,7 @@ _EXPERIMENTS = {
     "benefit": "Where averages help: the third function.",
     "heatmap": "Regret over numbers of points S and children K.",
     "delta": "The constant c of delta, by cross-validation.",
+    "gradients": "Beyond averages: what slopes and differences bring.",
     "theory": "Every lemma and bound, held against simulations.",
 }
 

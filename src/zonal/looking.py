@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
-OURS |= {"observation", "who", "when", "probability", "time", "cost"}
+OURS |= {"observation", "who", "when", "probability", "time", "cost", "slope", "minus"}
 NOTHING = "nothing measured yet"
 LUCK = "no region stands out: the best so far may be luck"
 
@@ -180,6 +180,8 @@ def table(study: Reading, history: bool = False) -> Listing:
     columns |= _where(regions)
     columns[labelled(study.value_name, unit)] = [now.value for _, now, _ in rows]
     columns[labelled("sem", unit)] = [now.sem for _, now, _ in rows]
+    columns["slope"] = [getattr(one.region.feedback, "slope", "") for one, *_ in rows]
+    columns["minus"] = ["" if one.minus is None else one.minus.name for one, *_ in rows]
     columns["replicate"] = [getattr(one, "replicate", None) for one, *_ in rows]
     spends = (("time",) if study.settings.times else ()) + (("cost",) if study.settings.priced else ())
     for name in spends:
@@ -193,7 +195,7 @@ def table(study: Reading, history: bool = False) -> Listing:
     columns["who"] = [now.by if history else None for _, now, _ in rows]
     columns["when"] = [times[now.event][:19].replace("T", " ") if times else None for _, now, _ in rows]
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
-    left_out = {labelled("sem", unit), "observation", "note", "who", "when"}
+    left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
     return Listing(
         counted(trials, "trial") + (f" and {counted(seen, 'observation')}" if seen else ""),
         {name: cells for name, cells in columns.items() if name not in left_out or set(cells) - {None, ""}},

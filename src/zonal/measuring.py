@@ -55,8 +55,9 @@ def optimize(
     Parameters
     ----------
     measure : callable
-        Region to value, or to (value, standard error). Where times are chosen and it has an argument `time`, it
-        is told how long to look. If it raises, its trial is given up, which is not held
+        Region to value, to (value, standard error), or to a mapping with arguments of `tell`: value, sem, note,
+        time, slopes, minus. Where times are chosen and it has an argument `time`, it is told how long to look. If
+        it raises, its trial is given up, which is not held
         against its region, and the error is passed on; the study can go on afterwards.
     executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
         Where to measure several regions at once. A function that returns an executor is called again if a

@@ -310,10 +310,10 @@ def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
     for asked in state.asked:
         past = became[False, asked.number]
         _, how, value, sem, note, _, time = past[-1]
-        trial = trial_of(state, asked)
+        trial, minus = trial_of(state, asked), state.differences.get(asked.number, (0, None))[1]
         if time is not None:
             trial = replace(trial, time=time, cost=asked.cost - asked.time + time)
-        yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note), past
+        yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
 
 
 def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
@@ -321,4 +321,4 @@ def _observations(state: State) -> Iterator[tuple[Observation, list[Outcome]]]:
     for number, (_, fact) in enumerate(state.observed):
         past = became[True, number]
         value, sem = next((own.value, own.sem) for own in reversed(past) if own.value is not None)
-        yield Observation(number, fact.region, value, sem, past[-1].note, state.began.id), past
+        yield Observation(number, fact.region, value, sem, past[-1].note, fact.minus, state.began.id), past

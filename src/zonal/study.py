@@ -10,9 +10,9 @@ import copy
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self, Unpack, overload
+from typing import Any, Self, TypeGuard, Unpack, overload
 from weakref import WeakSet
 
 from zonal import looking, measuring
@@ -29,9 +29,9 @@ from zonal.errors import (
 from zonal.reading import Reading, trial_of
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
-from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Measured, Retracted
+from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Fact, Measured, Observed, Retracted
 from zonal.rounds.journal import Journal, Writer
-from zonal.rounds.outcomes import last_outcome
+from zonal.rounds.outcomes import last_outcome, outcomes
 from zonal.rounds.settings import (
     Direction,
     Given,
@@ -354,6 +354,8 @@ class Study(Reading):
         note: str = "",
         *,
         time: float | None = None,
+        slopes: Mapping[str, tuple[float, float]] | None = None,
+        minus: RegionLike | None = None,
     ) -> None:
         """Take in the measurement of a trial.
 
@@ -372,29 +374,56 @@ class Study(Reading):
             Kept with the trial.
         time : float, optional
             The time really spent, where times are chosen; by default that asked for.
+        slopes : mapping of axis to (slope, sem), optional
+            Mean slopes of f over the region, measured with its average, and their standard errors: see `Slope`.
+            They become observations.
+        minus : Region, or what ``space.region`` takes, optional
+            The value is the difference of two averages: the trial's region less this one. What the instrument adds
+            to both cancels in it. Such a trial spends budget, but is no measurement of its region's average: it is
+            not in the tree's ``count``.
         """
         with self._writing():
             state = self._state
             asked = self._asked(trial)
             value, sem = checks.measured(state, value, sem, note)
-            time = None if time is None else checks.time_spent(state, time)
+            spent = None if time is None else checks.time_spent(state, time)
+            fact = Measured(asked.number, value, sem, note, spent)
+            beside: tuple[Observed, ...] = ()
+            if slopes is not None or minus is not None:
+                fact, beside = self._more(fact, state.region(asked.row), slopes, minus)
             if asked.number in state.pending:
-                after = decisions.tell(state, asked.number, value, sem, note, time)
+                after = decisions.tell(state, fact, beside)
             elif (earlier := last_outcome(state.history, asked.number)).value is not None:
-                if (earlier.value, earlier.sem) == (value, sem) and time in (None, earlier.time, asked.time):
+                same = (earlier.value, earlier.sem) == (value, sem) and spent in (None, earlier.time, asked.time)
+                if same and self._told_with(fact) == beside:
                     return
                 raise TrialError(
                     f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
                     "Use correct() if that was a mistake, observe() for a further measurement of its region."
                 )
-            elif checks.fits(state, Measured(asked.number, value, sem, note, time)):
-                after = decisions.tell(state, asked.number, value, sem, note, time)
+            elif checks.fits(state, fact):
+                after = decisions.tell(state, fact, beside)
             else:
-                seen = state.region(asked.row)
-                after = decisions.observe(state, seen, value, sem, self.feedback, time or asked.time)
+                region = state.region(asked.row)
+                seen = Observed(region, value, sem, 0.0, self.feedback, spent or asked.time, fact.minus)
+                after = decisions.observe(state, [seen, *beside])
             self._commit(after)
             if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
                 self._say(f"trial {asked.number}", state.region(asked.row), value)
+
+    def _more(
+        self, fact: Measured, region: Region, slopes: Any, minus: Any
+    ) -> tuple[Measured, tuple[Observed, ...]]:
+        """Return a measurement as a difference, if it is one, and the slopes that came with it; or complain."""
+        other = None if minus is None else self._region(minus)
+        checks.seen(self._state, region, other, fact.sem)
+        return fact._replace(minus=other), () if slopes is None else checks.slopes(self._state, region, slopes)
+
+    def _told_with(self, fact: Measured) -> tuple[Observed, ...] | None:
+        """Return the slopes that were told with a trial; None if it was told less another region than this."""
+        event = next(own for own in reversed(self._state.history) if any(_tells(was, fact.number) for was in own))
+        same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
+        return tuple(was for was in event if isinstance(was, Observed)) if same else None
 
     def correct(
         self,
@@ -435,7 +464,8 @@ class Study(Reading):
         """Take back a value that should never have been told, or observed; the budget gets its trial back.
 
         The model is learned anew, and all that is believed is as if it never had been told. Splits that were made
-        stay made. The history keeps the value: see `table`. A trial may still be told.
+        stay made. The history keeps the value: see `table`. A trial may still be told. Slopes that were told with
+        a trial are retracted with it.
 
         Parameters
         ----------
@@ -449,13 +479,27 @@ class Study(Reading):
         with self._writing():
             number, observed = self._measurement(trial)
             was = checks.counted(self._state, number, observed)
-            self._mend(Retracted(number, observed, text(note, "a note"), _who(by)), was.value)
+            fact = Retracted(number, observed, text(note, "a note"), _who(by))
+            beside = () if observed else self._beside(number)
+            self._mend(fact, was.value, [fact._replace(number=own, observed=True) for own in beside])
 
-    def _mend(self, fact: Corrected | Retracted, value: float | None) -> None:
-        """Take in that a measurement was another, or none."""
+    def _beside(self, number: int) -> list[int]:
+        """Return the numbers of the slopes that were last told with a trial and still count."""
+        found: list[int] = []
+        observations = 0
+        for event in self._state.events:
+            seen = sum(isinstance(fact, Observed) for fact in event)
+            if any(_tells(fact, number) for fact in event):
+                found = list(range(observations, observations + seen))
+            observations += seen
+        became = outcomes(self._state.events) if found else {}
+        return [own for own in found if became[True, own][-1].value is not None]
+
+    def _mend(self, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()) -> None:
+        """Take in that a measurement was another, or none, and so were those made with it."""
         state, number = self._state, fact.number
         region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
-        self._commit(decisions.correct(state, fact))
+        self._commit(decisions.correct(state, [fact, *beside]))
         what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
         self._say(what, region, value)
 
@@ -577,6 +621,7 @@ class Study(Reading):
         feedback: Feedback | None = None,
         *,
         time: float | None = None,
+        minus: RegionLike | None = None,
     ) -> Observation:
         """Take in an earlier or outside measurement of any region; it costs no budget.
 
@@ -590,10 +635,13 @@ class Study(Reading):
             Its measured average.
         sem : float, optional
             Standard error of this measurement; the study's noise by default.
-        feedback : Center, Average, Mean or Beam, optional
-            What this measurement saw of its region; by default what the study's own see.
+        feedback : Center, Average, Mean, Beam or Slope, optional
+            What this measurement saw of its region; by default what the study's own see. Of a slope, or whatever
+            is no average, the standard error is needed.
         time : float, optional
             How long it looked, where times are chosen; one unit of time by default.
+        minus : Region, or what ``space.region`` takes, optional
+            The value is a difference: of the region, less the same of this one. Its standard error is needed.
 
         Returns
         -------
@@ -603,12 +651,14 @@ class Study(Reading):
         with self._writing():
             by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
             seen = with_feedback(self._region(region), by)
+            other = None if minus is None else with_feedback(self._region(minus), by)
             value, sem = checks.measured(self._state, value, sem)
+            checks.seen(self._state, seen, other, sem)
             number = self._state.observed.size
-            spent = checks.time_spent(self._state, time)
-            self._commit(decisions.observe(self._state, seen, value, sem, by, spent or 1.0))
+            spent = checks.time_spent(self._state, time) or 1.0
+            self._commit(decisions.observe(self._state, [Observed(seen, value, sem, 0.0, by, spent, other)]))
             self._say("observed", seen, value)
-        return Observation(number, seen, value, sem, study=self.id)
+        return Observation(number, seen, value, sem, minus=other, study=self.id)
 
     def _say(self, what: str, region: Region, value: float | None) -> None:
         """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
@@ -665,6 +715,11 @@ class Study(Reading):
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))
+
+
+def _tells(fact: Fact, number: int) -> TypeGuard[Measured]:
+    """Tell whether a fact is the measurement of a trial."""
+    return isinstance(fact, Measured) and fact.number == number
 
 
 def _who(by: str | None) -> str:

@@ -159,7 +159,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
     region = replace(off_tree(KINDS[kind], 1, draw(st.integers(0, 99)))[0], feedback=feedback)
     if draw(st.booleans()):
         region = KINDS[kind].space.cell((1, 0), feedback)
-    whole, sem = st.integers(0, 2**62), st.none() | numbers
+    whole, sem, minus = st.integers(0, 2**62), st.none() | numbers, st.none() | st.just(region)
     node = st.tuples(st.integers(0, 60), whole)
     some = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
     noise, forbidden = st.lists(numbers, max_size=3).map(tuple), st.lists(st.booleans(), max_size=3).map(tuple)
@@ -169,9 +169,9 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
         st.builds(Expanded, whole),
         st.builds(Asked, whole, whole, node, whole, whole, texts, texts),
         st.builds(Taken, whole, texts),
-        st.builds(Measured, whole, numbers, sem, texts),
+        st.builds(Measured, whole, numbers, sem, texts, minus),
         st.builds(Ended, whole, st.sampled_from(["given up", "withdrawn"]), st.booleans()),
-        st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback)),
+        st.builds(Observed, st.just(region), numbers, sem, numbers, st.just(feedback), minus),
         st.builds(Corrected, whole, st.booleans(), numbers, sem, texts, texts),
         st.builds(Retracted, whole, st.booleans(), texts, texts),
         st.builds(Fitted, fits(), st.booleans()),

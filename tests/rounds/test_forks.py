@@ -17,8 +17,8 @@ from lives import POLICIES, lived, value
 from zonal.answers import expected
 from zonal.averages.feedback import Feedback
 from zonal.averages.subset_covariance import Representatives
-from zonal.rounds import certainty, decisions
-from zonal.rounds.events import Corrected, Event, Retracted
+from zonal.rounds import certainty, checks, decisions
+from zonal.rounds.events import Corrected, Event, Measured, Observed, Retracted
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
@@ -97,7 +97,7 @@ def tell(reward: float, sem: float | None = None, last: bool = False) -> Callabl
 
     def told(state: State) -> State:
         state = state if state.pending else ask(state)
-        return decisions.tell(state, list(state.pending)[-1 if last else 0], reward, sem, "")
+        return decisions.tell(state, Measured(list(state.pending)[-1 if last else 0], reward, sem, ""))
 
     return told
 
@@ -116,9 +116,9 @@ def observe(node: tuple[int, int] | None, reward: float) -> Callable[[State], St
     def observed(state: State) -> State:
         space, feedback = state.problem.space, state.problem.feedback
         if state.problem.policy.empirical:
-            return decisions.observe(state, space.cell((0, 0), feedback), reward, None, feedback)
+            return decisions.observe(state, [Observed(space.cell((0, 0), feedback), reward, None, 0.0, feedback)])
         region = space.cell(node, feedback) if node else off_tree(Kind(space, *_members(space)), 1, 5)[0]
-        return decisions.observe(state, region, reward, None, feedback)
+        return decisions.observe(state, [Observed(region, reward, None, 0.0, feedback)])
 
     return observed
 
@@ -134,10 +134,30 @@ def observe_otherwise(*views: Feedback) -> Callable[[State], State]:
             with suppress(zn.InvalidInput):
                 view.check(space)
                 for node in ((0, 0), (1, 0)):
-                    state = decisions.observe(state, space.cell(node, view), 0.1, 0.2, view)
+                    state = decisions.observe(state, [Observed(space.cell(node, view), 0.1, 0.2, 0.0, view)])
         return state
 
     return observed
+
+
+def difference(reward: float, told: bool = False) -> Callable[[State], State]:
+    """Return what observes, or tells, the difference of two regions; what is told has slopes too, if it can."""
+
+    def differed(state: State) -> State:
+        space, feedback = state.problem.space, state.problem.feedback
+        if state.problem.policy.empirical:
+            return tell(reward)(state)
+        one, other = (space.cell(node, feedback) for node in ((0, 0), (1, 0)))
+        if not told:
+            return decisions.observe(state, [Observed(other, reward, 0.3, 0.0, feedback, one)])
+        state = state if state.pending else ask(state)
+        number, slopes = next(iter(state.pending)), []
+        with suppress(zn.InvalidInput):
+            (name, *_) = space.names
+            slopes = list(checks.slopes(state, state.region(state.asked[number].row), {name: (0.7, 0.4)}))
+        return decisions.tell(state, Measured(number, reward, 0.2, "", other), slopes)
+
+    return differed
 
 
 def _members(space: Any) -> tuple[Any, ...]:
@@ -154,7 +174,7 @@ def mend(how: type[Corrected | Retracted], last: bool = False) -> Callable[[Stat
             return tell(0.2)(state)
         observed, number = counted[-1 if last else 0]
         right, gone = Corrected(number, observed, -0.6, 0.3, "", "me"), Retracted(number, observed, "", "me")
-        return decisions.correct(state, right if how is Corrected else gone)
+        return decisions.correct(state, [right if how is Corrected else gone])
 
     return mended
 
@@ -170,6 +190,9 @@ STEPS: dict[str, Callable[[State], State]] = {
     "ask": ask,
     "observe": observe((1, 0), 0.4),
     "observe elsewhere": observe(None, -0.8),
+    "observe slopes": observe_otherwise(zn.Slope("x"), zn.Slope("l"), zn.Slope("n")),
+    "observe a difference": difference(0.3),
+    "tell a difference and slopes": difference(-0.2, told=True),
     "observe otherwise": observe_otherwise(zn.Center(), zn.Average(5)),
     "observe otherwise, in another order": observe_otherwise(zn.Average(5), zn.Center(), zn.Mean()),
     "give up": end(given_up=True, retry=True),
@@ -210,7 +233,7 @@ def further(state: State, rounds: int) -> State:
     for _ in range(rounds):
         state = ask(state)
         number = list(state.pending)[-1]
-        state = decisions.tell(state, number, value(state.asked[number].node), None, "")
+        state = decisions.tell(state, Measured(number, value(state.asked[number].node), None, ""))
     return state
 
 
@@ -312,7 +335,7 @@ def test_what_was_refused_leaves_the_state_and_its_forks_as_they_were() -> None:
     feedback = state.problem.feedback
     before = print_of(state)
     with pytest.raises(zn.InvalidInput, match="contradicts"):
-        decisions.observe(state, trials[0].region, 0.7, None, feedback)
+        decisions.observe(state, [Observed(trials[0].region, 0.7, None, 0.0, feedback)])
     assert print_of(state) == before
-    after = decisions.tell(state, trials[1].number, 0.3, None, "")
+    after = decisions.tell(state, Measured(trials[1].number, 0.3, None, ""))
     assert print_of(replayed(Problem(state.problem.settings), after.events, read=True)) == print_of(after)

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.kernels import Factor, Kernel, Match, Term
-from zonal.averages.layout import Alike, Intervals, Pairs, ProductLayout
+from zonal.averages.layout import Alike, Intervals, ProductLayout
 from zonal.averages.measures import Measure, means
 from zonal.averages.motifs import Motif, Pieces
 from zonal.averages.profiles import Profile
+from zonal.averages.sums import OwnSums, Pairs, Sums
 
 Floats = NDArray[np.float64]
 
@@ -169,9 +170,12 @@ class ProductCovariance:
 
     def __init__(self, kernel: Kernel, tables: Tables) -> None:
         self._terms = [(term.variance, tables.term(term)) for term in kernel.terms]
+        self._sums = tables.layout.sums
 
-    def of(self, pairs: Pairs) -> Floats:
-        """Return the covariances of pairs of footprints."""
+    def of(self, pairs: Any) -> Floats:
+        """Return the covariances of pairs of footprints, of which some may be sums of others."""
+        if self._sums.known and isinstance(pairs, Sums | OwnSums):
+            return pairs.of(self.of)
         variance, first = self._terms[0]
         total = first.of(pairs)
         total *= variance

@@ -3,16 +3,16 @@
 A feedback knows regions; it must not know kernels. For regions that are products over axes it says what is seen
 along each continuous axis, a measure (`measures.py`); of a set of symbols always all is seen. Of a set of members
 it names those that are seen, and their shares. To add a feedback, write a class with `along`; everything else
-follows from the measure.
+follows from the measure. A slope is no product over axes, but a difference of two such (`Slope`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class Subsets(NamedTuple):
 
 
 AnyFootprints = Footprints | Subsets
+Term = tuple[float, Any]  # a weight, and a region as it is seen
 
 
 def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
@@ -76,7 +77,15 @@ def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, 
 
 
 class Feedback(ABC):
-    """What all feedbacks share."""
+    """What all feedbacks share.
+
+    Attributes
+    ----------
+    slope : str
+        The axis along which a slope is seen; "" if none is.
+    """
+
+    slope: ClassVar[str] = ""
 
     @abstractmethod
     def along(self, axis: Interval) -> Measure:
@@ -89,6 +98,18 @@ class Feedback(ABC):
     def footprints(self, regions: Sequence[Region]) -> Any:
         """Return where measurements of `regions`, all of one space, look."""
         return regions[0].space.footprints(regions, self)
+
+    def terms(self, region: Any, usual: Feedback) -> list[Term]:
+        """Return what is measured of a region as a sum: weights, and regions as they are seen.
+
+        Parameters
+        ----------
+        region : Region
+            Seen by this feedback.
+        usual : Feedback
+            What the study's own measurements see.
+        """
+        return [(1.0, region)]
 
     def check(self, space: Any) -> None:
         """Complain if a measurement of this kind has no meaning on a space."""
@@ -110,6 +131,14 @@ def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
     """Return where measurements of `regions` look, each as its own feedback sees it, or the usual one."""
     seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
     return regions[0].space.footprints(regions, usual, None if all(own == usual for own in seen) else seen)
+
+
+def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
+    """Return what is measured of a region, less the same of another one if there is one, as a sum."""
+    terms: list[Term] = region.feedback.terms(region, usual)
+    if minus is not None:
+        terms = terms + [(-weight, own) for weight, own in minus.feedback.terms(minus, usual)]
+    return terms
 
 
 @dataclass(frozen=True)
@@ -232,6 +261,65 @@ class Beam(Feedback):
             fwhm = fwhm[axis.name]
         assert fwhm is not None
         return Normal(STD * fwhm, 0.0)
+
+
+@dataclass(frozen=True)
+class Slope(Feedback):
+    """A measurement sees the mean slope of f over the region along one axis: for `observe`.
+
+    That is the difference of f between the two faces of the region across that axis, over the distance of the
+    faces in the axis's own units (also on a logarithmic axis). Along the other axes it sees what the study's own
+    measurements see.
+
+    Parameters
+    ----------
+    axis : str
+        The name of the axis.
+    """
+
+    axis: str
+
+    @property
+    def slope(self) -> str:  # type: ignore[override]
+        """The axis along which a slope is seen."""
+        return self.axis
+
+    def along(self, axis: Interval) -> Measure:
+        """Refuse: what is seen of the other axes depends on the study."""
+        raise InvalidInput("a slope is what an outside measurement saw", self, "Pass it to observe().")
+
+    def terms(self, region: Any, usual: Feedback) -> list[Term]:
+        """Return the upper face less the lower one, over their distance."""
+        along = region.space.names.index(self.axis)
+        run, *faces = region.faces(along)
+        if not run > 0:
+            fix = "Give it a width: there is no slope without two faces."
+            raise InvalidInput(f"this region has no width along axis {self.axis}", region.name, fix)
+        axis, part = faces[0].along[along]
+        sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # a study's own measurement sees a point of a point
+        low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
+        return [(1 / run, high), (-1 / run, low)]
+
+    def check(self, space: Any) -> None:
+        """Complain if there is no such axis, or none that has slopes."""
+        if space.axes is None:
+            raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")
+        if self.axis not in space.names:
+            raise InvalidInput("there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
+        axis = space.axes[space.names.index(self.axis)]
+        axis.faces(axis.cell(0, 1))
+
+
+@dataclass(frozen=True)
+class _Face(Feedback):
+    """What is seen of a face across an axis: a point of that axis; of the others, what another feedback sees."""
+
+    axis: str
+    of: Feedback
+
+    def along(self, axis: Interval) -> Measure:
+        """Return what is seen of an interval."""
+        return _CENTER if axis.name == self.axis else self.of.along(axis)
 
 
 @lru_cache(maxsize=64)

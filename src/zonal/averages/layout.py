@@ -9,6 +9,7 @@ that it never matters who asked before. This room must not know kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.measures import Measure
+from zonal.averages.sums import Book, OwnSums, Pairs, Sums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -227,11 +229,6 @@ class Pools:
         return frequencies
 
 
-# An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
-# with itself.
-Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]
-
-
 class ProductLayout:
     """Footprints that are products over axes: one interval, or set of symbols, an axis.
 
@@ -254,6 +251,7 @@ class ProductLayout:
         self.measures: list[list[Measure]] = [[] for _ in axes]
         self._views: dict[Feedback, int] = {}
         self._sequences: dict[bytes, int] = {}
+        self.sums = Book()
         self._meet(feedback)
         ends = np.cumsum([part.rows for part in self.parts]).tolist()
         self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
@@ -290,15 +288,34 @@ class ProductLayout:
             numbers.append(known.setdefault(own, len(known)) if enter else known.get(own, -1))
         return np.array([numbers], dtype=float)
 
-    def pairs(self, some: Floats, others: Floats) -> Pairs:
+    def totals(self, footprints: Footprints) -> Floats:
+        """Return the total weight of what is seen of footprints: 1 for averages."""
+        views = self._views_of(footprints)
+        own = [[measures[view] for measures in self.measures] for view in views]
+        return np.array([math.prod([one.total for one in each if one is not None]) for each in own])
+
+    def summed(self, weights: Floats, keys: Floats) -> Floats:
+        """Return the key of a weighted sum of footprints, a column."""
+        return self.sums.enter(weights, keys)
+
+    def pairs(self, some: Floats, others: Floats) -> Pairs | Sums:
         """Return what kernels must know of all pairs of some footprints and others."""
+        if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
+            sides = self.sums.apart(some), self.sums.apart(others)
+            return Sums(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # no sums any more
         if not self.parts[1:]:
             return [self.parts[0].pairs(some, others)], some, others
         each = zip(self.parts, self._rows, strict=True)
         return [part.pairs(some[own], others[own]) for part, own in each], some, others
 
-    def own(self, keys: Floats) -> Pairs:
+    def own(self, keys: Floats) -> Pairs | OwnSums:
         """Return what kernels must know of each footprint with itself."""
+        if self.sums.known and keys[0].min(initial=0) < 0:
+            (at,) = (keys[0] < 0).nonzero()
+            each, plain = [self.sums.of(number) for number in keys[0, at].tolist()], keys.copy()
+            plain[:, at] = np.concatenate([parts[:, :1] for _, parts in each], axis=1)
+            pairs: Any = [(weights, self.pairs(parts, parts)) for weights, parts in each]
+            return OwnSums(self.own(plain), at, pairs)  # type: ignore[arg-type]
         return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:

@@ -33,6 +33,8 @@ class Measure(ABC):
 
     finite = False  # whether it is points with weights
     ends = True  # whether nothing at all is seen beyond its reach
+    odd = False  # whether it is minus its own mirror image
+    total = 1.0  # of all its weights, by which a prior mean enters: 1 for averages, 0 for slopes
 
     @abstractmethod
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
@@ -106,9 +108,11 @@ class Nodes(Measure):
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
         if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
             raise InvalidInput("points need as many weights", (self.places, self.weights), "Pass one a point.")
-        for flipped in (self.weights[::-1], -self.weights[::-1]):
-            pairs = ((self.places, -self.places[::-1]), (self.fixed, -self.fixed[::-1]), (self.weights, flipped))
-            if all(np.allclose(one, other, rtol=0, atol=SYMMETRY) for one, other in pairs):
+        self.total = float(self.weights.sum())
+        for sign in (1, -1):
+            pairs = ((self.places, -self.places), (self.fixed, -self.fixed), (self.weights, sign * self.weights))
+            if all(np.allclose(one, other[::-1], rtol=0, atol=SYMMETRY) for one, other in pairs):
+                self.odd = sign < 0
                 break
         else:
             raise InvalidInput(

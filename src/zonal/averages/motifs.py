@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.kernels import Factor, Kernel
-from zonal.averages.layout import Pairs, ProductLayout
+from zonal.averages.layout import ProductLayout
+from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
 

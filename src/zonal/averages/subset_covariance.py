@@ -11,7 +11,7 @@ semi-definite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback, Subsets, spread_evenly
 from zonal.averages.kernels import Kernel
-from zonal.averages.layout import Pairs
+from zonal.averages.sums import Pairs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,7 +51,7 @@ class Representatives:
 
     def __call__(self, members: Ints, shares: Floats) -> tuple[Ints, Floats]:
         """Return places and shares of those that stand for a footprint."""
-        if self._exact or len(members) <= self._few:
+        if self._exact or len(members) <= self._few or np.minimum.reduce(shares) < 0:
             return members, shares
         at = np.minimum(np.searchsorted(members, self._places), len(members) - 1)
         within = members[at] == self._places
@@ -109,16 +109,30 @@ class SubsetLayout:
         keys = np.empty((1, len(footprints.members)), dtype=object)
         each = zip(footprints.members, footprints.shares, strict=True)
         for place, (members, shares) in enumerate(each):
-            few = self._to_learn_from(members, shares)
-            members, shares = self._stand_for(members, shares)
-            name = members.tobytes(), shares.tobytes()
-            row = self._rows.get(name)
-            if row is None:
-                row = Row(self._columns(members), shares, len(self._rows) if enter else -1, few)
-                if enter:
-                    self._rows[name] = row
-            keys[0, place] = row
+            few, seen = self._to_learn_from(members, shares), self._stand_for(members, shares)
+            keys[0, place] = self._row(*seen, few, enter)
         return keys
+
+    def _row(self, members: Ints, shares: Floats, few: tuple[Ints, Floats], enter: bool) -> Row:
+        """Return the row of some members with their shares."""
+        name = members.tobytes(), shares.tobytes()
+        row = self._rows.get(name)
+        if row is None:
+            row = Row(self._columns(members), shares, len(self._rows) if enter else -1, few)
+            if enter:
+                self._rows[name] = row
+        return row
+
+    def totals(self, footprints: Subsets) -> Floats:
+        """Return the total weight of what is seen of footprints: 1 for averages."""
+        return np.array([shares.sum() for shares in footprints.shares])
+
+    def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
+        """Return the key of a weighted sum of footprints: a row of A too."""
+        seen = _added(weights, [(self.met[row.columns], row.shares) for row in keys[0]])
+        key = np.empty((1, 1), dtype=object)
+        key[0, 0] = self._row(*seen, _added(weights, [row.few for row in keys[0]]), enter=True)
+        return key
 
     def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
         """Return the keys of cells of a depth, which `space` keeps as runs of members."""
@@ -257,6 +271,13 @@ class SubsetCovariance:
             twice[:step] = shares[part]
             total += float(shares[part] @ (self._kernel(x[part], x[low:]) @ twice))
         return total
+
+
+def _added(weights: Floats, rows: Sequence[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
+    """Return the members of several rows, each once, and their shares in the weighted sum."""
+    members, at = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
+    shares = np.concatenate([weight * own for weight, (_, own) in zip(weights, rows, strict=True)])
+    return members, np.asarray(np.bincount(at.ravel(), shares, len(members)), dtype=np.float64)
 
 
 def _sparse(rows: Any) -> tuple[Ints, csr_array]:

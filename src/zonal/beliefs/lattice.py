@@ -84,7 +84,8 @@ class Evidence:
 
     def __init__(self, data: Data, unknowns: Unknowns) -> None:
         self.shift, self.scale = standard_units(data, unknowns.mean)
-        residual = data.mean - self.shift
+        residual = data.mean - self.shift * data.total
+        self._total = data.total
         self.learns_mean = unknowns.mean is None
         self.learns_noise = unknowns.noise
         self.given = unknowns.given is not None
@@ -123,7 +124,7 @@ class Evidence:
         scaled = correlations * (roots[:, None] * roots / unit)
         values, vectors = np.linalg.eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
-        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots))
+        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._total))
         # Rows are of noise variance v tau where all noise is learned, else of 1; either way one of v and tau is
         # a factor of all, so that sums over the rows are made for the other one only.
         factor = self.v if self._by_ratio else np.ones(1)

@@ -17,7 +17,7 @@ from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
-from zonal.beliefs.tracked import Keys
+from zonal.beliefs.tracked import Tracked
 
 Floats = NDArray[np.float64]
 
@@ -59,10 +59,10 @@ class Knowledge(NamedTuple):
         """The model in the middle of all."""
         return self.fit.model
 
-    def checks(self, total: int) -> bool:
+    def checks(self, before: int, total: int) -> bool:
         """Tell whether it is time to check the model, after so many rewards: half-way to each doubling."""
         times = total // FIRST_CHECK
-        return not self.warned and total == times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
+        return not self.warned and before < times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
 
 class Learner:
@@ -93,14 +93,12 @@ class Learner:
         """Tell whether rewards came in since the last fit."""
         return self.learns and total > known.learned_from
 
-    def learn(self, known: Knowledge | None, ledger: Ledger, keys: Keys) -> Fit:
-        """Return the models that all rewards allow, looked for from those `known`, or everywhere.
-
-        `keys` are those of the ledger's lines.
-        """
-        data, total, frame, unknowns = ledger.data(), ledger.total, self._frame, self.unknowns
+    def learn(self, known: Knowledge | None, ledger: Ledger, tracked: Tracked) -> Fit:
+        """Return the models that all rewards allow, looked for from those `known`, or everywhere."""
+        data, total, frame, unknowns = ledger.data(odd=tracked.odd), ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
-            return _alone(first_guess(unknowns, frame, data.mean.tolist()))
+            return _alone(first_guess(unknowns, frame, data.mean[data.averages].tolist()))
+        keys = tracked.keys.take(data.slots, axis=1)
         covariance = None
         if unknowns.given is not None:
             covariance = frame.covariance(unknowns.given).of(frame.layout.pairs(keys, keys))
@@ -128,7 +126,7 @@ class Learner:
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
         return _misfit(scatter, miss)
 
-    def doubt(self, known: Knowledge, ledger: Ledger, keys: Keys, noise: float | None) -> str:
+    def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
         """Hold what was given against what would be learned in its place; return a complaint, or nothing.
 
         Parameters
@@ -136,15 +134,16 @@ class Learner:
         known : Knowledge
         ledger : Ledger
             All rewards.
-        keys : array
-            Of the ledger's lines.
+        tracked : Tracked
+            The footprints.
         noise : float or None
             The noise that was given, if it is one number.
         """
         given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or nothing that one number could replace
-        data = ledger.data() if given_kernel else ledger.data(forget=noise)
+        data = ledger.data(None if given_kernel else noise, tracked.odd)
+        keys = tracked.keys.take(data.slots, axis=1)
         spec = None if given_kernel else self.unknowns.kernel
         unknowns = Unknowns(spec, True, self.unknowns.mean)
         free = weigh(data, self._frame, unknowns, self._frame.correlate(keys), None, None, ledger.total, MANY)

@@ -8,7 +8,7 @@ This is the only memory of rewards: beliefs are built from it, or follow its las
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,6 +62,8 @@ class Data:
         Sum of squares within lines whose noise is to be learned.
     extra : int
         Rewards beyond the first in those lines.
+    total : array, or 1.0 for all
+        Total weight of what was measured, by which the prior mean enters; 1 for averages.
     """
 
     slots: NDArray[np.intp]
@@ -70,6 +72,12 @@ class Data:
     variance: Floats
     scatter: float
     extra: int
+    total: Floats | float = 1.0
+
+    @property
+    def averages(self) -> NDArray[np.bool_]:
+        """Which lines are of averages."""
+        return np.broadcast_to(np.equal(self.total, 1), self.mean.shape)
 
     @property
     def counted(self) -> Floats:
@@ -153,8 +161,11 @@ class Ledger(NamedTuple):
             chi2 += line.scatter / (noise**2 if unknown and noise else 1.0)
         return repeats, chi2
 
-    def data(self, forget: float | None = None) -> Data:
-        """Return the ledger as arrays; with `forget`, as if that known noise of all rewards were to be learned."""
+    def data(self, forget: float | None = None, odd: Mapping[int, float] | None = None) -> Data:
+        """Return the ledger as arrays; with `forget`, as if that known noise of all rewards were to be learned.
+
+        `odd` has the total weights of footprints that are no averages.
+        """
         unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
         lines = list(self.lines.values())
         unit = 1.0 if forget is None else forget**2  # of the scatter of rewards whose noise is known
@@ -166,4 +177,5 @@ class Ledger(NamedTuple):
             variance=np.array([line.variance for line in lines]),
             scatter=unit * float(sum(line.scatter for line, own in zip(lines, unknown, strict=True) if own)),
             extra=int(np.sum(counts[unknown] - 1)) if unknown.any() else 0,
+            total=np.array([odd.get(slot, 1.0) for slot, _ in self.lines]) if odd else 1.0,
         )

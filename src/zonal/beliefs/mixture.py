@@ -51,7 +51,8 @@ class Member(NamedTuple):
         if of is not None:
             own = np.isin(slots, of)
             slots, rewards, variances = slots[own], rewards[own], variances[own]
-        belief = self.belief.built(slots, rewards - self.model.mean, variances)
+        prior = self.model.mean * self.belief.tracked.totals(slots)
+        belief = self.belief.built(slots, rewards - prior, variances)
         return Member(self.model, belief, self.log_weight)
 
 
@@ -124,10 +125,11 @@ class Mixture:
         """
         if not self.members[1:]:
             return Mixture([_observing(self.members[0], slot, reward, variance, ledger, weight)], self.zero)
-        members = []
+        members, odd = [], self.members[0].belief.tracked.odd
         for own in self.members:
             total = own.belief.variance.item(slot) + own.noise_variance(variance, weight)
-            miss = reward - own.model.mean - own.belief.mean.item(slot)
+            prior = own.model.mean * odd[slot] if slot in odd else own.model.mean
+            miss = reward - prior - own.belief.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
             after = _observing(own, slot, reward, variance, ledger, weight)
             members.append(after._replace(log_weight=own.log_weight - lost))
@@ -220,8 +222,9 @@ def _observing(
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
         return own.built(ledger, np.append(belief.slots, slot))  # what was ignored stays so
-    noise = own.noise_variance(variance, weight)
-    after = belief.observing(slot, reward - model.mean, noise, ledger.variance(slot, model.noise))
+    noise, odd = own.noise_variance(variance, weight), belief.tracked.odd
+    prior = model.mean * odd[slot] if slot in odd else model.mean
+    after = belief.observing(slot, reward - prior, noise, ledger.variance(slot, model.noise))
     return Member(model, after, log_weight)
 
 

@@ -104,8 +104,12 @@ class Model:
 
 
 def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
-    """Return shift (the prior mean, if it is given) and scale that standardise rewards."""
-    return _units(data.mean, data.counted, data.scatter, mean)
+    """Return shift (the prior mean, if it is given) and scale that standardise rewards: those of averages."""
+    own = data.averages
+    if own.any():
+        return _units(data.mean[own], data.counted[own], data.scatter, mean)
+    # Differences alone say nothing of the mean, and are about as large as what they are differences of.
+    return mean or 0.0, _units(data.mean, data.counted, data.scatter, 0.0)[1]
 
 
 def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:

@@ -20,6 +20,12 @@ class Layout(Protocol):
     def cells(self, space: Any, depth: int, cells: Any) -> Keys:
         """Return the keys of cells of a depth, which `space` keeps as rows of numbers."""
 
+    def totals(self, footprints: Any) -> NDArray[np.float64]:
+        """Return the total weight of what is seen of footprints."""
+
+    def summed(self, weights: NDArray[np.float64], keys: Keys) -> Keys:
+        """Return the key of a weighted sum of footprints, a column."""
+
     def pairs(self, some: Keys, others: Keys) -> Any:
         """Return what kernels must know of all pairs of some footprints and others."""
 
@@ -31,11 +37,20 @@ class Tracked:
     """Footprints by slot, in order of tracking; it never changes.
 
     Several models ask for the same pairs in turn, so the last answer of each kind is kept.
+
+    Attributes
+    ----------
+    layout : Layout
+    keys : array
+        Of the footprints, a column each.
+    odd : dict of int to float
+        The total weights of those that are no averages, by slot: the prior mean enters their rewards by it.
     """
 
-    def __init__(self, layout: Layout, keys: Keys) -> None:
+    def __init__(self, layout: Layout, keys: Keys, odd: dict[int, float] | None = None) -> None:
         self.layout = layout
         self.keys = keys
+        self.odd = odd or {}
         self.size = keys.shape[1]
         self._row: tuple[int, Any] = -1, None
         self._own: tuple[int, Any] = -1, None
@@ -43,9 +58,14 @@ class Tracked:
         self._cross: tuple[Any, Any] = None, None
         self._between: tuple[Any, Any] = None, None
 
-    def plus(self, keys: Keys) -> Tracked:
-        """Return these and more."""
-        return Tracked(self.layout, np.concatenate((self.keys, keys), axis=1))
+    def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
+        """Return these and more, of a total weight."""
+        odd = self.odd if total == 1 else {**self.odd, self.size: total}
+        return Tracked(self.layout, np.concatenate((self.keys, keys), axis=1), odd)
+
+    def totals(self, slots: Ints) -> NDArray[np.float64] | float:
+        """Return the total weights of footprints; 1 where all are averages."""
+        return np.array([self.odd.get(slot, 1.0) for slot in slots.tolist()]) if self.odd else 1.0
 
     def row(self, slot: int) -> Any:
         """Return the pairs of all footprints with one, shape (size, 1)."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from zonal import looking
+from zonal.averages.feedback import Slope
 from zonal.commands import sheets
 from zonal.commands.frame import (
     NOTHING_LEFT,
@@ -146,6 +147,8 @@ def echo_trials(trials: Sequence[Trial]) -> None:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--note", default="", help="Kept with the trial.")
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
+@click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured beside it.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: less the average of this region.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask`, with values filled in; empty ones wait.")
 @click.option("--correct", is_flag=True, help="Of the sheet also take what differs from what was told before.")
 def tell(
@@ -155,10 +158,16 @@ def tell(
     sem: str | None,
     note: str,
     spent: float | None,
+    slopes: tuple[str, ...],
+    minus: str | None,
     sheet: Path | None,
     correct: bool,
 ) -> None:
-    """What was measured: one TRIAL and its VALUE, or a sheet of them, all or none."""
+    """What was measured: one TRIAL and its VALUE, or a sheet of them, all or none.
+
+    Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. A sheet has differences in
+    a column minus, which names the other region.
+    """
     one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
     if correct and sheet is None:
         raise click.UsageError("--correct is for the rows of a sheet; `zonal correct` takes one TRIAL.")
@@ -166,12 +175,14 @@ def tell(
         assert trial is not None
         if value is None:
             raise click.UsageError("Missing argument 'VALUE'.")
-        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent)
+        more: dict[str, Any] = {"slopes": dict(map(_slope, slopes))} if slopes else {}
+        more |= {} if minus is None else {"minus": sheets.place_of(study.space, minus)}
+        study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
         say(standing(study))
         return
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials
     for number, answer in slowly(found.new, "telling"):
-        study.tell(number, answer.value, answer.sem, answer.note)
+        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus)
     for number, answer in slowly(found.changed, "correcting"):
         study.correct(number, answer.value, answer.sem, answer.note)
     now = study.trials
@@ -182,20 +193,39 @@ def tell(
     say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
 
 
+def _slope(text: str) -> tuple[str, tuple[float, float]]:
+    """Return the axis, the slope and its standard error from what a person wrote."""
+    axis, _, pair = text.rpartition("=")
+    value, _, sem = pair.rpartition(":")
+    error = sheets.sem_of(sem)
+    if not axis or not value or error is None:
+        raise InvalidInput("a slope is an axis, its value and its standard error", text, "Write x=0.3:0.1.")
+    return axis, (sheets.value_of(value), error)
+
+
 @click.command(cls=Command, context_settings=NUMBERS)
 @study_argument
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
+@click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION less this one.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one a row.")
 @click.option("--again", is_flag=True, help="Of the sheet also take rows that were told or observed before.")
 def observe(
-    study: Study, region: str | None, value: str | None, sem: str | None, sheet: Path | None, again: bool
+    study: Study,
+    region: str | None,
+    value: str | None,
+    sem: str | None,
+    slope: str | None,
+    minus: str | None,
+    sheet: Path | None,
+    again: bool,
 ) -> None:
     """Earlier measurements, which cost no budget: a REGION and its VALUE, or a sheet of them, all or none.
 
     A REGION reads ATNNNNNN, or "NSW > Coast", or "l=0..90, sin_b=0..1", or numbers of rows. A sheet has columns
-    region or those that `zonal ask --csv` writes, and value and sem.
+    region or those that `zonal ask --csv` writes, and value and sem; slope and minus, if there are any.
     """
     one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
     if again and sheet is None:
@@ -204,14 +234,15 @@ def observe(
         assert region is not None
         if value is None:
             raise click.UsageError("Missing argument 'VALUE'.")
-        place = study.space.from_text(region)
-        seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""))
+        place = sheets.place_of(study.space, region)
+        by, off = Slope(slope) if slope else None, None if minus is None else sheets.place_of(study.space, minus)
+        seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
         say(f"1 measurement taken in: observation {seen.number}.")
         return
     found = sheets.earlier(sheet, study)
     taken = found.new + found.known if again else found.new
     for place, answer in slowly(sorted(taken, key=lambda own: own[1].row), "taking in"):
-        study.observe(place, answer.value, answer.sem)
+        study.observe(place, answer.value, answer.sem, place.feedback, minus=answer.minus)
     known = ""
     if found.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in found.known)

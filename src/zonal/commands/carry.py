@@ -18,11 +18,11 @@ from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_j
 from zonal.rounds.events import Event
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
-from zonal.rounds.trials import TrialRecord
+from zonal.rounds.trials import Observation, TrialRecord
 from zonal.study import Study
 from zonal.tables.files import content_of, write
 
-FORMATS = (1, 2)  # those that are read; 1 had no end
+FORMATS = (1, 2, 3)  # those that are read; 1 had no end, up to 2 there were no differences
 FORMAT = FORMATS[-1]
 HEAD, END = "zonal events", "zonal end"
 
@@ -58,14 +58,19 @@ def document(study: Study) -> str:
         when = {"time": times[own.event]} if times else {}
         return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
 
+    def seen(one: TrialRecord | Observation) -> dict[str, Any]:
+        slope, minus = sheets.slope_of(one), one.minus
+        found: dict[str, Any] = {"slope": slope} if slope else {}
+        return found if minus is None else found | {"minus": minus.as_json()}
+
     trials, outside = [], []
     for one, (*before, now) in study.history():
         earlier = [said(own) for own in before if own.state != "asked"]
         if isinstance(one, TrialRecord):
-            trials.append({**trial_json(one), **said(now), "earlier": earlier})
+            trials.append({**trial_json(one), **said(now), **seen(one), "earlier": earlier})
         else:
             where = {"observation": one.number, "region": one.region.as_json()}
-            outside.append({**where, **said(now), "earlier": earlier})
+            outside.append({**where, **said(now), **seen(one), "earlier": earlier})
     value = {"name": study.value_name, "unit": study.value_unit}
     head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}
     return json.dumps({**head, "trials": trials, "observations": outside}, ensure_ascii=False, indent=1) + "\n"

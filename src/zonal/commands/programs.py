@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from zonal.driving.hand import reply
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.trials import Trial
 
@@ -33,7 +34,7 @@ KEPT = 1 << 16  # bytes at the end of each output
 SHOWN_ERROR = 2000  # characters of what a program said on standard error
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # linear: no digit can be matched in two ways
 
-Value = tuple[float, float | None]
+Value = tuple[float, float | None] | dict[str, Any]  # or arguments of `Study.tell`
 
 
 class Failed(ZonalError):
@@ -272,10 +273,12 @@ def _variable(name: str) -> str:
 
 
 def _value(out: str, err: str) -> Value:
-    """Return what the last line says that is not blank: a value, or a value and its standard error."""
+    """Return what the last line says that is not blank: a value, or with its standard error, or all as JSON."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
     if not line:
         raise Failed(f"it said nothing{_said(err)}")
+    if line.lstrip().startswith("{"):
+        return _object(line, err)
     found = _numbers(line)
     if found is None:
         fix = "Its last line must be a value, or a value and a standard error"
@@ -283,6 +286,14 @@ def _value(out: str, err: str) -> Value:
             fix += ", with decimal points and not commas (LC_ALL=C often helps)"
         raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_said(err)}")
     return found
+
+
+def _object(line: str, err: str) -> Value:
+    """Return the JSON object of a line, if it has what an instrument may say."""
+    try:
+        return reply(json.loads(line))
+    except (ValueError, RecursionError) as error:  # whatever is wrong with it is in the words of the error
+        raise Failed(f"it said {line.strip()[:80]!r}: {error}{_said(err)}") from None
 
 
 def _numbers(line: str) -> Value | None:

@@ -105,10 +105,10 @@ class _Shift(Hand):
         self.told = 0
         self.in_a_row = self.worst = 0  # failures since the last success, and the most there ever were
 
-    def tell(self, trial: Trial, value: float, sem: float | None = None, **more: Any) -> None:
+    def tell(self, trial: Trial, said: Any) -> None:
         """Take in a measurement."""
         try:
-            super().tell(trial, value, sem, **more)
+            super().tell(trial, said)
         except TrialError as error:
             raise TrialError(spoken(str(error))) from error
         self.told, self.in_a_row = self.told + 1, 0

@@ -5,13 +5,17 @@ A sheet is taken whole or not at all: every row is read and held against the stu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from zonal.averages.feedback import Slope
 from zonal.errors import LARGEST_STD, InvalidInput, ZonalError, finite_number, standard_deviation
+from zonal.rounds import checks
+from zonal.rounds.settings import checked_feedback
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
 from zonal.study import Study
@@ -24,6 +28,7 @@ T = TypeVar("T")
 MOST_DIGITS = 18  # of what can be counted
 SHOWN_ROWS = 20
 NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # of a value, in any case
+SEEN = ("slope", "minus")  # columns of what was measured of a region: a slope along an axis, less another one
 CALLED = {"value": "a value", "sem": "a standard error"}
 
 
@@ -33,7 +38,7 @@ class Filled:
 
     Attributes
     ----------
-    value, sem, note
+    value, sem, note, minus
         As `Study.tell` takes them.
     row : int
         Of the sheet, counted from 1.
@@ -46,6 +51,7 @@ class Filled:
     note: str
     row: int = field(compare=False)
     cells: Mapping[str, str] = field(compare=False)
+    minus: Region | None = None
 
     def repeats(self, value: float | None, sem: float | None) -> bool:
         """Tell whether this is what is known: a spreadsheet rounds, and an empty cell says nothing."""
@@ -104,9 +110,10 @@ def outcomes(study: Study) -> str:
             observation = one.number
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
-        what = [*one.region.row(), now.state, now.value, now.sem, now.note, observation, earlier]
+        seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
+        what = [*one.region.row(), now.state, now.value, now.sem, now.note, *seen, observation, earlier]
         rows.append([number, one.region.name, look, *what])
-    columns = list(zip([*header, "observation", "earlier"], *rows, strict=True))
+    columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return csv_text(list(zip(*kept, strict=True)))
 
@@ -121,6 +128,10 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
 
     def read(cells: dict[str, str], row: int) -> tuple[int, Filled | None]:
         number, answer = _trial(cells["trial"], trials, cells.get("region", "")), _answer(cells, row)
+        if answer is not None and cells.get("minus"):
+            other = study._region(place_of(study.space, cells["minus"]))
+            checks.seen(study._state, trials[number].region, other, answer.sem)
+            answer = replace(answer, minus=other)
         if first.setdefault(number, answer) != answer:
             raise InvalidInput(
                 "a row above has this trial already, but not the same", number, "Keep one of the two."
@@ -149,11 +160,16 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
     made: list[TrialRecord | Observation] = [*study.trials, *study.observations]
     for one in made:
-        seen.setdefault(one.region.key, []).append((one.value, one.sem))
+        seen.setdefault(_sort(one.region, one.minus), []).append((one.value, one.sem))
 
     def read(cells: dict[str, str], row: int) -> tuple[Region, Filled | None, bool]:
-        region: Region = space.region(space.from_row(cells), feedback)
-        answer, before = _answer(cells, row), seen.setdefault(region.key, [])
+        by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
+        region: Region = space.region(space.from_row(cells), by)
+        minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
+        answer, before = _answer(cells, row), seen.setdefault(_sort(region, minus), [])
+        if answer is not None:
+            checks.seen(study._state, region, minus, answer.sem)
+            answer = replace(answer, minus=minus)
         known = answer is not None and any(answer.repeats(*own) for own in before)
         before += [] if answer is None else [(answer.value, answer.sem)]
         return region, answer, known
@@ -162,6 +178,35 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
     new = [(region, answer) for region, answer, known in rows if answer is not None and not known]
     known = [(region, answer) for region, answer, known in rows if answer is not None and known]
     return Sheet(new, known, len(rows) - len(new) - len(known))
+
+
+def _sort(region: Region, minus: Region | None) -> Any:
+    """Return what tells a measurement from those of others: its region, seen as a slope or not, less another."""
+    return region.key, region.feedback and region.feedback.slope, minus and minus.key
+
+
+def slope_of(one: TrialRecord | Observation) -> str:
+    """Return the axis along which a slope was measured; "" if none was."""
+    return one.region.feedback.slope if isinstance(one, Observation) and one.region.feedback else ""
+
+
+def written(region: Region) -> str:
+    """Return a region as text that says exactly which it is: its name, if that does."""
+    try:
+        exact = region.space.region(place_of(region.space, region.name)).key == region.key
+    except ZonalError:
+        exact = False
+    return region.name if exact else json.dumps(region.as_dict())
+
+
+def place_of(space: Any, text: str) -> Any:
+    """Return what ``space.region`` takes from text, or from JSON."""
+    if not text.lstrip().startswith("{"):
+        return space.from_text(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InvalidInput("a region cannot be read", text, "Write it as `zonal observe --help` says.") from None
 
 
 def places(path: Path, space: Any) -> list[Region]:
@@ -180,7 +225,7 @@ def _every_row(
     """Return what every row says, or complain of all that cannot be read, by row."""
     exact = space.columns
     columns = {name: table.cells(name) for name in needed}
-    for name in ("trial", "region", "value", "sem", "note", *exact):
+    for name in ("trial", "region", "value", "sem", "note", *SEEN, *exact):
         if name not in columns and table.find(name) is not None:
             columns[name] = table.cells(name)
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zonal.errors import BudgetSpent, Exhausted, StudyFileError, whole_number
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, whole_number
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import is_gone
@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     from zonal.study import Study
 
 log = logging.getLogger("zonal")
+
+REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # arguments of `Study.tell` that an instrument may name
+
+
+def reply(said: Any) -> dict[str, Any]:
+    """Return what an instrument said as arguments of `Study.tell`, or complain.
+
+    It says a value; a value and its standard error; or a mapping of these arguments by name.
+    """
+    if not isinstance(said, Mapping):
+        value, sem = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
+        return {"value": value, "sem": sem}
+    unknown = [name for name in said if name not in REPLY]
+    if unknown or "value" not in said:
+        problem = f"an instrument says nothing called {unknown[0]!r}" if unknown else "an instrument says a value"
+        raise InvalidInput(problem, dict(said), f"Name any of {', '.join(REPLY)}; value is needed.")
+    return dict(said)
 
 
 class Hand:
@@ -87,13 +104,15 @@ class Hand:
         self._take(1)
         return trial
 
-    def tell(self, trial: Trial, value: float, sem: float | None = None, **more: Any) -> None:
+    def tell(self, trial: Trial, said: Any) -> None:
         """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
+        told = reply(said)
         try:
-            self._study.tell(trial, value, sem, **more)
+            self._study.tell(trial, **told)
         except StudyFileError as error:
             self._unwritten.add(trial.number)
-            log.error("trial %d was measured (%r, sem %r) and not stored: %s", trial.number, value, sem, error)
+            shown = ", ".join(f"{name} {own!r}" for name, own in told.items())
+            log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
             raise
 
     def give_up(self, trial: Trial) -> None:

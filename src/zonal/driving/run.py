@@ -167,7 +167,7 @@ class _Run:
 
     def _tell(self, trial: Trial, value: Any) -> None:
         try:
-            _tell(self._study, trial, value)
+            self._study.tell(trial, value)
         except TrialError as error:  # somebody else ended it
             log.warning("%s", error)
             return
@@ -228,7 +228,7 @@ class _Run:
                     self._study.withdraw(trial)
                 continue
             try:
-                _tell(self._study, trial, job.outcome()[0])
+                self._study.tell(trial, job.outcome()[0])
             except Exception as error:
                 log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
                 if self._study.is_under_way(trial):
@@ -237,14 +237,6 @@ class _Run:
             with suppress(StudyFileError):  # the file is the failure then
                 self._study.forgive(self._in_a_row)
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
-
-
-def _tell(study: Hand, trial: Trial, value: Any) -> None:
-    """Tell a value, or a value and its standard error."""
-    if isinstance(value, tuple) and len(value) == 2:
-        study.tell(trial, *value)
-    else:
-        study.tell(trial, value)
 
 
 class _Stop:

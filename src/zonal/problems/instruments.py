@@ -6,12 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zonal.averages.feedback import Feedback
+from zonal.averages.feedback import Feedback, Slope
 from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
 from zonal.spaces import Region, with_feedback
 
@@ -71,9 +71,12 @@ class Instrument(ABC):
 
     def reading(self, region: Region, draw: float, time: float = 1.0) -> float:
         """Return the measurement of `region` that a draw of the noise gives in a time."""
+        return self.average(region) + self.std(region) * draw / math.sqrt(time)
+
+    def std(self, region: Region) -> float:
+        """Return the standard deviation of one measurement of `region`, in a unit of time."""
         noise = self._noise
-        std = standard_deviation(noise(region), "noise") if callable(noise) else noise
-        return self.average(region) + std * draw / math.sqrt(time)
+        return standard_deviation(noise(region), "noise") if callable(noise) else noise
 
     @abstractmethod
     def average(self, region: Region) -> float:
@@ -104,6 +107,16 @@ class Simulation(Instrument):
                 self._known[place] = float(seen.weights @ self._values(seen.points))
         return self._known[place]
 
+    def slope(self, region: Region, axis: str) -> float:
+        """Return the true mean slope of f over `region` along an axis, per unit of it."""
+        by = Slope(axis)
+        by.check(region.space)
+        place = region.space, (region.key, axis)
+        if place not in self._known:
+            terms = by.terms(region, self._feedback)
+            self._known[place] = sum(weight * _mean(self._values, face, face.feedback) for weight, face in terms)
+        return self._known[place]
+
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
         if values.shape != (len(points),):
@@ -121,11 +134,62 @@ class Simulation(Instrument):
         return values
 
 
+class SlopedSimulation(Simulation):
+    """A simulated instrument that measures slopes beside averages. Made by `simulate`."""
+
+    def __init__(
+        self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator, slope_noise: Any
+    ) -> None:
+        super().__init__(f, feedback, noise, rng)
+        self._slope_noise = None if slope_noise is None else standard_deviation(slope_noise, "slope_noise")
+
+    def draw(self) -> float:
+        """Return the seed of the next measurement's noise."""
+        return int(self._rng.integers(1 << 62))
+
+    def __call__(self, region: Region) -> dict[str, Any]:  # type: ignore[override]
+        """Return a noisy measurement of `region`: its average and all its slopes, as `Study.tell` takes them."""
+        return self.reading(region, self.draw())
+
+    def reading(self, region: Region, draw: float) -> dict[str, Any]:  # type: ignore[override]
+        """Return the average of `region` and all its slopes, as `Study.tell` takes them."""
+        space, rng = region.space, np.random.default_rng(int(draw))
+        std = self.std(region)
+        sem = std if self._slope_noise is None else self._slope_noise
+        value = self.average(region) + std * float(rng.standard_normal())
+        names = [space.names[j] for j in space.lines] if space.axes else []
+        slopes = {name: (self.slope(region, name) + sem * float(rng.standard_normal()), sem) for name in names}
+        return {"value": value, "slopes": slopes}
+
+
+@overload
+def simulate(
+    f: Function,
+    feedback: Feedback,
+    noise: Noise = ...,
+    rng: int | np.random.Generator | None = ...,
+    *,
+    slopes: Literal[False] = ...,
+    slope_noise: float | None = ...,
+) -> Simulation: ...
+@overload
+def simulate(
+    f: Function,
+    feedback: Feedback,
+    noise: Noise = ...,
+    rng: int | np.random.Generator | None = ...,
+    *,
+    slopes: Literal[True],
+    slope_noise: float | None = ...,
+) -> SlopedSimulation: ...
 def simulate(
     f: Function,
     feedback: Feedback,
     noise: Noise = 0.0,
     rng: int | np.random.Generator | None = None,
+    *,
+    slopes: bool = False,
+    slope_noise: float | None = None,
 ) -> Simulation:
     """Turn a function of points into a measuring function for regions.
 
@@ -140,6 +204,12 @@ def simulate(
         have one.
     rng : int or Generator, optional
         Where the noise comes from.
+    slopes : bool
+        Whether it measures, with each average, the slopes along all axes that have any. It returns a mapping
+        then, as ``tell(trial, **measure(trial.region))`` and `Study.optimize` take it.
+    slope_noise : float, optional
+        Standard deviation of the noise of a slope, in value units per unit of the axis; by default as that of
+        averages.
 
     Examples
     --------
@@ -148,6 +218,8 @@ def simulate(
     >>> round(measure.average(Box([(0, 1)]).cell((1, 1))), 4)
     0.5831
     """
+    if slopes:
+        return SlopedSimulation(f, feedback, noise, random_generator(rng), slope_noise)
     return Simulation(f, feedback, noise, random_generator(rng))
 
 

@@ -8,10 +8,11 @@ how that was written down.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from zonal.averages.feedback import Slope
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.mixture import Mixture
@@ -50,7 +51,7 @@ from zonal.rounds.events import (
 from zonal.rounds.outcomes import Outcome, last_outcome, outcomes
 from zonal.rounds.prices import SLACK, checked_price
 from zonal.rounds.settings import Problem, checked_feedback
-from zonal.spaces import Region
+from zonal.spaces import Region, with_feedback
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
@@ -68,6 +69,43 @@ def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float,
     if note != "":
         text(note, "a note")
     return number, None if sem is None else standard_deviation(sem, "sem")
+
+
+def seen(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
+    """Complain of a slope, a difference or a signed measure without a standard error, or where it says nothing.
+
+    Both regions are as they are seen.
+    """
+    if minus is None and region.feedback == state.problem.feedback:
+        return
+    if state.seen_as(region, minus)[1] == 1:
+        return
+    what = region.name if minus is None else f"{region.name} minus {minus.name}"
+    if state.problem.learner is None:
+        fix = "Use a policy with a Gaussian belief, such as GPOO."
+        raise InvalidInput("slopes and differences say nothing to a policy with empirical means", what, fix)
+    if sem is None:
+        fix = "Pass its standard error: sem=. The noise of averages says nothing about it."
+        raise InvalidInput("a slope or a difference needs a standard error", what, fix)
+
+
+def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
+    """Return slopes of a region that were measured with its average, by the name of their axes, or complain."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput("slopes are a mapping of axis to (slope, sem)", given, 'Pass {"x": (0.3, 0.1)}.')
+    found = []
+    for name, pair in given.items():
+        by = checked_feedback(Slope(name), state.problem.space)
+        try:
+            value, sem = pair
+        except (TypeError, ValueError):
+            fix = f"Pass {{{name!r}: (slope, sem)}}: the noise of averages says nothing about it."
+            raise InvalidInput(f"the slope along {name} needs its standard error", pair, fix) from None
+        own = with_feedback(region, by)
+        value, sem = measured(state, value, sem)
+        seen(state, own, None, sem)
+        found.append(Observed(own, value, sem, 0.0, by))
+    return tuple(found)
 
 
 def consistent(
@@ -276,6 +314,9 @@ def _told(state: State, fact: Measured) -> None:
     time_spent(state, fact.time)
     measured(state, fact.value, fact.sem, fact.note)
     row = state.asked[fact.number].row
+    if fact.minus is not None:
+        _seen(state, state.region(row), fact, 0.0)
+        return
     consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
 
 
@@ -290,18 +331,28 @@ def _counted(state: State, fact: Corrected | Retracted) -> None:
 
 
 def _observed(state: State, fact: Observed) -> None:
-    region, space = fact.region, state.problem.space
-    if not isinstance(region, Region) or region.space != space or region.feedback != fact.feedback:
+    checked_feedback(fact.feedback, state.problem.space)
+    _of_space(state, fact.region, fact.feedback)
+    measured(state, fact.value, fact.sem)
+    positive_number(fact.time, "time")
+    _seen(state, fact.region, fact, standard_deviation(fact.noise, "noise"))
+
+
+def _seen(state: State, region: Region, fact: Measured | Observed, noise: float) -> None:
+    """Complain of what cannot have been seen of a region, less another."""
+    if fact.minus is not None:
+        _of_space(state, fact.minus, region.feedback)
+    seen(state, region, fact.minus, fact.sem)
+    slot = state.find_slot(region, fact.minus)
+    if slot is not None:
+        consistent(state, slot, fact.value, fact.sem, noise)
+
+
+def _of_space(state: State, region: Any, feedback: Any) -> None:
+    if not isinstance(region, Region) or region.space != state.problem.space or region.feedback != feedback:
         kind = type(region).__name__
         raise InvalidInput("this is no region of the space, seen as it was measured", kind, ANEW)
-    checked_feedback(fact.feedback, space)
     region.check()
-    measured(state, fact.value, fact.sem)
-    standard_deviation(fact.noise, "noise")
-    positive_number(fact.time, "time")
-    slot = state.find_slot(region, fact.feedback)
-    if slot is not None:
-        consistent(state, slot, fact.value, fact.sem, fact.noise)
 
 
 def _row(state: State, row: Any) -> int:

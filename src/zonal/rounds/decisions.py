@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ from zonal.rounds.events import (
 )
 from zonal.rounds.prices import SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings, is_of_user
-from zonal.rounds.state import State
+from zonal.rounds.state import EVEN, State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.spaces import Node, Region
@@ -62,6 +62,9 @@ def begin(settings: Settings) -> State:
         time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
     h_max = problem.depth(looks)
     root = problem.space.cell((0, 0), problem.feedback)
+    if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > EVEN:
+        fix = "Pass a feedback whose weights add up to 1, and this one to observe()."
+        raise InvalidInput("a study's own measurements must be averages", problem.feedback, fix)
     noise = settings.noise
     if noise is None:
         noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
@@ -95,7 +98,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
     """
     draft, draw, time, cost = state.fork(), state.draw(), 1.0, 1.0
     terms = None if state.problem.prices is None else _terms(draft, by, free)
-    row, time = _choose(draft, state.told + len(state.pending) + 1, draw, terms)
+    row, time = _choose(draft, state.rounds + len(state.pending) + 1, draw, terms)
     if terms is not None:
         cost = float(terms.costs(np.array([row]), time)[0])
         if not free:
@@ -159,19 +162,24 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     return level
 
 
-def tell(
-    state: State, number: int, value: float, sem: float | None, note: str, time: float | None = None
-) -> State:
-    """Take in a trial's measurement: learn from it, expand its node if line 6 says so."""
-    draft = state.fork()
+def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State:
+    """Take in a trial's measurement, and slopes measured beside it: learn, expand its node if line 6 says so."""
+    draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
-    _consistent(state, int(state.table.slot[row]), value, sem, float(state.table.noise[row]))
-    draft.write(Measured(number, value, sem, note, time))
-    _learn(draft, last=draft.told == state.budget if state.problem.prices is None else _is_last(draft))
+    if fact.minus is None:
+        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
+    else:
+        _agreeing(state, state.region(row), fact)
+    draft.write(fact)
+    for slope in beside:
+        _agreeing(state, slope.region, slope)
+        draft.write(slope)
+    last = draft.told == state.budget if state.problem.prices is None else _is_last(draft)
+    _learn(draft, state.ledger.total, last)
     if draft.table.first_child[row] < 0 and has_scale(draft):
         judged = draft.tree
         judged.std_before = state.tree.std
-        if replies.truth(rules(draft).splits(judged, row, draft.told), "splits"):
+        if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
             _open(draft, [row], expanded=True)
     if state.problem.policy.inner:
         _prepare(draft)
@@ -190,38 +198,46 @@ def _consistent(state: State, slot: int, value: float, sem: float | None, noise:
         checks.consistent(state, slot, value, sem, noise)
 
 
-def observe(
-    state: State, region: Region, value: float, sem: float | None, feedback: Any, time: float = 1.0
-) -> State:
-    """Take in a measurement of any region, made outside of the study."""
-    problem, draft = state.problem, state.fork()
-    if problem.learner is None and (feedback != problem.feedback or state.find(region) is None):
-        raise InvalidInput(
-            "StoOO learns of a region from its own measurements only, and this one is no node, or seen otherwise",
-            region.name,
-            "Use a policy with a Gaussian belief, such as GPOO.",
-        )
-    own = callable(problem.settings.noise) and sem is None
-    noise = 0.0 if sem is not None else state.usual_noise()
-    if own:
-        noise = problem.noise_of(region) / math.sqrt(state.began.time)
-    slot = state.find_slot(region, feedback)
+def _agreeing(state: State, region: Region, fact: Measured | Observed) -> None:
+    """Complain of a value without noise that contradicts an earlier one of the same slope, or difference."""
+    slot = state.find_slot(region, fact.minus)
     if slot is not None:
-        _consistent(state, slot, value, sem, noise)
-    draft.write(Observed(region, value, sem, noise, feedback, time))
-    _learn(draft)
+        _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, Observed) else 0.0)
+
+
+def observe(state: State, facts: Sequence[Observed]) -> State:
+    """Take in measurements of any regions, made outside of the study; what noise they have is worked out here."""
+    problem, draft = state.problem, state.fork()
+    for fact in facts:
+        region, sem = fact.region, fact.sem
+        plain = fact.minus is None and fact.feedback == problem.feedback
+        if problem.learner is None and not (plain and state.find(region) is not None):
+            raise InvalidInput(
+                "StoOO learns of a region from its own measurements only, and this one is no node, or seen "
+                "otherwise",
+                region.name,
+                "Use a policy with a Gaussian belief, such as GPOO.",
+            )
+        noise = 0.0 if sem is not None else state.usual_noise()
+        if callable(problem.settings.noise) and sem is None:
+            noise = problem.noise_of(region) / math.sqrt(state.began.time)
+        fact = fact._replace(noise=noise)
+        _agreeing(state, region, fact)
+        draft.write(fact)
+    _learn(draft, state.ledger.total)
     if problem.policy.inner:
         _prepare(draft)
     return draft.close()
 
 
-def correct(state: State, fact: Corrected | Retracted) -> State:
-    """Take in that a measurement was another, or none, and learn the models anew; no splitting rule runs."""
+def correct(state: State, facts: Sequence[Corrected | Retracted]) -> State:
+    """Take in that measurements were others, or none, and learn the models anew; no splitting rule runs."""
     draft = state.fork()
-    if isinstance(fact, Corrected):
-        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
-        checks.corrected(state, fact)
-    draft.write(fact)
+    for fact in facts:
+        if isinstance(fact, Corrected):
+            state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+            checks.corrected(state, fact)
+        draft.write(fact)
     _learn_anew(draft)
     return draft.close()
 
@@ -324,7 +340,7 @@ def limit(state: State) -> float | None:
 
 def bands(state: State) -> tuple[Floats, Floats]:
     """Return confidence and variation of every node, as the next trial is chosen by."""
-    return replies.bands(rules(state).bands(state.tree, state.told + 1), state.tree)
+    return replies.bands(rules(state).bands(state.tree, state.rounds + 1), state.tree)
 
 
 def _bind(problem: Problem, state: State) -> Rules:
@@ -368,7 +384,7 @@ def has_scale(state: State) -> bool:
 
 def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     """Return the next row of the opening sweep, the cheapest to go to where it costs; None once it is over."""
-    if not state.opening or state.known is None or state.ledger.total >= len(state.opening):
+    if not state.opening or state.known is None or state.averages >= len(state.opening):
         return None
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
@@ -476,7 +492,7 @@ def _prepare(draft: State) -> None:
     Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing told is
     held up by it.
     """
-    _grow(draft, draft.begun + 1, forgiving=True)
+    _grow(draft, draft.rounds + len(draft.pending) + 1, forgiving=True)
 
 
 def _split_by_force(draft: State, t: int) -> None:
@@ -537,12 +553,15 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
     )
 
 
-def _learn(draft: State, last: bool = False) -> None:
-    """Learn the models if it is time, always with the `last` reward; also note doubts about what was given."""
+def _learn(draft: State, before: int, last: bool = False) -> None:
+    """Learn the models if it is time, always with the `last` reward; also note doubts about what was given.
+
+    There were so many rewards `before`.
+    """
     learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
     if learner is None or known is None:
         return
-    doubt = _doubt(draft) if known.checks(total) else ""
+    doubt = _doubt(draft) if known.checks(before, total) else ""
     if learner.due(known, total) or (last and learner.stale(known, total)):
         draft.write(Fitted(_fit(draft)))
     if doubt:
@@ -559,11 +578,7 @@ def _learn_anew(draft: State) -> None:
 def _fit(draft: State, anew: bool = False) -> Fit:
     learner = draft.problem.learner
     assert learner is not None
-    return learner.learn(None if anew else draft.known, draft.ledger, _keys_of_lines(draft))
-
-
-def _keys_of_lines(draft: State) -> Any:
-    return draft.tracked.keys.take([slot for slot, _ in draft.ledger.lines], axis=1)
+    return learner.learn(None if anew else draft.known, draft.ledger, draft.tracked)
 
 
 def _doubt(draft: State) -> str:
@@ -574,6 +589,6 @@ def _doubt(draft: State) -> str:
     assert isinstance(draft.belief, Mixture)
     if learner.learns:
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
-        return learner.doubt(known, draft.ledger, _keys_of_lines(draft), given)
+        return learner.doubt(known, draft.ledger, draft.tracked, given)
     only = draft.belief.only
     return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))

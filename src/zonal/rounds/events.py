@@ -145,6 +145,8 @@ class Measured(NamedTuple):
     note : str
     time : float or None
         The time really spent; None if it is that asked for.
+    minus : Region or None
+        The region whose average was subtracted, if the value is a difference.
     """
 
     number: int
@@ -152,6 +154,7 @@ class Measured(NamedTuple):
     sem: float | None
     note: str
     time: float | None = None
+    minus: Region | None = None
 
 
 class Ended(NamedTuple):
@@ -197,6 +200,8 @@ class Observed(NamedTuple):
         How the measurement saw its region.
     time : float
         How long it looked.
+    minus : Region or None
+        The region of which the same was subtracted, if the value is a difference.
     """
 
     region: Region
@@ -205,6 +210,7 @@ class Observed(NamedTuple):
     noise: float
     feedback: Feedback
     time: float = 1.0
+    minus: Region | None = None
 
 
 class Corrected(NamedTuple):

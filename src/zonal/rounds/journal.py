@@ -33,7 +33,7 @@ from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
-FORMAT = 2  # of settings, events and tables; older ones are read, newer ones refused
+FORMAT = 3  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds for which a fork waits until no other thread uses a file
 TABLES = {

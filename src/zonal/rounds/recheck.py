@@ -49,7 +49,7 @@ def first_difference(settings: Settings, events: Iterable[Event]) -> str:
     for number, event in enumerate(events):
         try:
             what = _call(event)
-            state = _decide(settings, state, what)
+            state = _decide(settings, state, what, event)
         except ZonalError as error:
             return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
         again = () if state is None else state.events[state.events.size - 1]
@@ -94,8 +94,8 @@ def _call(event: Event) -> Any:
     return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
 
 
-def _decide(settings: Settings, state: State | None, what: Any) -> State:
-    """Return the state after what would be decided now."""
+def _decide(settings: Settings, state: State | None, what: Any, event: Event) -> State:
+    """Return the state after what would be decided now; of a call that took in several, the event has them all."""
     if state is None or isinstance(what, Began):
         if state is not None or not isinstance(what, Began):
             raise InvalidInput("a study begins once, and first", what, "Pass all of study.events.")
@@ -104,14 +104,14 @@ def _decide(settings: Settings, state: State | None, what: Any) -> State:
         case Asked():
             return decisions.ask(state, what.by, what.key)
         case Measured():
-            return decisions.tell(state, what.number, what.value, what.sem, what.note)
+            return decisions.tell(state, what, [fact for fact in event if isinstance(fact, Observed)])
         case Ended():
             # Whether it was to be tried again is not kept: only a region not barred before can tell.
             return decisions.end(state, what.number, what.state == "given up", retry=not what.barred)
         case Observed():
-            return decisions.observe(state, what.region, what.value, what.sem, what.feedback)
+            return decisions.observe(state, [fact for fact in event if isinstance(fact, Observed)])
         case Corrected() | Retracted():
-            return decisions.correct(state, what)
+            return decisions.correct(state, [fact for fact in event if isinstance(fact, Corrected | Retracted)])
         case Fitted():
             return decisions.refit(state, what.anew) or state
         case Edited():

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import footprints_of
+from zonal.averages.feedback import difference, footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
 from zonal.beliefs.ledger import Ledger
@@ -57,6 +57,8 @@ from zonal.tree import EXPANDED, Tree
 # Slot, reward, variance of its noise, all rewards with it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
 
+EVEN = 1e-9  # by which the total weight of an average may miss 1
+
 
 class State:
     """All that a study knows after some events.
@@ -88,6 +90,10 @@ class State:
     pending : dict of int to Asked
         Those under way, oldest first.
     told, budget : int, float
+    rounds : int
+        Trials told as averages, by which policies count t.
+    differences : dict of int to (int, Region)
+        Trials that were told as differences, with the slot of what was measured and the region subtracted.
     paid : dict of int to float
         What the trials told have cost, by number, where looks have a cost.
     places : dict of str to int
@@ -109,7 +115,8 @@ class State:
         self.h_max = began.h_max
         self.counts = problem.counts(began.h_max)
         self.budget = problem.settings.budget
-        self.told = 0
+        self.told = self.rounds = 0
+        self.differences: dict[int, tuple[int, Region]] = {}
         self.paid: dict[int, float] = {}
         self.places: dict[str, int] = {}
         self.events: Log[Event] = Log()
@@ -239,6 +246,13 @@ class State:
         return self.told + len(self.pending)
 
     @property
+    def averages(self) -> int:
+        """Rewards that are averages, and no slopes or differences."""
+        odd, lines = self.tracked.odd, self.ledger.lines
+        others = sum(line.number for (slot, _), line in lines.items() if slot in odd) if odd else 0
+        return self.ledger.total - others
+
+    @property
     def belief(self) -> Mixture | EmpiricalBelief:
         """What the rewards say of every tracked footprint."""
         belief = self.worked_out
@@ -312,13 +326,25 @@ class State:
                 return None
         return row
 
-    def find_slot(self, region: Region, feedback: Any) -> int | None:
-        """Return the belief's slot of any region as a feedback sees it, None if it is not tracked yet."""
-        row = self.find(region) if feedback == self.problem.feedback else None
-        return self.outside.get(self._name(region, feedback)) if row is None else int(self.table.slot[row])
+    def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
+        """Return the belief's slot of any region as it is seen, less another; None if it is not tracked yet."""
+        plain = minus is None and region.feedback == self.problem.feedback
+        row = self.find(region) if plain else None
+        return self.outside.get(self._name(region, minus)) if row is None else int(self.table.slot[row])
 
-    def _name(self, region: Region, feedback: Any) -> Hashable:
-        return region.key if feedback == self.problem.feedback else (region.key, feedback)
+    def _name(self, region: Region, minus: Region | None) -> Hashable:
+        if minus is None and region.feedback == self.problem.feedback:
+            return region.key
+        return region.key, region.feedback, minus and minus.key
+
+    def seen_as(self, region: Region, minus: Region | None) -> tuple[NDArray[Any], float]:
+        """Return the key of what is measured of a region, less another, and its total weight: 1 for averages."""
+        weights, regions = zip(*difference(region, minus, self.problem.feedback), strict=True)
+        layout, seen = self.tracked.layout, footprints_of(regions, self.problem.feedback)
+        keys, total = layout.keys(seen), float(np.array(weights) @ layout.totals(seen))
+        if len(weights) > 1:
+            keys = layout.summed(np.array(weights), keys)
+        return keys, 1.0 if abs(total - 1) <= EVEN else total
 
     def draw(self) -> int:
         """Return the draw of the next trial: the lowest that is free."""
@@ -348,7 +374,8 @@ class State:
             case Allowed():
                 self._allow(fact)
             case Observed():
-                slot = self._slot_of(fact.region, fact.feedback)
+                seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
+                slot = self._slot_of(seen, minus and with_feedback(minus, fact.feedback))
                 self._reward(slot, fact.value, fact.sem, fact.noise, fact.time / self.began.time)
                 self.observed = self.observed.plus((slot, fact))
             case Corrected() | Retracted():
@@ -401,6 +428,12 @@ class State:
         if row in self.failures:
             self.failures = {other: trials for other, trials in self.failures.items() if other != row}
         self.told += 1
+        if fact.minus is not None:
+            slot = self._slot_of(self.region(row), fact.minus)
+            self.differences = {**self.differences, number: (slot, fact.minus)}
+            self._reward(slot, fact.value, fact.sem, 0.0, weight)
+            return
+        self.rounds += 1
         self.table = self.table.told(row, self.problem.sign * fact.value, fact.sem, weight)
         self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
 
@@ -435,10 +468,14 @@ class State:
         self.ledger = self.ledger.having(slot, rewards)
         if not fact.observed:
             row = self.asked[fact.number].row
-            self.table = self.table.retold(row, own)
+            average, left = fact.number not in self.differences, self.differences.items()
+            if average:
+                self.table = self.table.retold(row, own)
             if isinstance(fact, Retracted):
                 self.told -= 1
                 self.paid = {number: cost for number, cost in self.paid.items() if number != fact.number}
+                self.rounds -= average
+                self.differences = {number: own for number, own in left if number != fact.number}
                 self._look(row, -1)
         self._rebase()
         if self.known is not None:
@@ -453,7 +490,10 @@ class State:
             slot, fact = self.observed[number]
             return slot, fact.noise, fact.time / self.began.time
         asked = self.asked[number]
-        return int(self.table.slot[asked.row]), float(self.table.noise[asked.row]), asked.time / self.began.time
+        weight = asked.time / self.began.time
+        if number in self.differences:
+            return self.differences[number][0], 0.0, weight
+        return int(self.table.slot[asked.row]), float(self.table.noise[asked.row]), weight
 
     def _wait(self, step: Reward | Tracked) -> None:
         self._waiting = (*self._waiting, step)
@@ -542,19 +582,19 @@ class State:
         )
         self.table = table.looked(row, looks, bool(askable))
 
-    def _slot_of(self, region: Region, feedback: Any) -> int:
-        """Return the belief's slot of any region as a feedback sees it, tracking it if it is new."""
-        slot = self.find_slot(region, feedback)
+    def _slot_of(self, region: Region, minus: Region | None) -> int:
+        """Return the belief's slot of any region as it is seen, less another, tracking it if it is new."""
+        slot = self.find_slot(region, minus)
         if slot is None:
-            slot, seen = self.tracked.size, footprints_of([with_feedback(region, feedback)], self.problem.feedback)
-            self.outside = {**self.outside, self._name(region, feedback): slot}
+            slot = self.tracked.size
+            self.outside = {**self.outside, self._name(region, minus): slot}
             self.in_order = False
-            self._follow(self.tracked.layout.keys(seen))
+            self._follow(*self.seen_as(region, minus))
         return slot
 
-    def _follow(self, keys: NDArray[Any]) -> None:
-        """Have the belief follow more footprints."""
-        self.tracked = self.tracked.plus(keys)
+    def _follow(self, keys: NDArray[Any], total: float = 1.0) -> None:
+        """Have the belief follow more footprints, of a total weight."""
+        self.tracked = self.tracked.plus(keys, total)
         self._wait(self.tracked)
 
     def _track(self, first: int, keys: NDArray[Any]) -> None:

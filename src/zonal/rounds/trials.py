@@ -76,12 +76,15 @@ class TrialRecord(Trial):
         The standard error told with it, None where the study's noise applies.
     note : str
         As told or corrected, or why the value was retracted.
+    minus : Region or None
+        The region whose average was subtracted, if the value is a difference.
     """
 
     state: State = "asked"
     value: float | None = None
     sem: float | None = None
     note: str = ""
+    minus: Region | None = None
 
     def _repr_html_(self) -> str:
         """Return the trial and what became of it, for a notebook."""
@@ -105,6 +108,8 @@ class Observation:
         Its standard error, None where the study's noise applies.
     note : str
         As corrected.
+    minus : Region or None
+        The region of which the same was subtracted, if the value is a difference.
     study : str
         The study it belongs to.
     """
@@ -114,6 +119,7 @@ class Observation:
     value: float
     sem: float | None
     note: str = ""
+    minus: Region | None = None
     study: str = field(default="", compare=False, repr=False)
 
 

@@ -350,6 +350,11 @@ class Interval(Answers):
         places, weights = measure.rule(size, panels, order)
         return self.low + offset + places, weights
 
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return how far the ends of a part are apart, in the user's numbers, and both ends as parts."""
+        offset, size, (low, high) = part
+        return size, (offset - size / 2, 0.0, (low, low)), (offset + size / 2, 0.0, (high, high))
+
     def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
         """Return how much of what is seen of a part lies in each of so many pixels; in all 1."""
         offset, size, _ = part

@@ -164,6 +164,12 @@ class Integers(Interval):
         """Return what a feedback sees of a part: its measure, each bit of it at the nearest number."""
         return _lumped(feedback.along(self))
 
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return how far the first and the last number are apart, and both of them as parts."""
+        offset, size, (low, high) = part
+        off = (size - 1) / 2
+        return size - 1, (offset - off, 1.0, (low, low + 1)), (offset + off, 1.0, (high - 1, high))
+
     def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
         """Return numbers of a part, drawn at random."""
         first, last = self.plain(part)
@@ -197,7 +203,7 @@ class Lumped(Measure):
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
-        self.ends = measure.ends
+        self.ends, self.odd, self.total = measure.ends, measure.odd, measure.total
         self._row = lru_cache(256)(self._made)
 
     def _made(self, number: int) -> tuple[Floats, Floats]:
@@ -205,7 +211,8 @@ class Lumped(Measure):
         more = 0 if self.ends else math.ceil(self._measure.reach(number) - number / 2)  # beyond the run
         every = number + 2 * more
         shares = self._measure.shares(every / 2, float(number), 1.0, every)
-        shares = (shares + shares[::-1]) / 2  # what lies between two numbers belongs to both
+        mirrored = -shares[::-1] if self.odd else shares[::-1]
+        shares = (shares + mirrored) / 2  # what lies between two numbers belongs to both
         return np.asarray(np.arange(every) - (every - 1) / 2, dtype=np.float64), shares
 
     def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:

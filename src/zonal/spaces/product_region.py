@@ -119,6 +119,13 @@ class ProductRegion(Region):
             )
         return places
 
+    def faces(self, axis: int) -> tuple[float, ProductRegion, ProductRegion]:
+        """Return how far the two faces across an axis are apart, in its units, and the faces: lower, upper."""
+        own = [part for _, part in self.along]
+        run, *ends = self.space.axes[axis].faces(own[axis])
+        low, high = (zip(*own[:axis], end, *own[axis + 1 :], strict=True) for end in ends)
+        return run, ProductRegion(self.space, None, None, *low), ProductRegion(self.space, None, None, *high)
+
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         drawn = [axis.sample(part, number, rng) for axis, part in self.along]
         if self.space.continuous:

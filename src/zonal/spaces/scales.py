@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from zonal.errors import InvalidInput
-from zonal.spaces.axes import Interval, checked_ends
+from zonal.spaces.axes import Interval, Part, checked_ends
 
 EXACT = 52  # bits of a whole number in a float
 
@@ -64,6 +64,11 @@ class Logarithmic(Interval):
         edges = self.low + self.side * (np.round((place - self.low) / self.side * pieces) / pieces)
         shown_alike = self.native(edges) == number
         return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
+
+    def faces(self, part: Part) -> tuple[float, Part, Part]:
+        """Return how far the ends of a part are apart, in the user's numbers, and both ends as parts."""
+        low, high = self.bounds(part)
+        return high - low, *super().faces(part)[1:]
 
     def span(self, low: float, high: float) -> str:
         """Return "low..high" in the user's numbers, with as many digits as it takes to tell neighbours apart."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,6 +222,11 @@ class Category(Answers):
     def measure(self, feedback: Feedback) -> None:
         """Return None: of a set of symbols always all is seen."""
         return
+
+    def faces(self, part: Part) -> NoReturn:
+        """Refuse: symbols have no order, and no distances."""
+        problem = f"there is no slope along axis {self.name}, which is of symbols"
+        raise InvalidInput(problem, self.symbols, "Name a continuous axis, or observe differences: minus=.")
 
     def reach(self, feedback: Feedback, width: float) -> float:
         """Return whether there are several symbols, as a distance."""

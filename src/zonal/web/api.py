@@ -32,6 +32,8 @@ REGION: dict[str, Any] = {
     "description": "What space.region takes: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}."
 }
 FEEDBACK = {"description": 'What this one saw of its region, as settings have it, such as {"$": "Center"}.'}
+MINUS = {"description": "A region, as above: the value is a difference, less the same of this one."}
+SLOPES = {"description": 'Slopes of the region measured beside it, with their standard errors: {"x": [0.3, 0.1]}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
 BY = {**TEXT, "description": "Who does it; the client's address by default."}
 
@@ -89,15 +91,16 @@ def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> A
 
 
 def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "",
-          time: float | None = None) -> Any:  # fmt: skip
-    study.tell(trial, value, sem, note, time=time)
+          time: float | None = None, slopes: Any = None, minus: Any = None) -> Any:  # fmt: skip
+    other = None if minus is None else region_of(study, minus)
+    study.tell(trial, value, sem, note, time=time, slopes=slopes, minus=other)
     return standing(study)
 
 
 def _sheet(study: Study, who: Asker, csv: str, correct: bool = False) -> Any:
     found = sheets.answers(parse_table(csv, "the sheet"), study, correct)
     for number, answer in found.new:
-        study.tell(number, answer.value, answer.sem, answer.note)
+        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus)
     for number, answer in found.changed:
         study.correct(number, answer.value, answer.sem, answer.note, by=who.by)
     taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
@@ -141,9 +144,10 @@ def _take_up(study: Study, who: Asker, trial: int, by: str, of: str) -> Any:
 
 def _observe(
     study: Study, who: Asker, region: Any, value: float, sem: float | None = None, feedback: Any = None,
-    time: float | None = None,
+    time: float | None = None, minus: Any = None,
 ) -> Any:  # fmt: skip
-    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback), time=time)
+    other = None if minus is None else region_of(study, minus)
+    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback), time=time, minus=other)
     return {"observation": seen.number, **standing(study)}
 
 
@@ -243,7 +247,7 @@ ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; an Idempotency-Key asked again gets the same trials.",
           _ask, {**MANY, "key": TEXT, "by": BY}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
-          _tell, {**MEASURED, "time": TIME}, ("value",)),
+          _tell, {**MEASURED, "time": TIME, "slopes": SLOPES, "minus": MINUS}, ("value",)),
     Route("POST", "/sheet", "", "Tell what a filled-in sheet of questions says, all of it or nothing.",
           _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
@@ -258,7 +262,7 @@ ROUTES = (
     Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
     Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
-          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK, "time": TIME},
+          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK, "time": TIME, "minus": MINUS},
           ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
           _allow, {"region": REGION}, ("region",)),

@@ -10,7 +10,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from http.client import HTTPException
 from typing import Any, NoReturn, TypeVar, overload
@@ -265,9 +265,12 @@ class Remote(Study):
         note: str = "",
         *,
         time: float | None = None,
+        slopes: Mapping[str, tuple[float, float]] | None = None,
+        minus: Any = None,
     ) -> None:
         """Take in the measurement of a trial: see `Study.tell`."""
-        said = {**_measured(value, sem), "note": note, "time": time}
+        other = None if minus is None else said_of(self._region(minus))
+        said = {**_measured(value, sem), "note": note, "time": time, "slopes": slopes, "minus": other}
         self._line.post(f"{self._at(trial)}/tell", True, **said)
 
     def correct(
@@ -306,13 +309,16 @@ class Remote(Study):
     def observe(
         self, region: Any, value: float, sem: float | None = None, feedback: Feedback | None = None, *,
         time: float | None = None,
+        minus: Any = None,
     ) -> Observation:  # fmt: skip
         """Take in a measurement made outside of the study: see `Study.observe`."""
         by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
         seen = with_feedback(self._region(region), by)
-        how = None if feedback is None else encode(by)
-        said = self._line.post("/observe", region=said_of(seen), **_measured(value, sem), feedback=how, time=time)
-        return Observation(said["observation"], seen, float(value), sem, study=self.id)
+        how, other = None if feedback is None else encode(by), None if minus is None else self._region(minus)
+        more = {"feedback": how, "time": time, "minus": None if other is None else said_of(other)}
+        said = self._line.post("/observe", **{"region": said_of(seen), **_measured(value, sem), **more})
+        other = None if other is None else with_feedback(other, by)
+        return Observation(said["observation"], seen, float(value), sem, minus=other, study=self.id)
 
     def allow(self, region: Any) -> int:
         """Take back all give-ups of a region, and of those within it: see `Study.allow`."""

@@ -98,7 +98,8 @@ class Record:
             case Measured():
                 own = self.asked[fact.number]
                 self.paid[fact.number] = own.cost if fact.time is None else own.cost - own.time + fact.time
-                self._became(fact.number, time, state="told", value=fact.value, sem=fact.sem, note=fact.note)
+                told = {"value": fact.value, "sem": fact.sem, "note": fact.note, "minus": _named(fact.minus)}
+                self._became(fact.number, time, state="told", **told)
             case Ended():
                 self._became(fact.number, time, state=fact.state)
             case Corrected() if not fact.observed:
@@ -111,6 +112,7 @@ class Record:
                 self.observed.append(
                     {"state": "observed", "value": fact.value, "sem": fact.sem, "note": "", "ended": time}
                     | {"region": place(self.settings.space, fact.region, -1)}
+                    | {"slope": fact.feedback.slope, "minus": _named(fact.minus)}
                 )
                 self.last = "a measurement from outside observed"
             case Corrected():
@@ -242,6 +244,11 @@ def place(space: Any, region: Region, row: int) -> dict[str, Any]:
     symbols: Any = region.symbols  # type: ignore[attr-defined]
     edges = zip(region.bounds.tolist(), symbols, strict=True)
     return found | {"part": [bounds if own is None else list(own) for bounds, own in edges]}
+
+
+def _named(region: Region | None) -> str:
+    """Return the name of a region that was subtracted; "" if none was."""
+    return "" if region is None else region.name
 
 
 def share(space: Any, region: Region) -> float:

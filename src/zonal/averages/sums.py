@@ -1,0 +1,101 @@
+"""Weighted sums of footprints: a difference of two regions, or a slope, which is the difference of two faces.
+
+A sum is no product over axes, but its covariances are sums of those of its parts. A layout that meets one numbers
+it, and answers questions about it with the pairs of its parts, and how they add up. This room must not know
+kernels, nor what a key says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
+# with itself.
+Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]
+
+
+class Side(NamedTuple):
+    """Footprints taken apart: the keys of their parts, with which weights they are added, where each begins."""
+
+    keys: Floats
+    weights: Floats
+    starts: Ints
+
+
+class Sums(NamedTuple):
+    """All pairs of footprints of which some are sums: the pairs of their parts, and how they add up."""
+
+    pairs: Pairs
+    some: Side
+    others: Side
+
+    def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
+        """Return the covariances, given what turns pairs of parts into theirs."""
+        found = covariances(self.pairs)
+        if len(self.some.starts) < len(self.some.weights):
+            found = np.add.reduceat(found * self.some.weights[:, None], self.some.starts, 0)
+        if len(self.others.starts) < len(self.others.weights):
+            found = np.add.reduceat(found * self.others.weights, self.others.starts, 1)
+        return found
+
+
+class OwnSums(NamedTuple):
+    """Footprints paired with themselves, of which some are sums: the parts of each such one with each other.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Of each footprint with itself, with another in place of a sum.
+    at : array of int
+        Which ones are sums.
+    each : list of (array, Pairs)
+        Of these, the weights and the pairs of their parts.
+    """
+
+    pairs: Pairs
+    at: Ints
+    each: Sequence[tuple[Floats, Pairs]]
+
+    def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
+        """Return the variances, given what turns pairs of parts into covariances."""
+        found = covariances(self.pairs)
+        found[self.at] = [weights @ covariances(pairs) @ weights for weights, pairs in self.each]
+        return found
+
+
+class Book:
+    """The sums that a layout has met, by number from 1 on."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self.known: tuple[tuple[Floats, Floats], ...] = ()  # weights, and the keys of the parts
+
+    def enter(self, weights: Floats, keys: Floats) -> Floats:
+        """Return the key of a weighted sum, a column: its first number is minus that of the sum."""
+        number = self._numbers.setdefault(weights.tobytes() + keys.tobytes(), len(self._numbers) + 1)
+        if number > len(self.known):
+            self.known = (*self.known, (weights, keys))
+        key = keys[:, :1].copy()
+        key[0] = -number
+        return key
+
+    def of(self, number: float) -> tuple[Floats, Floats]:
+        """Return the weights and keys of the parts of a sum, by the first number of its key."""
+        return self.known[int(-number) - 1]
+
+    def apart(self, keys: Floats) -> Side:
+        """Return some footprints taken apart; what is no sum is its own only part."""
+        one = np.ones(1)
+        sums = [self.of(key[0]) if key[0] < 0 else (one, key[:, None]) for key in keys.T]
+        if not sums:
+            return Side(keys, one[:0], np.zeros(0, dtype=np.intp))
+        weights, parts = zip(*sums, strict=True)
+        starts = np.cumsum([0, *map(len, weights)])[:-1]
+        return Side(np.concatenate(parts, axis=1), np.concatenate(weights), starts)

@@ -1,0 +1,159 @@
+"""What slopes and differences bring: the step that the paper's conclusion leaves open.
+
+On the paper's functions, and on draws of its Gaussian process, GPOO and the default search with averages alone,
+with averages and slopes, and, where the instrument's zero drifts from look to look, with averages as they come and
+with differences to the whole interval, in which the drift cancels. The model is given.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import zonal as zn
+from zonal.averages.kernels import Kernel
+from zonal.paper import authors
+from zonal.paper.searches import NOISE, reward_function
+from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Preset, Report, column, standard_error, sweep
+from zonal.plots import column_width
+from zonal.problems import aggregated_regret, grid_optimum
+
+S = 10  # points that a measurement averages
+SEM = 1.0  # of a slope; f has slopes of about 6
+DRIFT = 0.1  # standard deviation of what the zero moves by from look to look
+BUDGETS = (20, 40, 80)
+FUNCTIONS = ("f1", "f2", "f3", "draw")
+POLICIES = ("GPOO", "default")
+WAYS = ("averages", "averages and slopes", "averages, zero drifting", "differences, zero drifting")
+PAIRS = tuple(pairwise(WAYS))[::2]  # what is compared, run by run
+SPACING = 0.4  # of the points that a draw goes through, in lengthscales: between them it is nearly known
+TWO = 1.96  # standard errors of a 95 % interval
+
+
+def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Any:
+    """Return a function on the unit interval drawn from a Gaussian process, to within 1e-3 of its spread."""
+    points = np.linspace(0, 1, int(1 / (SPACING * float(np.max(kernel.lengthscale)))) + 1)[:, None]
+    gram = kernel(points, points) + 1e-10 * kernel.variance * np.eye(len(points))
+    weights = np.linalg.solve(gram, np.linalg.cholesky(gram) @ rng.standard_normal(len(points)))
+    return lambda x: kernel(x, points) @ weights
+
+
+def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed: list[int]) -> Answer:
+    """Search one function in one way; noise, drift and a drawn function follow from the seed, whatever the way.
+
+    Parameters
+    ----------
+    preset : {"authors", "paper"}
+        Whose functions; a draw is of the same process in both.
+    function, policy, way : str
+        Of `FUNCTIONS`, `POLICIES` and `WAYS`.
+    budget : int
+        N.
+    seed : list of int
+
+    Returns
+    -------
+    dict
+        `regret` of the region recommended in the end.
+    """
+    kernel: Kernel = authors.KERNEL
+    if function == "draw":
+        f = drawn(authors.KERNEL, np.random.default_rng([*seed, 3]))
+    else:
+        f = reward_function(function, preset)  # type: ignore[arg-type]
+        kernel = authors.KERNEL if preset == "authors" else f.kernel
+    noise, beside, moves = (np.random.default_rng([*seed, number]) for number in range(3))
+    feedback = zn.Average(S)
+    instrument = zn.simulate(f, feedback, 0.0)
+    gpoo = zn.GPOO(zn.GeometricDelta(14, 0.5)) if policy == "GPOO" else None
+    study = zn.Study([(0, 1)], budget=budget, kernel=kernel, noise=NOISE, feedback=feedback, policy=gpoo, rng=0)
+    whole, zero = study.space.cell((0, 0)), 0.0
+    # A drifting zero is no noise that the model knows, and the study says so.
+    with warnings.catch_warnings(action="ignore", category=zn.ModelWarning):
+        for _ in range(budget):
+            trial = study.ask()
+            region = trial.region
+            value = instrument.average(region) + NOISE * float(noise.standard_normal())
+            off = NOISE * float(beside.standard_normal())
+            zero += DRIFT * float(moves.standard_normal())
+            if way == "averages and slopes":
+                slope = instrument.slope(region, "x") + SEM / NOISE * off
+                study.tell(trial, value, slopes={"x": (slope, SEM)})
+            elif way == "differences, zero drifting" and region.node != whole.node:
+                other = instrument.average(whole) + off
+                study.tell(trial, (value + zero) - (other + zero), math.sqrt(2) * NOISE, minus=whole)
+            else:
+                study.tell(trial, value + (zero if way.endswith("drifting") else 0.0))
+    return {"regret": aggregated_regret(instrument, study.found, grid_optimum(f)[1])}
+
+
+@column_width()
+def experiment(plan: Plan) -> Report:
+    """Compare the ways to search; draw mean regrets with their standard errors."""
+    budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
+    cases = {
+        (function, policy, way, n): {"function": function, "policy": policy, "way": way, "budget": n}
+        for function in FUNCTIONS
+        for policy in POLICIES
+        for way in WAYS
+        for n in budgets
+    }
+    found = {
+        case: column(own, "regret")
+        for case, own in sweep(plan, "gradients", run, cases, preset=plan.preset).items()
+    }
+    names = [f"N={n}" for n in budgets], [f"se {n}" for n in budgets], [f"less {n}" for n in budgets]
+    report = Report("gradients", ["f", "search", "with", *names[0], *names[1], *names[2]])
+    for function, policy in ((own, other) for own in FUNCTIONS for other in POLICIES):
+        for way in WAYS:
+            own = [found[function, policy, way, n] for n in budgets]
+            base = next((one for one, other in PAIRS if other == way), None)
+            less = (
+                [_less(found[function, policy, base, n], values) for n, values in zip(budgets, own, strict=True)]
+                if base
+                else []
+            )
+            errors = [float(standard_error(values)) for values in own]
+            means = [float(values.mean()) for values in own]
+            report.rows.append([function, policy, way, *means, *errors, *(less or [""] * len(budgets))])
+    report.notes += [
+        f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
+        f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "
+        f"difference, to the whole interval, has noise {math.sqrt(2) * NOISE:.3g} and costs as much as an average",
+        "less: by how much regret is less than in the row above, run by run, with its 95 % interval",
+        "each N is a search of its own; the default plans with its budget",
+    ]
+    return report.publish(
+        plan,
+        _figure(found, budgets),
+        regrets={" ".join(map(str, case)): own.tolist() for case, own in found.items()},
+    )
+
+
+def _less(before: Floats, after: Floats) -> str:
+    """Return by how much numbers are less, pair by pair, with a 95 % interval."""
+    saved = before - after
+    return f"{saved.mean():.4f} ± {TWO * float(standard_error(saved)):.4f}"
+
+
+def _figure(found: dict[tuple[str, str, str, int], Floats], budgets: list[int]) -> Figure:
+    figure = Figure(figsize=(7, 8), layout="constrained")
+    grid = figure.subplots(len(FUNCTIONS), len(POLICIES), sharex=True, squeeze=False)
+    for row, function in zip(grid, FUNCTIONS, strict=True):
+        for ax, policy in zip(row, POLICIES, strict=True):
+            for way, (colour, style) in zip(WAYS, STYLES, strict=False):
+                curves = [found[function, policy, way, n] for n in budgets]
+                means, errors = ([float(of(own)) for own in curves] for of in (np.mean, standard_error))
+                ax.errorbar(
+                    budgets, means, TWO * np.array(errors), color=colour, ls=style, lw=1.4, capsize=2, label=way
+                )
+            ax.set(title=f"{function}, {policy}", xticks=budgets, ylabel="aggregated regret", yscale="log")
+    for ax in grid[-1]:
+        ax.set_xlabel("budget N (measurements)")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    return figure
