@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("zonal")
 
-REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # arguments of `Study.tell` that an instrument may name
+REPLY = (
+    "value",
+    "sem",
+    "note",
+    "time",
+    "slopes",
+    "minus",
+)  # arguments of `Study.tell` that an instrument may name
 
 
 def reply(said: Any) -> dict[str, Any]:

@@ -147,15 +147,15 @@ class SlopedSimulation(Simulation):
         """Return the seed of the next measurement's noise."""
         return int(self._rng.integers(1 << 62))
 
-    def __call__(self, region: Region) -> dict[str, Any]:  # type: ignore[override]
+    def __call__(self, region: Region, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
         """Return a noisy measurement of `region`: its average and all its slopes, as `Study.tell` takes them."""
-        return self.reading(region, self.draw())
+        return self.reading(region, self.draw(), time)
 
-    def reading(self, region: Region, draw: float) -> dict[str, Any]:  # type: ignore[override]
+    def reading(self, region: Region, draw: float, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
         """Return the average of `region` and all its slopes, as `Study.tell` takes them."""
         space, rng = region.space, np.random.default_rng(int(draw))
-        std = self.std(region)
-        sem = std if self._slope_noise is None else self._slope_noise
+        std = self.std(region) / math.sqrt(time)
+        sem = std if self._slope_noise is None else self._slope_noise / math.sqrt(time)
         value = self.average(region) + std * float(rng.standard_normal())
         names = [space.names[j] for j in space.lines] if space.axes else []
         slopes = {name: (self.slope(region, name) + sem * float(rng.standard_normal()), sem) for name in names}

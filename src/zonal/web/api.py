@@ -240,6 +240,7 @@ MANY = {"n": whole(1, MOST_TRIALS)}
 ONE = "/trials/{trial}"
 TIME = {**NUMBER, "description": "The time really spent, where times are chosen."}
 MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
+OTHERWISE = {"feedback": FEEDBACK, "time": TIME, "minus": MINUS}  # than the study's own measurements
 OF_TRIAL = {"observation": {**YES, "description": "The number is that of an observation."}}
 LIMIT = {"threshold": NUMBER, "probability": NUMBER}
 
@@ -262,8 +263,7 @@ ROUTES = (
     Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
     Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
-          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, "feedback": FEEDBACK, "time": TIME, "minus": MINUS},
-          ("region", "value")),
+          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, **OTHERWISE}, ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
           _allow, {"region": REGION}, ("region",)),
     Route("POST", "/extend", "extend", "Add measurements to the budget.",
