@@ -2,7 +2,7 @@
 
     python -m benchmarks.mutations [NAME ...]
 
-A fault is one change of one line in a copy of the source. It counts as caught if the tests named beside it fail
+A fault is one change of one line in a copy of the repository. It counts as caught if the tests named beside it fail
 with it; without any fault they pass (`make test`).
 """
 
@@ -44,7 +44,10 @@ FAULTS = {
         "beliefs/gp.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "beliefs"
     ),
     "repeats do not count": Fault(
-        "beliefs/ledger.py", "own = noise**2 / learned.number", "own = noise**2 / 1", "beliefs"
+        "beliefs/ledger.py",
+        "noise**2 / self.counted, self",
+        "noise**2 + 0 * self.counted, self",
+        "beliefs spaces/test_beliefs.py",
     ),
     "contradictions are believed": Fault(
         "beliefs/mixture.py", "CONTRADICTION = 1e-6", "CONTRADICTION = 1e6", "rounds"
@@ -83,13 +86,16 @@ FAULTS = {
         "rounds/checks.py", "if number > remaining:", "if number > remaining + 1:", "rounds"
     ),
     "a damaged event is believed": Fault(
-        "rounds/journal.py", "digests[-1] != stored", "False", "rounds/test_journal.py"
+        "rounds/journal.py", "for part in parts]", "for part in parts[:1]]", "rounds/test_journal.py"
     ),
     "half as sure is sure enough": Fault(
         "rounds/certainty.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "rounds test_reading.py"
     ),
     "beta without the rounds": Fault(
-        "theory/confidence.py", "LOG_PI + 2 * math.log(t)", "LOG_PI + math.log(t)", "theory test_trajectory.py"
+        "theory/confidence.py",
+        "LOG_PI + 2 * math.log(t) - math",
+        "LOG_PI + math.log(t) - math",
+        "theory test_trajectory.py",
     ),
     "AVE-StoOO's beta": Fault(
         "theory/confidence.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
@@ -138,18 +144,18 @@ def caught(name: str) -> bool:
     """Return whether the tests fail with a fault."""
     fault = FAULTS[name]
     with tempfile.TemporaryDirectory() as made:
-        source = Path(made) / "src"
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        file = source / "zonal" / fault.file
+        copy = Path(made) / "zonal"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "results"))
+        file = copy / "src" / "zonal" / fault.file
         text = file.read_text(encoding="utf-8")
         if text.count(fault.right) != 1:
             raise SystemExit(f"{name}: {fault.right!r} stands {text.count(fault.right)} times in {fault.file}")
         file.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         words += [f"tests/{tests}" for tests in fault.tests.split()]
-        env = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+        env = {**os.environ, "PYTHONPATH": str(copy / "src"), "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
         done = subprocess.run(
-            words, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            words, cwd=copy, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     print(

@@ -228,7 +228,7 @@ def test_files_keep_prices_and_ask_for_functions_again(tmp_path: Path) -> None:
         {"budget": -3.0, "cost": 1},
         {"cost": lambda region: -1.0}, {"cost": lambda region: "free"},
     ],
-    ids=repr,
+    ids=lambda wrong: "-".join(f"{name}={value}" for name, value in wrong.items() if not callable(value)),
 )  # fmt: skip
 def test_prices_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(zn.InvalidInput):
