@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import socket
 import sqlite3
 import time
@@ -18,6 +19,7 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from web.served import Server, line, serving
+from zonal import web
 from zonal.web.service import MOST_STREAMS
 
 TOKEN = "a-token-of-a-test-0123456789"
@@ -240,6 +242,19 @@ def test_a_hostile_file_harms_only_its_own_page(server: Server, hostile: Callabl
     assert listed["line"] != "bad"
     assert server.get(f"{AT}/values").status == 200
     path.unlink()
+
+
+def test_nothing_starts_programs_or_runs_what_it_reads() -> None:
+    here = Path(web.__file__).parent
+    forbidden = r"\b(pickle|eval|exec|subprocess|os\.system|popen|shelve|marshal|__import__)\b"
+    for file in here.glob("*.py"):
+        assert not re.search(forbidden, file.read_text()), file.name
+    for file in (here / "page").rglob("*.js"):
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", file.read_text()
+        )
+    for file in (here / "page").glob("*.html"):
+        assert not re.search(r"<script>|\bon\w+=|\bstyle=|https?://", file.read_text()), file.name
 
 
 def test_a_file_put_in_anothers_place_is_opened_anew(server: Server, tmp_path: Path) -> None:

@@ -192,17 +192,20 @@ def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
         page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
         tab.settle()
         tab.go("/")
+        sizes: list[int] = []
+        page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
         page.goto(server.url("sky"))
         page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
         drawn = int(page.get_attribute("html", "data-ready") or 0) / 1000
         tab.settle()
+        assert sum(sizes) < 240_000  # and 60 kB that the browser has already: the page itself
         page.fill("#field-value", "0.5")
         page.keyboard.press("Enter")
         tab.shows("progress", f"{trials + 1:,} of")
         update = int(page.get_attribute("html", "data-drawn") or 0) / 1000
         tab.close()
     print(f"\n{trials} trials, {len(study.tree)} nodes: question after {first:.2f} s, all after {drawn:.2f} s, "
-          f"an update in {update:.3f} s")  # fmt: skip
+          f"an update in {update:.3f} s; {sum(sizes)} bytes")  # fmt: skip
     slack = 1 if WHOLE else 15
     assert first < 2 * slack
     assert drawn < 2 * slack
