@@ -272,6 +272,7 @@ def test_spent_read_only_and_missing_studies(tab: Tab, server: Server) -> None:
     tab.go("/studies/own")
     tab.shows("notice", "can only be looked at")
     assert not page.locator("#question").is_visible()
+    tab.shows("picture", "Nothing can be drawn without")
     keep(tab, "read-only")
     tab.checked()
     tab.forgiven = 1

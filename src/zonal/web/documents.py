@@ -121,11 +121,9 @@ def values(study: Study) -> dict[str, Any]:
     flags = flags + ASKABLE * tree.askable + EXPANDED * tree.expanded
     found: dict[str, Any] = {"event": len(study._state.events), "count": tree.count.tolist()}
     found |= {"flags": flags.tolist(), "mean": None, "std": None, "prior": None}
-    try:
-        doubt = study.doubt()
-    except StudyFileError:
+    if np.isnan(tree.mean).all():  # no posterior without the user's own kernel
         return found
-    prior = tree.std / np.maximum(doubt, 1e-12)
+    prior = tree.std / np.maximum(study.doubt(), 1e-12)
     return found | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
 
 
