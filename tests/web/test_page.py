@@ -203,6 +203,29 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     assert [own.value for own in study.trials[2:6]] == [0.4, 0.7, 0.7, 0.7]
 
 
+def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
+    given: dict[str, Any] = {"times": [1, 2, 4], "overhead": 3.0, "cost_unit": "s", "kernel": zn.RBF(1.0, 0.2)}
+    study = zn.Study.create(server.folder / "time.db", zn.Box({"x": (0, 1)}), budget=60.0, noise=0.1, **given)
+    page = tab.go("/studies/time")
+    tab.shows("progress", "0\u202fs of 60\u202fs spent")
+    page.locator("#ask").click()
+    tab.shows("question", ", for ")
+    tab.shows("question", "It costs ")
+    page.fill("#field-value", "0.4")
+    page.fill("#field-time", "soon")
+    page.keyboard.press("Enter")
+    tab.shows("refused", "A time must be a number")
+    keep(tab, "costs")
+    tab.checked()
+    page.fill("#field-time", "2.5")
+    page.keyboard.press("Enter")
+    tab.shows("progress", "5.5\u202fs of 60\u202fs spent, 1 told")
+    study.refresh()
+    assert study.spent == 5.5
+    tab.go("/")
+    tab.shows("list", "5.5\u202fs of 60\u202fs spent, 1 told")
+
+
 def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> None:
     study = line(server.folder, "failed", told=3)
     study.ask()

@@ -23,7 +23,7 @@ export class HistoryView {
     history.mean.forEach((m) => take(m));
     if (!(high > low)) { low -= 1; high += 1; }
     const pad = 0.06 * (high - low), y = new Scale(low - pad, high + pad, height - 44, 26);
-    const x = new Scale(0, Math.max(10, trials.number.length + (head.remaining > 0 ? Math.min(head.remaining, 0.08 * head.budget) : 0)), room(y), width - 12);
+    const x = new Scale(0, Math.max(10, trials.number.length + (head.remaining > 0 && !head.cost ? Math.min(head.remaining, 0.08 * head.budget) : 0)), room(y), width - 12);
     x.whole = true; // trials are counted
     const cut = (v) => Math.min(y.from, Math.max(y.to, y.px(v))).toFixed(1), marks = [];
     const numbers = trials.number.filter((_, i) => trials.value[i] !== null), at = history.number.map((n) => x.px(Math.max(0, n)).toFixed(1));

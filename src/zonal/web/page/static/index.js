@@ -33,8 +33,8 @@ function card(one) {
   if (one.state === "opening") return h("a", { class: "card study", href }, top, h("p", { class: "sub" }, "Its journal is being read."));
   const way = one.pending ? `, ${one.pending} under way` : "";
   return h("a", { class: "card study", href }, top, h("p", { class: "sub" }, words.goal(one)),
-    meter(one.told / one.budget, one.pending / one.budget, `${one.told} of ${one.budget} told${way}`),
-    h("p", { class: "sub" }, `${words.whole(one.told)} of ${words.whole(one.budget)} told${way} · ${one.last} ${words.ago(one.changed)}`),
+    meter(one.spent / one.budget, one.cost ? 0 : one.pending / one.budget, `${words.gone(one)}${way}`),
+    h("p", { class: "sub" }, `${words.gone(one)}${way} · ${one.last} ${words.ago(one.changed)}`),
     h("p", { class: "best" }, best(one)), spark(one.spark));
 }
 

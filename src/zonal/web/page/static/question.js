@@ -20,12 +20,13 @@ export function question(page) {
     h("h2", { id: "question-title" }, `${many > 1 ? `Question ${at} of ${many}` : "The question"} · trial ${now.trial}`),
     asked(head, now),
     h("p", { class: "sub" }, `${words.size(head.space, now.region)}${now.look === 1 ? "; first look" : ""}. ` +
-      `Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
+      `${head.cost ? `It costs ${words.price(head, now.cost)}. ` : ""}Asked ${words.ago(now.asked)} by ${words.who(now.by)}.`),
     form(page, now));
 }
 
 function asked(head, now) {
-  const { space } = head, again = now.look > 1 ? `, ${words.look(now.look)}` : "";
+  const { space } = head, long = head.cost?.times.length ? `, for ${words.price(head, now.time)}` : "";
+  const again = (now.look > 1 ? `, ${words.look(now.look)}` : "") + long;
   if (space.axes?.length > 2) {
     const parts = words.parts(space, now.region.part).flatMap(([name, part]) => [h("dt", {}, name), h("dd", {}, part)]);
     return [h("p", { class: "ask" }, `Measure${again}`), h("dl", { class: "asked" }, parts)];
@@ -50,7 +51,8 @@ function form(page, now) {
     h("div", { class: "row" },
       field("value", words.labelled(head.value.name, head.value.unit), { inputmode: "decimal", class: "value", required: true }),
       field("sem", "standard error", { inputmode: "decimal" }, true)),
-    h("div", { class: "row one" }, field("note", "note", {}, true)),
+    h("div", { class: head.cost?.times.length ? "row" : "row one" }, field("note", "note", {}, true),
+      head.cost?.times.length > 0 && field("time", words.labelled("time, if another", head.cost.unit), { inputmode: "decimal" }, true)),
     view.message && h("p", { class: view.message.kind, id: "refused", role: "alert" }, view.message.text),
     h("div", { class: "acts" },
       h("button", { class: "main" }, view.sure ? "Tell it all the same" : "Tell it"),
@@ -67,20 +69,20 @@ function resting(page) {
   const extend = (event) => { event.preventDefault(); page.act("extend", { n: Number(event.target.elements.n.value) }); };
   const title = h("h2", { id: "question-title" }, spent ? "The budget is spent" : "Next question");
   if (spent) {
-    return [title, h("p", { class: "ask" }, `All ${words.whole(head.budget)} measurements are made.`),
-      h("p", { class: "sub" }, "The answer is below. More measurements can be added to the budget."), said,
+    return [title, h("p", { class: "ask" }, head.cost ? `All of ${words.price(head, head.budget)} is spent.` : `All ${words.whole(head.budget)} measurements are made.`),
+      h("p", { class: "sub" }, "The answer is below. More can be added to the budget."), said,
       h("form", { class: "acts", onsubmit: extend },
-        h("label", {}, "measurements to add ", h("input", { name: "n", value: 10, inputmode: "numeric", size: 5 })),
+        h("label", {}, head.cost ? words.labelled("to add", head.cost.unit) : "measurements to add ", h("input", { name: "n", value: 10, inputmode: "numeric", size: 5 })),
         h("button", { class: "main" }, "Extend the budget"))];
   }
   return [title, h("p", { class: "ask" }, head.told ? "Nothing is under way." : "Nothing was measured yet."),
-    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes one measurement of the budget until it is told or given back."),
+    h("p", { class: "sub" }, "Zonal decides what to measure when you ask; a question takes its part of the budget until it is told or given back."),
     said,
     h("div", { class: "acts" }, h("button", { class: "main", id: "ask", type: "button", onclick: () => ask(1) },
       head.told ? "Ask what to measure next" : "Ask the first question")),
     h("details", {}, h("summary", {}, "Ask for several at once"),
       h("form", { class: "acts", onsubmit: several },
-        h("label", {}, "how many ", h("input", { name: "n", value: Math.min(4, head.remaining), inputmode: "numeric", size: 4 })),
+        h("label", {}, "how many ", h("input", { name: "n", value: head.cost ? 4 : Math.min(4, head.remaining), inputmode: "numeric", size: 4 })),
         h("button", {}, "Ask")))];
 }
 
@@ -97,6 +99,8 @@ async function submit(page, event) {
   const sem = draft.sem.trim() ? words.typed(draft.sem, "A standard error", "0.02") : { value: null };
   if (sem.error) return refuse("sem", sem.error);
   if (sem.value !== null && !(sem.value > 0)) return refuse("sem", `A standard error must be positive; got ${draft.sem}.`);
+  const time = draft.time?.trim() ? words.typed(draft.time, "A time", "30") : { value: null };
+  if (time.error) return refuse("time", time.error);
   const now = head.pending.find((trial) => trial.trial === view.current);
   if (!now) return;
   const off = unlikely(study, now.region.row, value.value, sem.value);
@@ -108,7 +112,7 @@ async function submit(page, event) {
     $("field-value").select();
     return;
   }
-  const said = { value: value.value, sem: sem.value, note: draft.note };
+  const said = { value: value.value, sem: sem.value, note: draft.note, time: time.value };
   view.draft = draft;
   await page.act(`trials/${now.trial}/tell`, said, {}, refuse);
 }

@@ -17,15 +17,17 @@ const page = { study, view, picture: null, act, send, drawSoon: once(() => known
 let history = null, seen = -1;
 
 function header() {
-  const { head } = study, share = (n) => n / head.budget;
-  document.title = `${head.name}: ${head.told} of ${head.budget} · Zonal`;
+  const { head } = study, way = head.pending.length, bound = head.cost ? head.pending.reduce((sum, own) => sum + own.cost, 0) : way;
+  document.title = `${head.name}: ${words.gone(head)} · Zonal`;
   put("crumb", head.name);
   put("name", head.name);
   put("goal", words.goal(head));
-  put("state", pill(head.state, head.pending.length));
-  put("progress", h("div", { class: "words" }, h("span", {}, h("b", {}, `${words.whole(head.told)} of ${words.whole(head.budget)}`), " told"),
-    h("span", {}, head.pending.length ? `${head.pending.length} under way · ` : "", `${words.whole(head.remaining)} left`)),
-  meter(share(head.told), share(head.pending.length), words.standing(head)));
+  put("state", pill(head.state, way));
+  const [first, ...rest] = head.cost ? [`${words.price(head, head.spent)} of ${words.price(head, head.budget)}`, ` spent, ${words.whole(head.told)} told`] :
+    [`${words.whole(head.told)} of ${words.whole(head.budget)}`, " told"];
+  put("progress", h("div", { class: "words" }, h("span", {}, h("b", {}, first), ...rest),
+    h("span", {}, way ? `${way} under way · ` : "", `${words.price(head, head.remaining)} left`)),
+  meter(head.spent / head.budget, bound / head.budget, `${words.gone(head)}, ${way} under way, ${words.price(head, head.remaining)} left`));
   $("notice").hidden = !head.read_only;
   put("notice", head.read_only ? `This study can only be looked at: ${head.read_only}` : "");
 }

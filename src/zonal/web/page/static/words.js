@@ -78,9 +78,10 @@ export function goal(head) {
     and(head.space.axes.map((axis) => axis.name));
   return `The region of the ${best} average ${what}, over ${where}`;
 }
-export function standing(head) {
-  return `${head.told} of ${head.budget} told, ${head.pending.length} under way, ${head.remaining} left`;
-}
+/** What looks cost, or how many there are: with its unit where it has one. */
+export const price = (head, x) => (head.cost ? unit(number(x), head.cost.unit) : whole(x));
+/** How much of the budget is gone, in words: looks that were told, or what they cost. */
+export const gone = (head) => (head.cost ? `${price(head, head.spent)} of ${price(head, head.budget)} spent, ${head.told} told` : `${whole(head.told)} of ${whole(head.budget)} told`);
 export function outlook(head) {
   const o = head.outlook;
   if (!o) return null;
