@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -182,12 +183,11 @@ def _panels(study: Study) -> list[dict[str, Any]]:
 
 def history(study: Study) -> dict[str, Any]:
     """Return what was recommended after some of the trials, as it was believed to be then."""
-    if not study.told:
-        return {"number": [], "mean": [], "std": []}
-    try:
-        number, mean, std = best_then(study)
-    except StudyFileError:
-        return {"number": [], "mean": [], "std": []}
+    number: Any = []
+    mean: Any = []
+    std: Any = []
+    with suppress(StudyFileError):  # no posterior without the user's own kernel
+        number, mean, std = best_then(study) if study.told else ([], [], [])
     return {"number": _short(number), "mean": _short(mean), "std": _short(std)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -147,14 +147,6 @@ class Folder:
             fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
             raise InvalidInput("this cannot be the name of a study", name, fix)
         return self.path / (name + ENDING)
-
-    def records(self) -> Iterator[tuple[str, Callable[[], Record]]]:
-        """Yield every study's name, and what reads its journal."""
-        for name in self.names():
-            try:
-                yield name, self.entry(name).record
-            except Unknown:  # it is gone meanwhile
-                continue
 
     def end(self) -> None:
         """Let all threads go."""

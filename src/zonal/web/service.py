@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from importlib import resources
@@ -40,7 +41,7 @@ LOOK = 0.2  # seconds between two looks at a file
 LONGEST_WAIT = 0.5  # seconds for which a page waits for a posterior, before it gets what is there without one
 MANY_EVENTS = 1000  # with which opening a study takes longer than that
 SURELY = 5  # looks after which a file is read even if it looks the same
-BEAT = 75  # looks between two signs of life on a stream
+BEAT, ALIVE = 75, ": still here\n\n"  # looks between two signs of life on a stream
 MOST_STREAMS = 100
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
@@ -163,20 +164,24 @@ class Service:
     async def _studies(self, request: Request) -> Response:
         """List all studies: from their journals alone, with the answers of those that are open."""
 
-        async def one(name: str, read: Callable[[], Any]) -> dict[str, Any]:
+        async def one(name: str) -> dict[str, Any]:
             try:
-                record = await asyncio.wait_for(run_in_threadpool(read), LONGEST_WAIT)
+                entry = self.folder.entry(name)
+                record = await asyncio.wait_for(run_in_threadpool(entry.record), LONGEST_WAIT)
+                line = record.line(name)
             except TimeoutError:
                 return {"name": name, "state": "opening"}
+            except Unknown:  # gone meanwhile
+                return {}
             except Exception as error:  # whatever is wrong with one file, the others are shown
                 return {"name": name, "state": "bad", "error": said_of(error)}
-            known = self.folder.entry(name).kept.get("answer")
+            known = entry.kept.get("answer")
             found = known[1] if known is not None and known[0] == record.event else {}
             best = next(iter(found.get("best", [])), None)
-            return {**record.line(name), "best": best, "stands_out": found.get("stands_out", False)}
+            return {**line, "best": best, "stands_out": found.get("stands_out", False)}
 
-        listed = await run_in_threadpool(lambda: list(self.folder.records()))
-        found = await asyncio.gather(*(one(name, read) for name, read in listed))
+        names = await run_in_threadpool(self.folder.names)
+        found = list(filter(None, await asyncio.gather(*map(one, names))))
         return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
 
     async def _new(self, request: Request) -> Response:
@@ -223,16 +228,14 @@ class Service:
         """Send a copy of the study itself, taken between two writes."""
         entry = await run_in_threadpool(self._entry, request)
         content = await run_in_threadpool(lambda: entry.record().journal.copy())
-        named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(entry.path.name)}"}
-        return Response(content, media_type="application/vnd.sqlite3", headers=named)
+        return _attached(content, "application/vnd.sqlite3", entry.path.name)
 
     async def _report(self, request: Request) -> Response:
         from zonal.web.report import report
 
         entry = await run_in_threadpool(self._entry, request)
         content = await self._in_study(entry, lambda study: entry.answer(study, "report", report))
-        named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(entry.name)}.html"}
-        return Response(content.encode(), media_type=HTML, headers=named)
+        return _attached(content.encode(), HTML, f"{entry.name}.html")
 
     async def _events(self, request: Request) -> Response:
         """Stream a study's events after a number, as they are written, by whomever."""
@@ -243,10 +246,10 @@ class Service:
         await run_in_threadpool(entry.record)  # or complain now
 
         async def news() -> AsyncIterator[str]:
-            known, seen, looks = after + 1, None, 0
-            while True:
+            known, seen = after + 1, None
+            for look in itertools.count():
                 stamp = stamp_of(entry.path)
-                if stamp != seen or looks % SURELY == 0:
+                if stamp != seen or look % SURELY == 0:
                     seen = stamp
                     record = await run_in_threadpool(entry.record)
                     rows = await run_in_threadpool(record.journal.rows, known)
@@ -256,9 +259,7 @@ class Service:
                         said = {"number": row.number, "time": row.time, "facts": kinds}
                         yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
                     known = rows[-1].number + 1 if rows else known
-                looks += 1
-                if looks % BEAT == 0:
-                    yield ": still here\n\n"
+                yield "" if look % BEAT else ALIVE
                 await asyncio.sleep(LOOK)
 
         return self._stream(news())
@@ -268,16 +269,14 @@ class Service:
 
         async def news() -> AsyncIterator[str]:
             seen: dict[str, Any] = {}
-            looks = 0
-            while True:
+            for look in itertools.count():
                 now = await run_in_threadpool(self._stamps)
                 for name in now.keys() | seen.keys():
                     if now.get(name) != seen.get(name):
                         data = await run_in_threadpool(self._progress, name)
                         yield f"data: {json.dumps(data)}\n\n"
-                seen, looks = now, looks + 1
-                if looks % BEAT == 0:
-                    yield ": still here\n\n"
+                seen = now
+                yield "" if look % BEAT else ALIVE
                 await asyncio.sleep(2 * LOOK)
 
         return self._stream(news())
@@ -306,7 +305,8 @@ class Service:
             try:
                 yield "retry: 1000\n\n"
                 async for item in news:
-                    yield item
+                    if item:
+                        yield item
             except (OSError, ZonalError):  # the file is gone, or damaged: the page asks again, and is told
                 return
             finally:
@@ -338,6 +338,11 @@ _OWN = [
     _own("GET", f"{STUDY}/export/study.db", "file", "The study itself.", kind="application/vnd.sqlite3"),
     _own("GET", f"{STUDY}/export/report.html", "report", "One page for a colleague.", kind="text/html"),
 ]  # fmt: skip
+
+
+def _attached(content: bytes, kind: str, name: str) -> Response:
+    named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return Response(content, media_type=kind, headers=named)
 
 
 def _under_study(route: api.Route) -> api.Route:
