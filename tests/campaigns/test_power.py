@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 import zonal as zn
 from shell import ALONE
+from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.cli import main
 from zonal.problems import from_table
 from zonal.problems.draws import model_of
@@ -394,3 +395,15 @@ def test_the_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     exec(compile(code, "power.md", "exec"), {"__name__": "__main__"})
     assert "mean regret" in capsys.readouterr().out
     plt.close("all")
+
+
+def test_campaigns_whose_looks_cost_are_played_with_budgets_of_cost() -> None:
+    space = zn.Box([(0, 1)], smallest=1 / 16)
+    prices: dict[str, Any] = {"times": [1, 4], "overhead": 0.5}
+    found = zn.power(space, [6.5, 26.0], noise=0.5, kernel=zn.RBF(1.0, 0.2), runs=2, jobs=1, **prices)
+    assert found.budgets == (6.5, 26.0)
+    assert "cost" in str(found.table())
+    rehearsal = rehearse(
+        from_table(space, np.sin(np.arange(16))), 26.0, 0.3, 1, everybody(space, **prices), jobs=1
+    )
+    assert set(rehearsal.campaigns) >= {"Zonal", "one level", "random"}

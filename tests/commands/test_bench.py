@@ -314,3 +314,11 @@ def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeyp
     assert zn.Study.open("n.db").spent == 8.5
     zonal("extend", "n.db", 12.5)
     assert zn.Study.open("n.db").budget == 72.5
+    zonal("ask", "n.db", "-n", 2, "--csv", "q.csv")
+    asked = read_table(Path("q.csv"))
+    assert asked.numbers("cost").tolist() == (asked.numbers("time") + 1).tolist()
+    fill("q.csv", value=["0.5", "0.25"], time=["3", ""])
+    zonal("tell", "n.db", "--csv", "q.csv")
+    told = zn.Study.open("n.db").trials
+    assert [one.value for one in told[2:]] == [0.5, 0.25]
+    assert (told[2].time, told[2].cost) == (3.0, 4.0)

@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 
 RUNS = 50
 SHARES = (8, 4, 2, 1)  # of one budget: an eighth, a quarter, a half, all
+PRICES = ("cost", "times", "overhead", "travel")
 FEWEST = 3  # measurements of a share
 SURE = 0.9  # that the mean regret lies in its interval
 MOST_TICKS = 8  # budgets that have room for their numbers
@@ -47,7 +48,7 @@ class Power:
     space : Box, Product, Sequences, Points or Hierarchy
         Where they were played, with a smallest region.
     budgets : tuple of int
-        In increasing order.
+        In increasing order; in units of cost where looks have one.
     regrets : array, shape (runs, budgets)
         By how much the true average of the region found falls short of that of the best smallest region. A row is
         one function and one stream of noise, the same for all budgets.
@@ -58,7 +59,7 @@ class Power:
     """
 
     space: Any
-    budgets: tuple[int, ...]
+    budgets: tuple[float, ...]
     regrets: Floats
     chance: Floats
     std: float | None
@@ -92,7 +93,7 @@ class Power:
         """Return the regret of each budget that a share `q` of the campaigns stays below."""
         return np.asarray(np.quantile(self.regrets, q, axis=0))
 
-    def budget_for(self, regret: float) -> int | None:
+    def budget_for(self, regret: float) -> float | None:
         """Return the smallest budget played of which the whole interval is below `regret`, or None."""
         wanted = positive_number(regret, "regret")
         return next((n for n, upper in zip(self.budgets, self.interval[1], strict=True) if upper < wanted), None)
@@ -102,7 +103,11 @@ class Power:
         relative = self.std not in (None, 1.0)
         played = np.column_stack([self.chance, self.regrets])
         columns = [
-            ["measurements", "none", *map(str, self.budgets)],
+            [
+                "cost" if isinstance(self.budgets[0], float) else "measurements",
+                "none",
+                *(f"{budget:g}" for budget in self.budgets),
+            ],
             ["mean regret", *(f"{mean:.3g}" for mean in played.mean(axis=0))],
             [f"{SURE:.0%} interval", *(f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T)],
             ["median", *(f"{half:.3g}" for half in np.median(played, axis=0))],
@@ -118,7 +123,7 @@ class Power:
 
     def __repr__(self) -> str:
         """Return what was played."""
-        return f"<Power: {self.runs} runs with {', '.join(map(str, self.budgets))} measurements>"
+        return f"<Power: {self.runs} runs with {', '.join(f'{budget:g}' for budget in self.budgets)} measurements>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean regret against the budget, with its interval, and what single campaigns may have.
@@ -143,7 +148,7 @@ class Power:
         if self.budgets[-1] > self.budgets[0]:
             ax.set_xscale("log")
         if len(self.budgets) <= MOST_TICKS:
-            ax.set_xticks(self.budgets, [str(budget) for budget in self.budgets])
+            ax.set_xticks(self.budgets, [f"{budget:g}" for budget in self.budgets])
             ax.set_xticks([], minor=True)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("measurements")
@@ -169,7 +174,7 @@ def _interval(regrets: Floats) -> Floats:
 @answering(Given)
 def power(
     space: SpaceLike,
-    budgets: int | Iterable[int],
+    budgets: float | Iterable[float],
     *,
     noise: Noise,
     kernel: Kernel | Callable[..., Any] | None = None,
@@ -191,7 +196,8 @@ def power(
         Where to look. Without a smallest region it is cut as `maximize` would cut it: each of 1, 2, 3 or more axes
         into at least 256, 32, 16 or 8 parts.
     budgets : int, or several
-        Measurements of a campaign. Of one number also an eighth, a quarter and a half are played.
+        Measurements of a campaign, or what they may cost. Of one number also an eighth, a quarter and a half are
+        played.
     noise : float or callable
         Standard deviation of one measurement, or a function of the region.
     kernel : Kernel, optional
@@ -212,7 +218,8 @@ def power(
     jobs, progress
         Processes, one a core by default, which change no number; whether to show a progress bar.
     **settings
-        What the search is given, as for `maximize`: policy, feedback, max_looks.
+        What the search is given, as for `maximize`: policy, feedback, max_looks; times, overhead, cost and travel,
+        with which noise is that of one unit of time and budgets are in units of cost.
 
     Examples
     --------
@@ -221,7 +228,11 @@ def power(
     >>> bool(expected.mean[1] < expected.mean[0] < expected.chance.mean())
     True
     """
-    planned, runs, rng = _budgets(budgets), whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
+    planned, runs, rng = (
+        _budgets(budgets, any(settings.get(name) for name in PRICES)),
+        whole_number(runs, "runs", 2),
+        whole_number(rng, "rng", 0),
+    )
     area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # complains before hours pass
@@ -230,14 +241,20 @@ def power(
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
-def _budgets(budgets: Any) -> tuple[int, ...]:
+def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
     """Return what to play, in increasing order."""
+
+    def checked(budget: Any) -> float:
+        return positive_number(budget, "a budget") if priced else whole_number(budget, "a budget", 1)
+
     if isinstance(budgets, Iterable) and not isinstance(budgets, str):
-        listed = sorted({whole_number(budget, "a budget", 1) for budget in budgets})
+        listed = sorted({checked(budget) for budget in budgets})
         if not listed:
             raise InvalidInput("there is no budget", budgets, "Pass one number, or several.")
         return tuple(listed)
-    most = whole_number(budgets, "budget", 1)
+    most = checked(budgets)
+    if priced:
+        return tuple(most / share for share in SHARES)
     return tuple(sorted({min(most, max(FEWEST, most // share)) for share in SHARES}))
 
 
@@ -271,7 +288,7 @@ class _Play:
     """A campaign of every budget, run by run; all that is the same in all runs."""
 
     source: Prior | Landscape
-    budgets: tuple[int, ...]
+    budgets: tuple[float, ...]
     noise: Noise
     given: bool
     settings: tuple[tuple[str, Any], ...]

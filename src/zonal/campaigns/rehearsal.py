@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 
 from zonal.driving.run import INTERRUPTED
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, positive_number, whole_number
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.policies.rules import numbered
-from zonal.problems.instruments import Instrument, Noise
+from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape, from_table
 from zonal.recipe import members, positive
 from zonal.spaces import Node, Region, Sequences
@@ -36,9 +37,7 @@ Floats = NDArray[np.float64]
 class Player(Protocol):
     """A way to spend a budget."""
 
-    def __call__(
-        self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator
-    ) -> Region:
+    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
         """Measure as often as the budget allows, and return the region to settle for."""
 
 
@@ -54,7 +53,7 @@ class Zonal:
 
     settings: tuple[tuple[str, Any], ...] = ()
 
-    def study(self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Study:
+    def study(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Study:
         """Return the study at its end."""
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
@@ -63,14 +62,36 @@ class Zonal:
             raise KeyboardInterrupt  # half a campaign must not count as one
         return study
 
-    def __call__(
-        self, landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator
-    ) -> Region:
+    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
         """Return the region that the study recommends."""
         return self.study(landscape, instrument, budget, rng).found
 
 
-def one_level(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+@dataclass(frozen=True)
+class Looks:
+    """Somebody without Zonal where looks have a cost: they take the first of the times, and know of no ways.
+
+    Attributes
+    ----------
+    player : Player
+    settings : tuple of (name, value)
+        Of `Study`, for what looks cost.
+    """
+
+    player: Player
+    settings: tuple[tuple[str, Any], ...]
+
+    def __call__(self, landscape: Landscape, instrument: Any, budget: float, rng: np.random.Generator) -> Region:
+        """Measure as often as the budget pays for."""
+        given = dict(self.settings)
+        first = next(iter(given.get("times") or (1.0,)))
+        prices: dict[str, Any] = {name: given[name] for name in ("cost", "overhead") if name in given}
+        prices |= {"times": [first]} if given.get("times") else {}
+        looks = Study(landscape.space, budget=budget, **prices)._looks_left if prices else int(budget)
+        return self.player(landscape, partial(instrument, time=first), max(looks, 1), rng)
+
+
+def one_level(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
     """Measure every region of the deepest level that the budget covers, spare measurements going round again."""
     space, depth = landscape.space, 0
     deepest = space.deepest()
@@ -83,7 +104,7 @@ def one_level(landscape: Landscape, instrument: Instrument, budget: int, rng: np
     return cells[_best([float(np.mean(own)) if own else math.nan for own in values], landscape)]
 
 
-def greedy_descent(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+def greedy_descent(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
     """Measure the children of one region, go on with the best of them, and so down, the budget spread evenly."""
     space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
     deepest = space.deepest()
@@ -99,7 +120,7 @@ def greedy_descent(landscape: Landscape, instrument: Instrument, budget: int, rn
     return region  # type: ignore[no-any-return]
 
 
-def at_random(landscape: Landscape, instrument: Instrument, budget: int, rng: np.random.Generator) -> Region:
+def at_random(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
     """Measure as many smallest regions, drawn at random, as the budget covers."""
     space = landscape.space
     deepest = space.deepest()
@@ -157,7 +178,7 @@ class Rehearsal:
     """
 
     landscape: Landscape
-    budget: int
+    budget: float
     campaigns: dict[str, Campaigns]
 
     def table(self) -> str:
@@ -189,12 +210,15 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     if deepest is not None and space.leaves(deepest) <= MOST_LEAVES:
         players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
     players["Zonal, GPOO"] = Zonal((("policy", GPOO(SpreadDelta(), h_max=numbered(space))), *given))
-    return players | {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
+    others: dict[str, Player] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
+    if any(settings.get(name) for name in ("cost", "times", "overhead", "travel")):
+        others = {name: Looks(player, given) for name, player in others.items()}
+    return players | others
 
 
 def rehearse(
     landscape: Landscape,
-    budget: int,
+    budget: float,
     noise: Noise,
     runs: int = 30,
     players: Mapping[str, Player] | None = None,
@@ -208,8 +232,8 @@ def rehearse(
     ----------
     landscape : Landscape
         Where every true average is known.
-    budget : int
-        Measurements of one campaign.
+    budget : int or float
+        Measurements of one campaign; what they may cost, where the players are of `everybody` with costs.
     noise : float or callable
         Standard deviation of one measurement, or a function of the region.
     runs : int
@@ -223,8 +247,10 @@ def rehearse(
     progress : bool
         Show a progress bar.
     """
-    budget, runs = whole_number(budget, "budget", 1), whole_number(runs, "runs", 1)
+    runs = whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
+    priced = any(isinstance(player, Looks) for player in players.values())
+    budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     if not players:
         raise InvalidInput("somebody has to play", players, "Pass at least one player.")
     landscape.best()  # complains before hours are spent
@@ -245,7 +271,7 @@ class _Play:
 
     landscape: Landscape
     players: dict[str, Player]
-    budget: int
+    budget: float
     noise: Noise
     rng: int
 

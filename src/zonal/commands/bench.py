@@ -182,7 +182,8 @@ def tell(
         return
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials
     for number, answer in slowly(found.new, "telling"):
-        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus)
+        spent = sheets.time_of(answer, study)
+        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus, time=spent)
     for number, answer in slowly(found.changed, "correcting"):
         study.correct(number, answer.value, answer.sem, answer.note)
     now = study.trials

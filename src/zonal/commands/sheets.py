@@ -89,9 +89,21 @@ class Sheet(Generic[T]):
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
     """Return a sheet of questions, with empty columns for the answers."""
-    header = ["trial", "region", "look", *space.columns, "value", "sem", "note"]
-    rows = [[one.number, one.region.name, one.replicate, *one.region.row(), None, None, None] for one in trials]
-    return csv_text([header, *rows])
+    spends = [name for name in ("time", "cost") if any(getattr(one, name) != 1 for one in trials)]
+    header = ["trial", "region", "look", *space.columns, *spends, "value", "sem", "note"]
+    rows = [
+        [one.number, one.region.name, one.replicate, *one.region.row(), *(getattr(one, own) for own in spends)]
+        for one in trials
+    ]
+    return csv_text([header, *([*row, None, None, None] for row in rows)])
+
+
+def time_of(answer: Filled, study: Study) -> float | None:
+    """Return the time really spent on a trial, if the sheet has it; an axis of that name comes first."""
+    cell = answer.cells.get("time", "")
+    if not study.settings.times or "time" in study.space.columns or cell.strip().casefold() in NOT_YET:
+        return None
+    return _number(cell, "a time", "Write a number above 0, or leave the cell empty.")
 
 
 def outcomes(study: Study) -> str:
@@ -225,7 +237,7 @@ def _every_row(
     """Return what every row says, or complain of all that cannot be read, by row."""
     exact = space.columns
     columns = {name: table.cells(name) for name in needed}
-    for name in ("trial", "region", "value", "sem", "note", *SEEN, *exact):
+    for name in ("trial", "region", "value", "sem", "note", "time", *SEEN, *exact):
         if name not in columns and table.find(name) is not None:
             columns[name] = table.cells(name)
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []

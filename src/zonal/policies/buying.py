@@ -13,6 +13,7 @@ from zonal.tree import Tree
 
 TIE = 1e-6  # of the logarithm of a gain: less is rounding
 KEPT = 64  # questions of which all times are compared
+STAYS = (1, 2, 4, 8, 16)  # looks for which one may go to a region
 
 
 def largest(
@@ -43,20 +44,25 @@ def largest(
         some = highest(rough(ready), finalists, TIE)
         return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
     prices, times = terms.prices(questions), terms.times
-    usual = terms.usual if terms.timed else 0.0
-    least = prices + (times.min() if terms.timed else 0.0)
-    able = (least <= terms.left).nonzero()[0]
+    ways = np.zeros(len(questions)) if terms.ways is None else terms.ways(questions)
+    spends = times if terms.timed else np.zeros(times.size)
+    able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
     if not len(able):  # it is told that it cannot be paid
-        return int(questions[least.argmin()]), float(times.min())
-    if times.size > 1:
-        first = rough(prepared(able, 1.0)) - _log(prices[able] + usual)
+        return int(questions[(prices + ways).argmin()]), float(times[spends.argmin()])
+    # A way is gone for several looks: it counts as so much of each, however many would be best.
+    stays = np.array(STAYS if ways.max() > 0 else STAYS[:1])
+    if times.size * stays.size > 1:
+        usual = terms.usual if terms.timed else 0.0
+        first = rough(prepared(able, 1.0)) - _log(prices[able] + usual + ways[able] / stays.size)
         able = able[highest(first, KEPT, TIE)]
     at, each = np.repeat(able, times.size), np.tile(times, able.size)
-    costs = prices[at] + (each if terms.timed else 0.0)
-    paid = costs <= terms.left
-    at, each, costs = at[paid], each[paid], costs[paid]
-    ready = prepared(at, each / terms.usual)
-    some = highest(rough(ready) - _log(costs), finalists * min(times.size, 3), TIE)
+    costs = prices[at] + np.tile(spends, able.size)
+    paid = costs + ways[at] <= terms.left
+    at, each, costs = (np.repeat(own[paid], stays.size) for own in (at, each, costs))
+    stay = np.tile(stays, len(at) // stays.size)
+    costs = stay * costs + ways[at]
+    ready = prepared(at, stay * each / terms.usual)
+    some = highest(rough(ready) - _log(costs), finalists * min(times.size * stays.size, 3), TIE)
     values = exact([own[some] for own in ready]) - _log(costs[some])
     rows = questions[at[some]]
     row = best(tree, rows, values, TIE)

@@ -74,7 +74,9 @@ class Terms:
     left : float
         What may be spent.
     prices : callable
-        Rows to what looks cost there, without their time.
+        Rows to what looks cost there, without their time and the way.
+    ways : callable
+        Rows to what the way there costs; None if ways cost nothing.
     """
 
     times: Floats
@@ -82,10 +84,12 @@ class Terms:
     usual: float
     left: float
     prices: Callable[[Rows], Floats]
+    ways: Callable[[Rows], Floats] | None = None
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what looks of some times cost."""
-        return self.prices(rows) + (times if self.timed else 0.0)
+        costs = self.prices(rows) + (times if self.timed else 0.0)
+        return costs if self.ways is None else costs + self.ways(rows)
 
 
 Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only

@@ -139,13 +139,20 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
     prices, here = draft.problem.prices, _place(draft, by)
     assert prices is not None
 
-    def of_rows(rows: Rows) -> Floats:
+    def nodes(rows: Rows) -> list[Node]:
         table = draft.table
-        nodes = list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
-        return prices.of_rows(rows, nodes, draft.region, here)
+        return list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
+
+    def of_rows(rows: Rows) -> Floats:
+        return prices.of_rows(rows, nodes(rows), draft.region)
+
+    def ways(rows: Rows) -> Floats:
+        assert here is not None
+        return prices.way(here, nodes(rows))
 
     left = math.inf if free else draft.remaining + SLACK * draft.budget
-    return Terms(prices.times, prices.timed, draft.began.time, left, of_rows)
+    goes = prices.travels and here is not None
+    return Terms(prices.times, prices.timed, draft.began.time, left, of_rows, ways if goes else None)
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
@@ -156,7 +163,10 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     level = problem.opening(h_max, problem.looks(each))
     while level > 1 and prices.travels:
         cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
-        if each * len(cells) + prices.tour(None, cells)[1] <= SHARE * budget:
+        ways = prices.tour(None, cells)[1]
+        if ways > 0 and not problem.learned:
+            return 0  # the gain for its cost finds its own way
+        if each * len(cells) + ways <= SHARE * budget:
             break
         level -= 1
     return level

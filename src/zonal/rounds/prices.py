@@ -115,8 +115,8 @@ class Prices:
         longest = min(LONG * max(besides, least), SHARE * budget / OPENING - besides) * (1 + SLACK)
         return float(max(times[times <= longest], default=least))
 
-    def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region], here: Node | None) -> Floats:
-        """Return what looks at some rows cost, without their time.
+    def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
+        """Return what looks at some rows cost, without their time and the way.
 
         Parameters
         ----------
@@ -125,17 +125,14 @@ class Prices:
             Of the rows.
         region : callable
             Row to region.
-        here : node or None
-            Where the last look was.
         """
         kept = self._regions
         for row, node in zip(rows.tolist(), nodes, strict=True):
             if node not in kept:
                 kept[node] = self.of_region(region(row))
-        prices = np.array([kept[node] for node in nodes])
-        return prices if here is None or self._travel is None else prices + self._way(here, nodes)
+        return np.array([kept[node] for node in nodes])
 
-    def _way(self, here: Node, nodes: list[Node]) -> Floats:
+    def way(self, here: Node, nodes: list[Node]) -> Floats:
         """Return what it costs to go from one node to others."""
         space = self._space
         if not callable(self._travel):
@@ -159,7 +156,7 @@ class Prices:
         if self._travel is None:
             return left, 0.0
         while left:
-            ways = np.zeros(len(left)) if here is None else self._way(here, [nodes[at] for at in left])
+            ways = np.zeros(len(left)) if here is None else self.way(here, [nodes[at] for at in left])
             nearest = int(np.argmin(ways))
             length += float(ways[nearest])
             order.append(left.pop(nearest))
