@@ -2,8 +2,8 @@
 
     python -m benchmarks.mutations [NAME ...]
 
-A fault is one change of one line in a copy of the repository. It counts as caught if the tests named beside it fail
-with it; without any fault they pass (`make test`).
+A fault is one change of one line in a copy of the repository. It counts as caught if the tests named beside it
+fail with it; without any fault they pass (`make test`).
 """
 
 from __future__ import annotations
