@@ -285,7 +285,12 @@ def test_the_history_shows_what_was_the_best_after_each_measurement(name: str) -
     x, mean = (np.asarray(part) for part in line.get_data())
     np.testing.assert_array_equal(x, range(10))
     np.testing.assert_allclose(mean, [then.recommend().mean for then in study.past(*range(1, 11))])
-    assert mean[-1] == pytest.approx(study.recommend().mean)
+    best = study.recommend()
+    assert mean[-1] == pytest.approx(best.mean)
+    (band,) = [own for own in ax.collections if own.get_label() == "two standard deviations"]
+    edges = band.get_paths()[0].vertices
+    last = edges[edges[:, 0] == 9][:, 1]
+    assert (last.min(), last.max()) == pytest.approx((best.mean - 2 * best.std, best.mean + 2 * best.std))
 
 
 def test_the_history_of_a_long_study_is_worked_out_at_some_moments(monkeypatch: pytest.MonkeyPatch) -> None:
