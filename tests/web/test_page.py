@@ -226,6 +226,22 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     tab.shows("list", "5.5\u202fs of 60\u202fs spent, 1 told")
 
 
+def test_whole_numbers_are_called_by_their_names(tab: Tab, server: Server) -> None:
+    study = zn.Study.create(server.folder / "whole.db", zn.Box({"n": (0, 9)}, scale="integer"), budget=40, rng=0)
+    for _ in range(4):
+        trial = study.ask()
+        study.tell(trial, float(trial.region.center[0]))
+    study.observe({"n": (9, 9)}, 9.0)
+    page = tab.go("/studies/whole")
+    tab.settle()
+    tab.shows("observed", "n 9")
+    page.locator("#picture .field").focus()
+    page.keyboard.press("b")
+    assert re.match(r"n (from )?\d( to \d)? ", tab.text("readout"))
+    assert "." not in page.inner_text("#trials td.where")
+    keep(tab, "whole-numbers")
+
+
 def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> None:
     study = line(server.folder, "failed", told=3)
     study.ask()

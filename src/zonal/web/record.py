@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from zonal.plots.lines import along
-from zonal.plots.style import is_log
 from zonal.rounds.events import (
     Asked,
     Began,
@@ -269,11 +268,11 @@ def space_words(space: Any) -> dict[str, Any]:
     if space.spelled:
         return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
     axes: list[dict[str, Any]] = []
-    for j, axis in enumerate(space.axes):
+    for axis in space.axes:
         if not axis.symbolic:
             low, high = axis.ends
-            said = {"low": low, "high": high, "log": is_log(space, j), "remark": axis.remark}
-            axes.append({"name": axis.name, "unit": axis.unit, **said})
+            kind = {"log": axis.scale == "log", "whole": axis.scale == "integer", "remark": axis.remark}
+            axes.append({"name": axis.name, "unit": axis.unit, "low": low, "high": high, **kind})
         else:
             axes.append({"name": axis.name, "unit": "", "symbols": list(axis.symbols)})
     return {"kind": "box", "axes": axes}

@@ -1,6 +1,9 @@
 // One study as the server tells it: head, shape of the tree (rows are only added), values (replaced), trials.
 import { address, get } from "./api.js";
 
+/** A part of an axis; whole numbers are drawn half a step wider on both sides. */
+const bounds = (axis, low, high) => (axis.whole ? [Math.ceil(low), Math.floor(high)] : [low, high]);
+
 export class StudyData {
   constructor(name) {
     this.name = name;
@@ -82,7 +85,7 @@ export class StudyData {
     if (space.axes) {
       let line = 0;
       found.part = space.axes.map((axis) => (axis.symbols ? shape.symbols[axis.name][row] :
-        [shape.low[line][row], shape.high[line++][row]]));
+        bounds(axis, shape.low[line][row], shape.high[line++][row])));
     } else if (space.kind === "sequences") {
       found.name = shape.name[row];
       found.members = Math.round(shape.share[row] * space.alphabet.length ** space.length);

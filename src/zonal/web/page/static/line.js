@@ -27,7 +27,8 @@ export class LineView extends View {
     const pad = (this.cells ? 0.18 : 0.05) * (high - low);
     const bottom = height - 46 - strip - (strip ? 8 : 0);
     const y = new Scale(low - pad, high + pad, bottom, 26), left = Math.max(room(y), 46);
-    const x = new Scale(axis.low, axis.high, left, width - 12, axis.log);
+    const { low: [[least]], high: [[most]] } = study.shape, x = new Scale(least, most, left, width - 12, axis.log);
+    x.whole = axis.whole;
     Object.assign(this, { x, y, strip, deep, axis });
     // the tree below, on the same axis: coloured as the switch says
     this.top = bottom + 8;
@@ -100,7 +101,7 @@ export class LineView extends View {
     if (this.strip) { // the numbers of the axis stand below the tree
       shifted.querySelectorAll("text:not([text-anchor=end]):not(.label)").forEach((t) => t.setAttribute("y", this.top + this.strip + 16));
       shifted.querySelectorAll(`line[y1="${bottom}"]:not(.grid)`).forEach((l) => { l.setAttribute("y1", this.top + this.strip - 1); l.setAttribute("y2", this.top + this.strip + 3); });
-      shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small"));
+      shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), this.strip > 24 ? s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small") : "");
     }
     shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit, axis.remark)));
     this.put(shifted, ...marks);

@@ -40,6 +40,7 @@ export function parts(space, part) {
   return space.axes.map((axis, j) => {
     if (axis.symbols) return [axis.name, part[j].length === axis.symbols.length ? "any" : either(part[j])];
     const [low, high] = edges(axis, ...part[j]);
+    if (axis.whole && low === high) return [axis.name, unit(low, axis.unit)];
     const all = part[j][0] <= axis.low && part[j][1] >= axis.high;
     return [axis.name, unit(`${low} to ${high}`, axis.unit) + (all ? " (all)" : "")];
   });
