@@ -4,7 +4,6 @@ python examples/radio_telescope.py --runs 30 --out radio_telescope.png
 """
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import healpix
@@ -22,10 +21,10 @@ SYSTEM = 100.0  # what the receiver itself adds, in units of the sky's brightnes
 TIME = 512_500.0  # of the whole campaign, in units of one over the bandwidth: 2 % noise with 205 pointings
 
 
-def box(sky: np.ndarray, rings: Sequence[str] = ("l",)) -> Landscape:
+def box(sky: np.ndarray) -> Landscape:
     """Return a sky as a box: equal areas, and longitude is a ring. Smallest patches: 64 x 64."""
     axes = {"l": (-180, 180), "sin_b": (-1, 1)}
-    return from_table(zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}, periodic=rings), sky.T)
+    return from_table(zn.Box(axes, smallest=[360 / 64, 2 / 64], units={"l": "deg"}, periodic=["l"]), sky.T)
 
 
 def made_sky(seed: int = 7) -> np.ndarray:
@@ -81,20 +80,6 @@ def through_a_beam(runs: int, share: float) -> None:
     print(f"box, seen through a beam: {budget} pointings, {runs} runs\n{rehearsal.table()}")
 
 
-def at_the_cut(runs: int, budget: int = 60) -> None:
-    """Compare a ring with an axis cut open, on skies turned so that the brightest patch lies at the cut."""
-    for name, sky in {"box": data.sky(), "a made sky": made_sky()}.items():
-        brightest = int(sky.reshape(64, 2, 64, 4).mean(axis=(1, 3)).max(axis=0).argmax())
-        turned = np.roll(sky, -4 * (brightest + 1), axis=1)
-        print(f"\n{name}, turned so that its brightest patch ends at 180 degrees: {budget} pointings, {runs} runs")
-        for axis, rings in {"ring": ["l"], "cut open": []}.items():
-            landscape = box(turned, rings)
-            rehearsal = rehearse(
-                landscape, budget, (205 / TIME) ** 0.5, runs, settled({axis: Zonal()}, radiometer)
-            )
-            print(rehearsal.table())
-
-
 def contestants(space) -> dict:
     """Return who plays: everybody, and GPOO once more with two looks at a patch at most."""
     players = everybody(space, value_name="column density", value_unit="1e20 / cm$^2$")
@@ -123,7 +108,6 @@ def main(runs: int, share: float, out: str) -> None:
             plot_regrets(rehearsal, regrets).set_title(f"{budget} pointings, {runs} runs")
         figure.savefig(out, dpi=110)
     through_a_beam(runs, share)
-    at_the_cut(runs)
 
 
 def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None:
