@@ -229,6 +229,19 @@ def test_moving_all_observations_around_a_ring_moves_the_posterior_with_them(
     np.testing.assert_allclose(a.std, b.std, rtol=0, atol=1e-9)
 
 
+def test_slopes_and_differences_turn_too() -> None:
+    answers = []
+    for turn in (0.0, 7.3):
+        study = zn.Study(CLOCK, budget=9, kernel=zn.RBF(1.0, 3.0), noise=0.1, policy=ROOT)
+        study.observe({"hour": (22 + turn, 26 + turn)}, 0.5, sem=0.01, feedback=zn.Slope("hour"))
+        study.observe({"hour": (10 + turn, 11 + turn)}, 0.5, sem=0.1, minus={"hour": (23 + turn, 25 + turn)})
+        answers.append(
+            study.predict([{"hour": (low + turn, high + turn)} for low, high in ((22, 22), (26, 26), (9, 14))])
+        )
+    np.testing.assert_allclose(answers[0], answers[1], rtol=0, atol=1e-9)
+    assert (answers[0].mean[1] - answers[0].mean[0]) / 4 == pytest.approx(0.5, abs=0.01)
+
+
 @pytest.mark.parametrize("steps", [1, 5, 15])
 def test_the_recommendation_turns_with_the_observations(steps: int) -> None:
     found = []
