@@ -33,7 +33,7 @@ class Options(Given, Running, total=False):
 def maximize(
     measure: Measure,
     space: SpaceLike,
-    budget: int,
+    budget: float,
     *,
     direction: Literal["maximize", "minimize"] = "maximize",
     **options: Unpack[Options],
@@ -46,13 +46,14 @@ def maximize(
         Turns a region into a noisy measurement of its average.
     space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
         Where to look.
-    budget : int
-        How many measurements to make.
+    budget : int or float
+        How many measurements to make; where looks have a cost, what they may cost in all.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
     executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
-    kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit
+    kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit, cost, times, overhead
+    travel, cost_unit
         As for `Study`.
 
     Returns
@@ -82,7 +83,7 @@ def maximize(
 
 
 @answering(Options)
-def minimize(measure: Measure, space: SpaceLike, budget: int, **options: Unpack[Options]) -> Result:
+def minimize(measure: Measure, space: SpaceLike, budget: float, **options: Unpack[Options]) -> Result:
     """Find the region of the lowest average; all else as for `maximize`.
 
     Examples
