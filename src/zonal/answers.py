@@ -249,7 +249,7 @@ def stands_out(study: Reading) -> bool:
             return False
         joint = state.belief.covariance(state.tree.slot[[best, whole]])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
-    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.count)), 1)))
+    luck = math.sqrt(2 * math.log(max(int(np.count_nonzero(state.tree.answered)), 1)))
     spread = math.sqrt(max(float(joint[0, 0] + joint[1, 1] - 2 * joint[0, 1]), 0.0))
     advantage = float(state.tree.mean[best] - state.tree.mean[whole])
     return advantage > 0 and advantage > max(CLEAR, luck) * (1 + unsure) * spread

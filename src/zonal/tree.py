@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Columns that change together are the rows of one array.
-DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD, COUNT, LOOKS, WEIGHED = range(8)
+DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD, COUNT, LOOKS, WEIGHED, ANSWERED = range(9)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE, TIMED = range(5)
 
@@ -38,6 +38,8 @@ class Tree:
         Which footprint of the belief.
     count, looks : array of int
         Trials told (T), and trials told or under way.
+    answered : array of int
+        Trials told, those told as differences included.
     expanded : array of bool
         Whether line 6 of Algorithm 1 passed, or the node was split by force.
     askable : array of bool
@@ -69,6 +71,7 @@ class Tree:
     slot: Ints
     count: Ints
     looks: Ints
+    answered: Ints
     expanded: Flags
     askable: Flags
     smallest: Flags
@@ -98,7 +101,7 @@ class Tree:
             ints.flags.writeable = False
             self._ints = ints
             self.depth, self.index, self.parent, self.slot, self.first_child, *counts = ints
-            self.count, self.looks, self.weighed = counts
+            self.count, self.looks, self.weighed, self.answered = counts
         if flags is not None:
             flags.flags.writeable = False
             self._flags = flags
@@ -112,7 +115,7 @@ class Tree:
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
-        ints = np.array([[0], [0], [-1], [0], [-1], [0], [0], [0]])
+        ints = np.array([[0], [0], [-1], [0], [-1], [0], [0], [0], [0]])
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return cls(None, ints, flags, np.array([[noise], [0.0], [0.0], [0.0], [0.0]]))
 
@@ -144,10 +147,17 @@ class Tree:
         twin = Tree(self, ints)
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
+    def told_otherwise(self, row: int, more: int) -> Tree:
+        """Return the table after so many more trials of a node were told that say nothing of its average alone."""
+        ints = self._ints.copy()
+        ints[ANSWERED, row] += more
+        return Tree(self, ints)
+
     def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
         """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
         ints, floats = self._ints.copy(), self._floats.copy()
         ints[COUNT, row] += 1
+        ints[ANSWERED, row] += 1
         if sem is None:
             floats[TIMED, row] += time
             floats[REWARD, row] += (reward - floats[REWARD, row]) * time / floats[TIMED, row]
@@ -166,6 +176,7 @@ class Tree:
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
         """Return the table with these rewards of a node, their standard errors and times, and no others."""
         ints, floats = self._ints.copy(), self._floats.copy()
+        ints[ANSWERED, row] -= ints[COUNT, row]
         ints[COUNT, row] = ints[WEIGHED, row] = 0
         floats[REWARD:, row] = 0.0
         twin = Tree(self, ints, floats=floats)
@@ -211,7 +222,7 @@ class Tree:
             Columns of the children; one number stands for all.
         """
         size, number = self.depth.size, index.size
-        ints, flags = np.zeros((8, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
+        ints, flags = np.zeros((9, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
         floats = np.zeros((5, size + number))
         ints[:, :size], flags[:, :size], floats[:, :size] = self._ints, self._flags, self._floats
         new, new_flags = ints[:, size:], flags[:, size:]

@@ -322,3 +322,40 @@ def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeyp
     told = zn.Study.open("n.db").trials
     assert [one.value for one in told[2:]] == [0.5, 0.25]
     assert (told[2].time, told[2].cost) == (3.0, 4.0)
+
+
+def test_slopes_and_differences_come_from_the_shell_and_go_through_sheets_and_exports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.db", "b.db"):
+        zonal("new", name, "--axis", "x=0..1", "--smallest", "0.1", "--budget", "6", "--noise", "0.1")
+    zonal("observe", "a.db", "x=0.2..0.4", "1.8", "--sem", "0.3", "--slope", "x")
+    zonal("observe", "a.db", "x=0.5..0.75", "-0.4", "--sem", "0.1", "--minus", "x=0..0.1")
+    zonal("ask", "a.db", "-n", "2")
+    zonal("tell", "a.db", "0", "5.3", "--slope", "x=-0.9:0.3")
+    zonal("tell", "a.db", "1", "-0.3", "--sem", "0.1", "--minus", '{"x": [0.123456789, 0.2]}')
+    study = zn.Study.open("a.db")
+    assert [own.region.feedback for own in study.observations] == [zn.Slope("x"), zn.Mean(), zn.Slope("x")]
+    assert study.trials[1].minus == study.space.region([(0.123456789, 0.2)])
+    zonal("export", "a.db", "--format", "csv", "--out", "a.csv")
+    taken = zonal("observe", "b.db", "--csv", "a.csv").output
+    assert "5 measurements taken in" in taken
+    assert "0 measurements taken in, 5 known already" in zonal("observe", "b.db", "--csv", "a.csv").output
+    regions = [[(0.0, 0.3)], [(0.6, 0.9)]]
+    again = zn.Study.open("b.db")
+    assert sorted(own.value for own in again.observations) == sorted([1.8, -0.4, 5.3, -0.9, -0.3])
+    np.testing.assert_allclose(
+        again.observations[-1].minus.bounds if again.observations[-1].minus else 0.0, [[0, 0.1]], atol=1e-9
+    )
+    assert again.predict(regions).mean.shape == (2,)
+    zonal("export", "a.db", "--format", "events", "--out", "a.jsonl")
+    zonal("import", "c.db", "a.jsonl")
+    assert "all alike" in zonal("verify", "c.db").output
+    assert '"slope": "x"' in zonal("export", "a.db", "--format", "json").output
+    for words, said in (
+        (("observe", "a.db", "x=0..1", "1", "--slope", "x"), "needs a standard error"),
+        (("tell", "a.db", "1", "1", "--slope", "x=3"), "its value and its standard error"),
+        (("observe", "a.db", "x=0..1", "1", "--sem", "1", "--minus", "{"), "cannot be read"),
+    ):
+        assert said in zonal(*words, code=1).output

@@ -113,12 +113,14 @@ class Hand:
 
     def tell(self, trial: Trial, said: Any) -> None:
         """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
-        told = reply(said)
+        more = reply(said)
+        value, sem = more.pop("value"), more.pop("sem", None)
         try:
-            self._study.tell(trial, **told)
+            self._study.tell(trial, value, sem, **more)
         except StudyFileError as error:
             self._unwritten.add(trial.number)
-            shown = ", ".join(f"{name} {own!r}" for name, own in told.items())
+            beside = "".join(f", {name} {own!r}" for name, own in more.items())
+            shown = f"{value!r}, sem {sem!r}{beside}"
             log.error("trial %d was measured (%s) and not stored: %s", trial.number, shown, error)
             raise
 

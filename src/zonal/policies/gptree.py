@@ -111,7 +111,7 @@ class GPTreeRules(Rules):
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest nodes that were split and have a measurement within."""
         within = np.zeros(tree.size, dtype=bool)
-        for measured in tree.count.nonzero()[0]:
+        for measured in tree.answered.nonzero()[0]:
             row = int(measured)
             while row >= 0 and not within[row]:
                 within[row] = True

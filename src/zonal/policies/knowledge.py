@@ -225,7 +225,7 @@ class KnowledgeRules(Bound):
             known[0] = True  # as far as steps go: nobody has to look at the whole space
             parent = np.maximum(tree.parent[nodes], 0)
             wanted &= known | known[parent] | ~tree.askable[parent]
-        idle = wanted & (tree.looks[nodes] == tree.count[nodes])  # a batch is of different regions
+        idle = wanted & (tree.looks[nodes] == tree.answered[nodes])  # a batch is of different regions
         rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
         rows = payable(tree, rows)
         if len(rows) <= number:

@@ -180,7 +180,7 @@ class OptimisticRules(Rules):
         """Tell whether the trials under way at `node` will do for line 6, so that its children come next."""
         return bool(
             self.ahead
-            and tree.looks[node] > tree.count[node]
+            and tree.looks[node] > tree.answered[node]
             and tree.first_child[node] < 0
             and not tree.smallest[node]
             and self.delta[tree.depth[node]] >= math.sqrt(self.beta(t)) * tree.std[node]
@@ -199,7 +199,7 @@ class OptimisticRules(Rules):
 
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes, or of all (line 11); the root if there is none."""
-        rows = (tree.expanded & (tree.count > 0)).nonzero()[0]
+        rows = (tree.expanded & (tree.answered > 0)).nonzero()[0]
         if not self.flat:
             return deepest_best(tree, rows, self.tie)
         rows = rows[~tree.forbidden[rows]]

@@ -233,7 +233,7 @@ class Rules:
 
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend: the measured node of the highest mean; the root if nothing was measured."""
-        rows = (tree.count * ~tree.forbidden).nonzero()[0]
+        rows = (tree.answered * ~tree.forbidden).nonzero()[0]
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
 
 

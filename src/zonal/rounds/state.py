@@ -431,6 +431,7 @@ class State:
         if fact.minus is not None:
             slot = self._slot_of(self.region(row), fact.minus)
             self.differences = {**self.differences, number: (slot, fact.minus)}
+            self.table = self.table.told_otherwise(row, 1)
             self._reward(slot, fact.value, fact.sem, 0.0, weight)
             return
         self.rounds += 1
@@ -475,6 +476,7 @@ class State:
                 self.told -= 1
                 self.paid = {number: cost for number, cost in self.paid.items() if number != fact.number}
                 self.rounds -= average
+                self.table = self.table if average else self.table.told_otherwise(row, -1)
                 self.differences = {number: own for number, own in left if number != fact.number}
                 self._look(row, -1)
         self._rebase()
