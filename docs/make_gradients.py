@@ -2,7 +2,7 @@
 
     python docs/make_gradients.py --runs 100
 
-runs `zonal paper gradients`. Finished runs are kept in the folder of `--out` and not computed again, so delete that
+runs `zonal paper gradients`. Finished runs are kept in the folder of `--out` and not computed again: delete that
 folder when the library has changed.
 """
 
