@@ -98,7 +98,8 @@ def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Fl
     with np.errstate(over="ignore", invalid="ignore"):  # for two points any break will do
         kink = np.clip(-gap / np.maximum(wide, np.finfo(float).tiny), -side, side)
     x, weights = _pieces(np.stack([-side, kink, side], axis=-1))
-    return np.asarray(np.einsum("...i,...i->...", profile.value(gap[..., None] + x * wide[..., None]), weights))
+    mean = np.einsum("...i,...i->...", profile.value(gap[..., None] + x * wide[..., None]), weights)
+    return np.where(wide > 0, mean, profile.value(gap))
 
 
 def _wide_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:

@@ -64,9 +64,9 @@ class Ring(Interval):
                 "Pass where it begins and where it ends; leave the axis out for the whole ring.",
             )
         if not self.low <= low < self.high:
-            start = float(self.native(low))
-            low, high = start, high + (start - low)
-        if high < low:
+            low = float(self.native(low))
+            high = low + width
+        if width < 0:
             high += side
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
 
