@@ -288,7 +288,7 @@ def test_the_history_shows_what_was_the_best_after_each_measurement(name: str) -
     best = study.recommend()
     assert mean[-1] == pytest.approx(best.mean)
     (band,) = [own for own in ax.collections if own.get_label() == "two standard deviations"]
-    edges = band.get_paths()[0].vertices
+    edges = np.asarray(band.get_paths()[0].vertices)
     last = edges[edges[:, 0] == 9][:, 1]
     assert (last.min(), last.max()) == pytest.approx((best.mean - 2 * best.std, best.mean + 2 * best.std))
 
