@@ -149,13 +149,13 @@ def difference(reward: float, told: bool = False) -> Callable[[State], State]:
             return tell(reward)(state)
         one, other = (space.cell(node, feedback) for node in ((0, 0), (1, 0)))
         if not told:
-            return decisions.observe(state, [Observed(other, reward, 0.3, 0.0, feedback, one)])
+            return decisions.observe(state, [Observed(other, reward, 0.3, 0.0, feedback, minus=one)])
         state = state if state.pending else ask(state)
         number, slopes = next(iter(state.pending)), []
         with suppress(zn.InvalidInput):
             (name, *_) = space.names
             slopes = list(checks.slopes(state, state.region(state.asked[number].row), {name: (0.7, 0.4)}))
-        return decisions.tell(state, Measured(number, reward, 0.2, "", other), slopes)
+        return decisions.tell(state, Measured(number, reward, 0.2, "", minus=other), slopes)
 
     return differed
 

@@ -24,10 +24,15 @@ export class StudyData {
     let values = first;
     this.grow(shape);
     await this.readTrials();
-    for (let tries = 1; values.count.length !== this.size; tries++) { // somebody wrote between two answers
-      if (tries % 5 === 0) Object.assign(this, { shape: undefined, size: 0 }); // or put another file in its place
-      if (values.count.length > this.size) this.grow(await rows());
-      else values = await get(`${this.base}/values`);
+    const named = [...head.pending, ...(head.best ?? [])].map((one) => one.region.row).concat(this.trials.row);
+    const last = named.reduce((most, row) => Math.max(most, row ?? 0), 0);
+    for (let tries = 1; values.count.length !== this.size || this.size <= last; tries++) { // somebody wrote between two answers
+      if (tries % 5 === 0) { // or put another file in its place
+        Object.assign(this, { shape: undefined, size: 0 });
+        return this.read();
+      }
+      if (this.size < Math.max(values.count.length, last + 1)) this.grow(await rows());
+      if (values.count.length !== this.size) values = await get(`${this.base}/values`);
     }
     this.values = values;
     this.take(head);
