@@ -225,7 +225,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
 
     other = threading.Thread(target=write)
     other.start()
-    events = read_events(server, f"{AT}/events?after={known - 3}", 3)
+    events = read_events(server, f"{AT}/events?after={known - 3}", 3, seconds=40)
     other.join()
     assert [own[0] for own in events] == [known - 2, known - 1, known]
     assert events[-1][1]["facts"][-1] == "Asked"
