@@ -8,7 +8,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of tests marked `one_in(k)` keep every k-th case; `make torture` keeps all.
+    """Of tests marked `one_in(k)` keep every k-th case, of those marked `torture` none; `make torture` keeps all.
 
     With k prime to the number of values of each parameter, every value of every one is still met.
     """
@@ -17,7 +17,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     met: Counter[str] = Counter()
     left_out = []
     for item in list(items):
-        if (mark := item.get_closest_marker("one_in")) is not None:
+        if item.get_closest_marker("torture") is not None:
+            left_out.append(item)
+            items.remove(item)
+        elif (mark := item.get_closest_marker("one_in")) is not None:
             family = item.nodeid.partition("[")[0]
             if met[family] % mark.args[0]:
                 left_out.append(item)

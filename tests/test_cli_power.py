@@ -117,6 +117,7 @@ def test_budgets_are_repeated_or_listed_and_one_is_played_in_parts(tmp_path: Pat
     assert budgets_of(played(out, *words, "--budget", 16)) == ["none", "3", "4", "8", "16"]
 
 
+@pytest.mark.torture
 def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path: Path) -> None:
     words = ["--sequences", "ACGT,2", "--budget", "4"]
     reports = [played(tmp_path / "a.png", *words, *more) for more in ([], ["--jobs", 2], ["--rng", 1])]
@@ -190,6 +191,7 @@ def test_what_cannot_be_guessed_must_be_given(missing: str) -> None:
     assert f"Missing option '{missing}'" in output
 
 
+@pytest.mark.torture
 def test_the_command_works_in_a_shell_on_several_processes(tmp_path: Path) -> None:
     words = ["power", *LINE, "--noise", "0.3", "--budget", "4", "--runs", "3", "--jobs", "2", "--out", "a.png"]
     done = subprocess.run([*ZONAL, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120)

@@ -179,6 +179,7 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_another(tmp_path: 
     assert reports[0] == reports[1] != reports[2]
 
 
+@pytest.mark.torture
 @pytest.mark.usefixtures("undrawn")
 def test_several_processes_change_no_number(tmp_path: Path) -> None:
     table, words = written(tmp_path), ["--levels", "state,town,street", "--noise", 2]

@@ -169,6 +169,7 @@ def test_standard_errors_that_are_told_are_worth_the_noise_when_it_is_known() ->
     np.testing.assert_allclose(told.predict(cells).std, known.predict(cells).std, rtol=0.1)
 
 
+@pytest.mark.torture
 def test_intervals_for_unmeasured_regions_cover_what_they_promise() -> None:
     rng = np.random.default_rng(5)
     covered = total = 0
@@ -250,6 +251,7 @@ def test_a_right_model_raises_no_warning() -> None:
             study.optimize(zn.simulate(f, zn.Mean(), 0.1, rng=seed))
 
 
+@pytest.mark.torture
 def test_learning_finds_the_optimum_of_the_papers_functions() -> None:
     regrets = []
     for seed in range(4):
@@ -273,6 +275,7 @@ def test_the_opening_sweep_does_not_grow_with_the_budget_for_ever() -> None:
     assert len(zn.Study([(0, 1)], budget=100_000).tree) == 127
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("arity", [2, 3, 4])
 @pytest.mark.parametrize("budget", [20, 60])
 def test_offset_changes_nothing_with_a_given_delta_either(arity: int, budget: int) -> None:
@@ -320,6 +323,7 @@ def test_whatever_was_given_badly_is_noticed(given: dict[str, Any], fix: str) ->
     assert noticed >= 2
 
 
+@pytest.mark.torture
 def test_a_right_noise_or_kernel_alone_raises_no_warning() -> None:
     for seed in range(3):
         measure = zn.simulate(draw(zn.RBF(0.1, 0.05), 0, 1, seed), zn.Average(4), 0.1, rng=seed)

@@ -72,6 +72,7 @@ def test_real_data_are_moved_and_renamed_but_the_same() -> None:
     assert math.isclose(dna.averages.max(), data.tfbind8().e_score.reshape(-1, 16).mean(axis=1).max())
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("nu", [0.5, math.inf])
 def test_draws_have_the_variance_and_correlation_of_their_kernel(nu: float) -> None:
     rng = np.random.default_rng(0)

@@ -136,6 +136,7 @@ SPACES: dict[str, Any] = {
 }
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("beam", [zn.Beam(0.1), zn.Beam(share=0.8)], ids=repr)
 def test_everything_can_be_learned_through_a_beam(name: str, beam: zn.Beam) -> None:

@@ -116,6 +116,7 @@ def test_an_alphabet_with_too_many_pieces_is_learned_by_places() -> None:
         assert sum(math.exp(weight) for _, weight in families) == pytest.approx(1)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("motifs", [True, False], ids=["motifs", "places"])
 def test_whether_motifs_or_places_count_is_learned(motifs: bool) -> None:
     """What three letters in a row are worth, the same wherever they are or not."""

@@ -305,6 +305,7 @@ def nodes_and_regrets(rehearsal: Rehearsal) -> dict[str, Any]:
     }
 
 
+@pytest.mark.torture
 def test_the_same_seed_gives_the_same_rehearsal_on_any_number_of_processes() -> None:
     truth = landscape("points")
     one, two = (rehearse(truth, 6, 0.5, runs=2, rng=4, jobs=jobs) for jobs in (1, 2))

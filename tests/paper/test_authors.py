@@ -57,6 +57,7 @@ def regrets(algorithm: str, on: Task, number: int) -> np.ndarray[tuple[int, int]
     return np.array([[on.regret(walk[n - 1]) for n in BUDGETS] for walk in walks])
 
 
+@pytest.mark.torture
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("algorithm", "name", "s"), THEIRS)
 def test_mean_regrets_are_within_three_standard_errors_of_the_authors(algorithm: str, name: Name, s: int) -> None:

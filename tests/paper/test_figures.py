@@ -163,6 +163,7 @@ def test_every_panel_says_what_its_axes_are(name: str, made: Made) -> None:
         assert ax.get_xlabel() or ax.get_shared_x_axes().get_siblings(ax) != [ax] or ax.get_label() == "<colorbar>"
 
 
+@pytest.mark.torture
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "preset"), [("benefit", "paper"), ("heatmap", "authors")])
 def test_numbers_do_not_depend_on_the_number_of_processes(

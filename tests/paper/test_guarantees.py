@@ -129,6 +129,7 @@ def test_what_is_promised_is_what_is_proved() -> None:
     assert UNEVEN.noise_at(2) > UNEVEN.noise_at(1)
 
 
+@pytest.mark.torture
 def test_any_number_of_processes_writes_the_same_table_and_all_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def surprise(values: Array, covariance: Array) -> Array:
     return np.asarray((values.T @ values / len(values) - covariance) / error)
 
 
+@pytest.mark.torture
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_draws_have_mean_zero_and_the_covariance_of_the_prior(name: str) -> None:

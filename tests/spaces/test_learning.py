@@ -53,6 +53,7 @@ def test_models_are_weighed_by_the_covariance_that_they_have_as_kernels(
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.torture
 def test_correlations_are_recovered_from_pools() -> None:
     """A position that matters, one that matters little, and one that does not matter, told apart."""
     truth = np.array([0.15, 0.5, 0.9, 0.5])

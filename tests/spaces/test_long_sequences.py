@@ -87,6 +87,7 @@ def test_a_study_of_thirty_rounds_finds_a_motif() -> None:
     np.testing.assert_allclose(study.bands().confidence, math.sqrt(beta) * told.std, rtol=1e-12)
 
 
+@pytest.mark.torture
 def test_a_study_that_learns_everything_works_too() -> None:
     study = zn.Study(SPACE, budget=16, rng=0)
     rng = np.random.default_rng(0)
