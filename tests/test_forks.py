@@ -3,6 +3,7 @@
 import copy
 import os
 import signal
+import sys
 import threading
 import time
 from functools import partial
@@ -103,3 +104,29 @@ def test_a_fork_does_not_wait_for_ever_for_a_file(tmp_path: Path, monkeypatch: p
     with study._writing():  # by this thread itself: not waited for
         assert ended(forked(lambda: None)) == 0
     use(study)
+
+
+def test_an_interrupt_while_forking_shuts_no_other_thread_out_of_its_file(tmp_path: Path) -> None:
+    study = zn.Study.create(tmp_path / "a.db", [(0, 1)], budget=9, kernel=zn.RBF(1.0, 0.2), noise=0.1)
+
+    def interrupt(frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename == journal.__file__:
+            raise KeyboardInterrupt
+        return None
+
+    unraised = sys.unraisablehook
+    sys.unraisablehook = lambda told: None  # what is raised within the hooks of a fork is said and ignored
+    sys.settrace(interrupt)
+    try:
+        pid = os.fork()
+        if not pid:
+            os._exit(0)
+    finally:
+        sys.settrace(None)
+        sys.unraisablehook = unraised
+    os.waitpid(pid, 0)
+    other = threading.Thread(target=use, args=(study,), daemon=True)
+    other.start()
+    other.join(30)
+    assert not other.is_alive()
+    assert study.told == 1

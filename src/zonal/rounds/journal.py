@@ -268,30 +268,23 @@ class _Connection(sqlite3.Connection):
         self.user = None
 
     @classmethod
-    def before_fork(cls) -> None:
-        """Wait, for a while, until no other thread uses a file, and keep them from it."""
-        cls.gate.acquire()
+    def await_end(cls) -> None:
+        """Wait, for a while, until no other thread uses a file."""
         until, free = monotonic() + FORK_PATIENCE, (None, threading.get_ident())
         while any(one.user not in free for one in list(cls.known)) and monotonic() < until:
             sleep(0.001)
 
     @classmethod
-    def after_fork(cls) -> None:
-        """Let other threads go on."""
-        cls.gate.release()
-
-    @classmethod
-    def in_child(cls) -> None:
-        """Begin anew: there are no other threads here."""
-        cls.gate, cls.known = threading.RLock(), WeakSet()
+    def forget(cls) -> None:
+        """Begin anew in a child: there are no other threads here."""
+        cls.known = WeakSet()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(
-        before=_Connection.before_fork,
-        after_in_parent=_Connection.after_fork,
-        after_in_child=_Connection.in_child,
-    )
+    os.register_at_fork(before=_Connection.await_end, after_in_child=_Connection.forget)
+    # Called first, and straight away: Ctrl-C between two lines of our own could leave the gate shut for ever.
+    _GATE = _Connection.gate
+    os.register_at_fork(before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release)
 
 
 def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:

@@ -14,8 +14,12 @@ export class StudyData {
     this.known = false;
     this.pendingRows = new Map();
   }
-  async begin() { this.take(await get(this.base)); }
-  get opening() { return this.head.state === "opening" || (this.head.busy && !this.shape); }
+  /** Read the head; once there is a tree, `read` takes it in with all that belongs to it, so that others draw no mixture. */
+  async begin() {
+    this.latest = await get(this.base);
+    if (this.opening || !this.shape) this.take(this.latest);
+  }
+  get opening() { return this.latest.state === "opening" || (this.latest.busy && !this.shape); }
   async readTrials() { this.trials = await get(`${this.base}/trials${this.shape ? "" : "?named=true"}`); }
   /** What changes with an event: the head, the values, new rows of the tree, the trials. */
   async read() {

@@ -97,7 +97,7 @@ function drawHistory() {
   const { best, trials: t } = study, now = t.number.findLast((_, i) => t.value[i] !== null);
   study.history ??= { number: [], mean: [], std: [] };
   const { number, mean, std } = study.history;
-  if (best && !(number.at(-1) > now)) { // what is the best now; moments before it come from the server
+  if (best && now !== undefined && !(number.at(-1) > now)) { // what is the best now; moments before it come from the server
     if (number.at(-1) === now) [number, mean, std].forEach((column) => column.pop());
     number.push(now);
     mean.push(best.mean);
@@ -137,6 +137,7 @@ const slowly = calm(async () => {
   const { event } = study.head;
   if (event === seen) return;
   await study.readPicture();
+  await turn.catch(() => {}); // never while rows and values of the tree are taken in
   drawAll();
   const outlook = await study.ahead();
   study.head.outlook = outlook;
