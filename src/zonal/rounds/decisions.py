@@ -399,7 +399,7 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
     able = (row for row in rows if row is not None and table.askable[row] and table.looks[row] == 0)
-    news = (row for row in able if _is_news(state, row))
+    news = (row for row in able if _is_news(state, row, terms))
     if terms is None:
         return next(news, None)
     left = np.array(list(news), dtype=np.intp)
@@ -410,12 +410,19 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     return int(left[nearest]) if costs[nearest] <= terms.left else None
 
 
-def _is_news(state: State, row: int) -> bool:
-    """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already."""
+def _is_news(state: State, row: int, terms: Terms | None) -> bool:
+    """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already.
+
+    Where the time of a look is chosen too, only if the usual one would show little: what a look may gain for its
+    cost is then too small everywhere to tell places apart, and else finds its own way.
+    """
     if state.problem.unknowns.given is None:
         return True
     assert isinstance(state.belief, Mixture)
     prior = state.belief.members[0].belief.prior[state.table.slot[row]]
+    chosen = terms is not None and terms.times.size > 1 and not state.problem.learned
+    if chosen and views(state)[0].noise[row] ** 2 < prior:
+        return False
     return bool(state.seen().std[row] ** 2 > NEWS * prior)
 
 
