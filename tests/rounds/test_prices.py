@@ -131,6 +131,14 @@ def test_another_unit_of_cost_changes_nothing(name: str, k: float) -> None:
     )
 
 
+def test_a_given_model_is_opened_only_where_the_usual_look_tells_little() -> None:
+    for noise, opened in ((0.2, False), (5.0, True)):
+        study = zn.Study(LINE, budget=100.0, times=TIMES, kernel=zn.RBF(0.5, 0.15), noise=noise)
+        first = [study.ask() for _ in range(4)]
+        widths = {float(trial.region.widths[0]) for trial in first}
+        assert (widths == {1 / 8} and {trial.time for trial in first} == {4.0}) is opened
+
+
 def test_the_time_really_spent_counts_and_may_overrun() -> None:
     study = zn.Study(LINE, budget=20.0, times=[4], overhead=1.0, cost_unit="s", **GIVEN)
     first, second = study.ask(), study.ask()
