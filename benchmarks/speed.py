@@ -312,7 +312,7 @@ def main() -> None:
     center = best(5, lambda: search_seconds(200, six, zn.Center(), gpoo, wide))
     rows.append(
         (
-            "six axes: 10^6 points a cell against the centre",
+            "six axes: 10^6 points per cell against the centre",
             best(5, lambda: search_seconds(200, six, ten, gpoo, wide)) / center,
             "x",
             2.5,

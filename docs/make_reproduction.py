@@ -36,7 +36,7 @@ from zonal.problems import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]
 Case = tuple[str, str, int]  # function, algorithm, S
-Curves = dict[Case, Floats]  # aggregated regret, a row a run, a column a budget from 1 on
+Curves = dict[Case, Floats]  # aggregated regret, one row per run, one column per budget, from 1 on
 
 ROOT = Path(__file__).resolve().parents[1]
 ANCHORS = ROOT.parent / "shared" / "anchors" / "authors.json"

@@ -1,6 +1,6 @@
 """GPOO in one file: the paper's Algorithm 1 for readers, in plain numpy and without Zonal.
 
-Slow and short: one axis, averages of S points a cell, every posterior from scratch. Run it to see the tree walk
+Slow and short: one axis, averages of S points per cell, every posterior from scratch. Run it to see the tree walk
 to the maximum of a bumpy function.
 """
 

@@ -57,7 +57,7 @@ def codes(paths: Sequence[Path]) -> Array:
 
 
 def per_axis(feedback: Feedback) -> int | None:
-    """Return how many points an axis a feedback looks at, None for all."""
+    """Return how many points per axis a feedback looks at, None for all."""
     if isinstance(feedback, zn.Average):
         return feedback.s
     return 1 if isinstance(feedback, zn.Center) else None

@@ -267,7 +267,7 @@ def gpoo(
     bounds : (d, 2) array_like
         The whole space.
     arity, s : int
-        Children a node, K, and representative points an axis, so that S = s^d.
+        Children per node, K, and representative points per axis, so that S = s^d.
     k, prior_mean : Kernel, float
         Prior covariance and constant prior mean of f.
     noise : float

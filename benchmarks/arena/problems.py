@@ -219,7 +219,7 @@ def bbob(name: str, d: int) -> Case:
 def _design(d: int) -> Floats:
     """Return where a cell is looked at: 4 x 4 points in the plane, else 8 points of a Sobol sequence.
 
-    In five dimensions even 2 points an axis would be 32 for each of 32,768 cells. What matters is that one table
+    In five dimensions even 2 points per axis would be 32 for each of 32,768 cells. What matters is that one table
     is the truth for everybody; the points only decide how much of a function's finest ripples it keeps.
     """
     if d > 2:

@@ -181,7 +181,7 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     "--lengthscale",
     callback=positive_numbers,
     metavar=NUMBERS,
-    help="Over which f changes, in units of the axes: one, or one an axis  [default: drawn anew each run]",
+    help="Over which f changes, in units of the axes: one, or one per axis  [default: drawn anew each run]",
 )
 @click.option("--given", is_flag=True, help="The search knows all this; by default it learns it.")
 @click.option(

@@ -157,7 +157,7 @@ def study_card(study: Reading) -> str:
 def table(study: Reading, history: bool = False) -> Listing:
     """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``).
 
-    The columns are number, region, one an axis, feature or level with its unit, value, standard error, replicate,
+    The columns are number, region, one per axis, feature or level with its unit, value, standard error, replicate,
     posterior mean and standard deviation of the region's average, state and note. Observations have no number
     among the trials, but one of their own.
 
@@ -210,7 +210,7 @@ def _numbers(rows: Iterable[tuple[object, ...]], kind: type[TrialRecord | Observ
 def top(study: Reading, k: int = TOP) -> Listing:
     """Return the `k` best regions as a table: disjoint, of the smallest size, the best first.
 
-    The columns are rank, region, one an axis, feature or level, posterior mean and standard deviation of its
+    The columns are rank, region, one per axis, feature or level, posterior mean and standard deviation of its
     average, how often it was measured, and the probability, under the model, that no region is better.
     """
     best = study.recommend(k=whole_number(k, "the number of regions", 1))

@@ -49,7 +49,7 @@ def optimize(
 ) -> Result:
     """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
 
-    Trials under way that nobody is at any more are measured first: those of an earlier run in this process, or
+    Pending trials whose worker has ended are measured first: those of an earlier run in this process, or
     of a process of this machine that has ended.
 
     Parameters
@@ -177,7 +177,7 @@ def refine(
         points = region.points if listed else _spread(region)
     candidates = np.array(points, dtype=float) if np.ndim(points) == 2 else np.zeros((0, 0))
     if candidates.shape[1:] != (study.space.d,):
-        raise InvalidInput(f"points must have shape (n, {study.space.d})", points, "Pass one row a point.")
+        raise InvalidInput(f"points must have shape (n, {study.space.d})", points, "Pass one row per point.")
     spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
     if noise is None:
         fixed = None if callable(study.settings.noise) else float(study._state.table.noise[0])
@@ -234,6 +234,6 @@ def _smallest_note(state: State) -> str:
 
 
 def _spread(region: Region) -> NDArray[np.float64]:
-    """Return a grid of points over a region, ten an axis, and a thousand at most."""
+    """Return a grid of points over a region, ten per axis, and a thousand at most."""
     d = len(region.widths)
     return with_feedback(region, Average(min(10, int(1000 ** (1 / d) + 1e-9)))).points

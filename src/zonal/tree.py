@@ -1,4 +1,4 @@
-"""The tree is a table: one row a node, one column a quantity.
+"""The tree is a table: one row per node, one column per quantity.
 
 The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
 exporters read the columns. A table never changes: whatever happens to a node makes another table, with other
@@ -26,7 +26,7 @@ NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE, TIMED = range(5)
 
 
 class Tree:
-    """A table of nodes: every column is a read-only array with one entry a node; the root comes first.
+    """A table of nodes: every column is a read-only array with one entry per node; the root comes first.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class TreeTable:
-    """The tree at one moment, as read-only arrays with one entry a node; the root comes first.
+    """The tree at one moment, as read-only arrays with one entry per node; the root comes first.
 
     Attributes
     ----------

@@ -234,7 +234,7 @@ def test_a_variance_or_lengthscale_that_is_no_positive_number_is_refused_by_name
 
 @pytest.mark.parametrize("bad", [[], [[0.1, 0.2]], np.ones((2, 2))], ids=["empty", "nested", "matrix"])
 def test_lengthscales_come_one_an_axis(bad: Any) -> None:
-    with pytest.raises(zn.InvalidInput, match="one number an axis"):
+    with pytest.raises(zn.InvalidInput, match="one number per axis"):
         zn.RBF(1.0, bad)
 
 

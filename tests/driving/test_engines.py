@@ -387,7 +387,7 @@ def test_many_members_go_to_a_worker_once_and_not_with_every_trial() -> None:
         study.optimize(first_member, executor)
     assert [trial.value for trial in study.trials] == [first_member(trial.region) for trial in study.trials]
     heavy = [size for size in executor.bytes if size > 1000]
-    assert 1 <= len(heavy) <= 4  # one a worker, and perhaps one more that was on its way
+    assert 1 <= len(heavy) <= 4  # one per worker, and perhaps one more that was on its way
     assert len(executor.bytes) - len(heavy) >= 20
     assert not engines._kits  # nothing stays behind
 

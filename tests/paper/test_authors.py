@@ -49,7 +49,7 @@ def runs(search: Search, on: Task, number: int, budget: int = 80) -> list[Author
 
 
 def regrets(algorithm: str, on: Task, number: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Aggregated regrets at `BUDGETS`, a row a run; StoOO is run anew for every budget."""
+    """Aggregated regrets at `BUDGETS`, a row per run; StoOO is run anew for every budget."""
     if algorithm == "stooo":
         columns = [[on.regret(run.recommended[-1]) for run in runs(stooo, on, number, n)] for n in BUDGETS]
         return np.array(columns).T

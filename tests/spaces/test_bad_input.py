@@ -82,7 +82,7 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "too few weights": (
         lambda: Points([1.0, 2.0], weights=[1]),
         [1],
-        "weights must be 2 numbers, one a member",
+        "weights must be 2 numbers, one per member",
     ),
     "too many weights": (lambda: Points([1.0], weights=[1, 2]), [1, 2], "weights must be 1 numbers"),
     "weights of text": (lambda: Points([1.0], weights=["heavy"]), "heavy", "the weight of row 0"),

@@ -139,7 +139,7 @@ def test_a_light_member_behind_a_heavy_one_keeps_its_weight() -> None:
 
 
 def test_a_column_of_features_is_one_number_a_row() -> None:
-    with pytest.raises(zn.InvalidInput, match="column a must hold one number a row"):
+    with pytest.raises(zn.InvalidInput, match="column a must hold one number per row"):
         zn.Points({"a": [[1, 2], [3, 4]]})
 
 

@@ -165,7 +165,7 @@ class Average(Feedback):
     Parameters
     ----------
     s : int
-        Points an axis, at the centres of s equal sub-cells; S = s^d in all. Of a set of members, s of them spread
+        Points per axis, at the centres of s equal sub-cells; S = s^d in all. Of a set of members, s of them spread
         evenly over the weight.
     """
 
@@ -217,7 +217,7 @@ class Beam(Feedback):
     Parameters
     ----------
     fwhm : float or mapping of axis name to float, optional
-        Full width of the beam at half its maximum, in the axis's own units: one for all axes, or one an axis.
+        Full width of the beam at half its maximum, in the axis's own units: one for all axes, or one per axis.
     share : float, optional
         The same as a share of the region's width, where one focuses for each region. One of the two is given.
 

@@ -200,7 +200,7 @@ class ProductKernel(OverAxes):
     variance : float
         Prior variance of f at a point, in squared value units.
     lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one an axis.
+        In each axis's own units: one for all axes, or one per axis.
     """
 
     variance: float
@@ -211,7 +211,7 @@ class ProductKernel(OverAxes):
         scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=object))
         if scales.ndim != 1 or scales.size == 0:
             raise InvalidInput(
-                "lengthscale must be a number or one number an axis", self.lengthscale, "Flatten it."
+                "lengthscale must be a number or one number per axis", self.lengthscale, "Flatten it."
             )
         numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
         if min(numbers) < SHORTEST:
@@ -268,7 +268,7 @@ class RBF(ProductKernel):
     variance : float
         Prior variance of f at a point, in squared value units.
     lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one an axis.
+        In each axis's own units: one for all axes, or one per axis.
     """
 
     @property
@@ -296,7 +296,7 @@ class Matern(ProductKernel):
     variance : float
         Prior variance of f at a point, in squared value units.
     lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one an axis.
+        In each axis's own units: one for all axes, or one per axis.
     nu : {0.5, 1.5, 2.5}
         Smoothness: f has no, one or two derivatives.
     """
@@ -322,7 +322,7 @@ class Categorical(OverAxes):
     variance : float
         Prior variance of f at a point, in squared value units.
     correlation : float or sequence of float
-        From 0 (symbols have nothing in common) to 1 (this axis does not matter): one for all axes, or one an axis.
+        From 0 (symbols have nothing in common) to 1 (the axis does not matter): one for all axes, or one per axis.
     """
 
     variance: float
@@ -332,7 +332,7 @@ class Categorical(OverAxes):
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
         given = np.atleast_1d(np.asarray(self.correlation, dtype=object))
         if given.ndim != 1 or given.size == 0:
-            raise InvalidInput("correlation must be one number, or one an axis", self.correlation, "Flatten it.")
+            raise InvalidInput("correlation must be one number, or one per axis", self.correlation, "Flatten it.")
         numbers = tuple(finite_number(number, "correlation") for number in given)
         for number in numbers:
             if not 0 <= number <= 1:

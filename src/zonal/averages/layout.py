@@ -3,7 +3,7 @@
 A footprint is a column of numbers, its *key*. On a continuous axis the average of a stationary kernel over two
 intervals depends on their widths and the distance of their centres alone: a *case*. A tree meets few of them: a
 fifth of all pairs in a short search, far fewer in a long one. Asked about pairs of footprints, a layout answers
-with their cases; a kernel then is one number a case. What a layout remembers is a function of the pair alone, so
+with their cases; a kernel then is one number per case. What a layout remembers is a function of the pair alone, so
 that it never matters who asked before. This room must not know kernels.
 """
 
@@ -230,7 +230,7 @@ class Pools:
 
 
 class ProductLayout:
-    """Footprints that are products over axes: one interval, or set of symbols, an axis.
+    """Footprints that are products over axes: one interval, or set of symbols, per axis.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ class Measure(ABC):
 
     @abstractmethod
     def reach(self, width: float) -> float:
-        """Return the farthest distance from what is seen to a point of the interval."""
+        """Return the largest distance between a sampled point and any point of the interval."""
 
     @abstractmethod
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
@@ -78,7 +78,7 @@ class Measure(ABC):
 
     @abstractmethod
     def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
-        """Return how much of what is seen lies in each of `number` pixels from 0 on; in all 1."""
+        """Return the share of the measure in each of `number` pixels from 0 on; the shares add up to 1."""
 
 
 class Nodes(Measure):
@@ -107,7 +107,7 @@ class Nodes(Measure):
         self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
         if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
-            raise InvalidInput("points need as many weights", (self.places, self.weights), "Pass one a point.")
+            raise InvalidInput("points need as many weights", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
         for sign in (1, -1):
             pairs = ((self.places, -self.places), (self.fixed, -self.fixed), (self.weights, sign * self.weights))
@@ -157,7 +157,7 @@ class Nodes(Measure):
         return mean
 
     def reach(self, width: float) -> float:
-        """Return the farthest distance from a point to a point of the interval."""
+        """Return the largest distance between one of the points and any point of the interval."""
         return 0.5 * width + float(np.max(np.abs(self.places * width + self.fixed)))
 
     def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
@@ -184,7 +184,7 @@ class Uniform(Measure):
         return profile.mean(scale * gap, np.zeros(len(gap)), np.full(len(gap), scale * width))
 
     def reach(self, width: float) -> float:
-        """Return the farthest distance within the interval."""
+        """Return the largest distance within the interval."""
         return width
 
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
@@ -236,7 +236,7 @@ class Normal(Measure):
         return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
 
     def reach(self, width: float) -> float:
-        """Return the farthest distance from what counts as seen to a point of the interval."""
+        """Return the largest distance between a place that counts as seen and any point of the interval."""
         return 0.5 * width + FAR * float(self.std(width))
 
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:

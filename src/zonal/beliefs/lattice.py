@@ -67,7 +67,7 @@ class Fit:
     Attributes
     ----------
     model : Model
-        In the middle of all: of the likeliest family, with mean logarithms.
+        Summary of the posterior: the most probable family, with posterior means of the log-parameters.
     members : tuple of Weighted
         A few models that stand for the posterior; weights add up to 1.
     best : tuple of Cell
@@ -302,7 +302,7 @@ def weigh(
         if previous is None:
             starts = explorer.summit(everywhere)
         else:
-            again = not previous.best or total & (total - 1) == 0  # at doublings, far hills are looked for again
+            again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
             starts = [*previous.best, *everywhere] if again else list(previous.best)
         explorer.explore(starts)
 

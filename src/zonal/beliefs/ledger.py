@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """The ledger as arrays, one entry a line.
+    """The ledger as arrays, one entry per line.
 
     Attributes
     ----------

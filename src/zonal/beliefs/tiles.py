@@ -150,7 +150,7 @@ class Tiles:
         return found
 
     def times(self, weights: Floats, columns: int) -> Floats:
-        """Return the first columns of weights, one a row, times the matrix."""
+        """Return the first columns of weights, one per row, times the matrix."""
         rows = weights.size
         high, wide = self.first.shape
         if rows <= high and columns <= wide:

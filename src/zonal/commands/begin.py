@@ -30,7 +30,7 @@ Examples:
 @click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file that says it all.")
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with remarks, and end.")
 @axis_options
-@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row a place or area.")
+@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row per place or area.")
 @column_options
 @click.option("--budget", type=float, help="Measurements that may be made, or what they may cost.")
 @click.option("--cost", type=float, help="What a look costs  [default: 1; with --times its time]")

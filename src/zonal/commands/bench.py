@@ -211,7 +211,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION less this one.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one a row.")
+@click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Of the sheet also take rows that were told or observed before.")
 def observe(
     study: Study,

@@ -77,7 +77,7 @@ def document(study: Study) -> str:
 
 
 def exported(study: Study) -> str:
-    """Return settings and events, one a line."""
+    """Return settings and events, one per line."""
     settings = study.settings
     stored = json.loads(settings_to_json(settings))
     own = [name for name, value in stored.items() if isinstance(value, dict) and value.get("$") == "own"]

@@ -64,7 +64,7 @@ column_options = with_options(
         "--smallest",
         callback=positive_numbers,
         metavar=NUMBERS,
-        help="The least width, weight or number of sequences worth measuring: one, or one an axis.",
+        help="The least width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
     click.option("--minimize", is_flag=True, help="Look for the lowest average."),
 )

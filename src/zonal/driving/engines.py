@@ -184,7 +184,7 @@ class Elsewhere:
         call = Call(self._token, self._sent)
         job.executor = self._executor
         with warnings.catch_warnings():
-            if kit is not None:  # Dask warns of what is large; it is sent once a worker
+            if kit is not None:  # Dask warns of what is large; it is sent once per worker
                 warnings.simplefilter("ignore")
             try:
                 job.future = self._executor.submit(_measure_there, call, light, job.draw, kit, job.time)

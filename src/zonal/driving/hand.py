@@ -42,7 +42,7 @@ def reply(said: Any) -> dict[str, Any]:
 
 
 class Hand:
-    """What a run sees of a study: it asks under its own name, for trials that nobody is at any more first.
+    """What a run sees of a study: it asks under its own name, first for trials whose worker has ended.
 
     Parameters
     ----------

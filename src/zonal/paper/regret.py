@@ -12,7 +12,7 @@ from zonal.problems import grid_optimum
 
 FUNCTIONS: tuple[Function, ...] = ("f1", "f2")
 ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree", 1)]  # that the paper compares
-Curves = dict[tuple[Function, str, int], Floats]  # by function, algorithm and S; a row a run
+Curves = dict[tuple[Function, str, int], Floats]  # by function, algorithm and S; a row per run
 
 
 def experiment(plan: Plan) -> Report:

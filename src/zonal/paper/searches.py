@@ -151,9 +151,9 @@ def regret_run(**values: Any) -> Answer:
 
 
 def regret_table(name: str, columns: list[str], curves: Mapping[Any, Floats]) -> Report:
-    """Return mean regrets at some budgets and their standard errors, a row a case.
+    """Return mean regrets at some budgets and their standard errors, a row per case.
 
-    A case is the row's first cells, its curve an array with a row a run.
+    A case is the row's first cells, its curve an array with a row per run.
     """
     shown = [n for n in SHOWN if n <= min(curve.shape[1] for curve in curves.values())]
     report = Report(name, [*columns, *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])

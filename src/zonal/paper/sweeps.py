@@ -160,7 +160,7 @@ def _call(run: Run, values: dict[str, Any]) -> Answer:
 
 
 def column(runs: Iterable[Answer], key: str) -> Floats:
-    """Return one entry of all answers, a number or a list of numbers, as an array with a row a run."""
+    """Return one entry of all answers, a number or a list of numbers, as an array with a row per run."""
     return np.array([run[key] for run in runs], dtype=float)
 
 

@@ -58,11 +58,11 @@ def plot_map(
     ax : Axes, optional
         Where to draw; on new axes otherwise.
     truth : array or series, optional
-        True values to draw underneath: one a member, by its index if it has one, or for a box one a pixel, shape
-        (first axis, second axis). The posterior means of the leaves otherwise.
+        True values to draw underneath: one per member, by its index if it has one, or for a box one per pixel,
+        shape (first axis, second axis). The posterior means of the leaves otherwise.
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
-        Polygons to draw for the members, one a row as the space was given them; those of the GeoDataFrame that the
-        space was made of by default, if it was. Whatever has a ``__geo_interface__`` is a geometry.
+        Polygons to draw for the members, one per row as the space was given them; by default those of the
+        GeoDataFrame that the space was made of, if it was. Whatever has a ``__geo_interface__`` is a geometry.
 
     Returns
     -------

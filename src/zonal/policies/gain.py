@@ -46,7 +46,7 @@ def log_gains(means: Floats, slopes: Floats) -> Floats:
     Parameters
     ----------
     means : array, shape (r, n)
-        Posterior means of the candidates, a row a question (they may be of different models).
+        Posterior means of the candidates, a row per question (they may be of different models).
     slopes : array, shape (r, n)
         By how much each candidate's mean moves with Z.
     """
@@ -98,7 +98,7 @@ def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
     means : array, shape (n,)
         Posterior means of the candidates.
     slopes : array, shape (r, n)
-        By how much each candidate's mean moves, a row a question.
+        By how much each candidate's mean moves, a row per question.
     tie : float
         Means closer than this are equal: the first of them leads.
     """

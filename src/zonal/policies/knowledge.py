@@ -35,7 +35,7 @@ from zonal.policies.rules import (
 from zonal.tree import Tree
 
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
-TIMES = 12  # so many rounds fill the room of a tree
+TIMES = 12  # the node limit is reached over this many rounds
 CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise

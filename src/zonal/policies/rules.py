@@ -24,7 +24,7 @@ INDEX_LIMIT = 2**63  # indices are kept in 64 bits
 
 @dataclass(frozen=True)
 class View:
-    """All nodes under one model, trials under way included; arrays have one entry a row.
+    """All nodes under one model, trials under way included; arrays have one entry per row.
 
     Attributes
     ----------

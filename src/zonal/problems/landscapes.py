@@ -135,7 +135,7 @@ def from_table(
     space : Box, Product, Sequences, Points or Hierarchy
         Where the values are.
     values : array_like, or mapping of name to value
-        For `Points` and `Hierarchy` one a member, in the order in which they were given, or by name of the
+        For `Points` and `Hierarchy` one per member, in the order in which they were given, or by name of the
         leaf; for `Sequences` one a sequence, in the order of the alphabet, or by sequence; for `Box` and
         `Product` an array with one dimension an axis: equal pixels along a continuous axis, symbols along the
         others.

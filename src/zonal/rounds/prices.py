@@ -47,7 +47,7 @@ def checked_price(value: Any, name: str) -> float:
 
 
 def checked_travel(travel: Any, space: Any) -> Any:
-    """Return what travel costs: a function of two regions, or a number a unit of distance; or complain."""
+    """Return what travel costs: a function of two regions, or a number per unit of distance; or complain."""
     if travel is None or (callable(travel) and not isinstance(travel, type)):
         return travel
     number = checked_price(travel, "travel")

@@ -186,7 +186,7 @@ class Prediction(NamedTuple):
 
 
 class Bands(NamedTuple):
-    """The two kinds of doubt about a node, one entry a node, in value units.
+    """The two kinds of doubt about a node, one entry per node, in value units.
 
     Attributes
     ----------

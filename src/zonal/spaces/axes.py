@@ -332,7 +332,7 @@ class Interval(Answers):
         return feedback.along(self)
 
     def reach(self, feedback: Feedback, width: float) -> float:
-        """Return the farthest distance from what is seen of a part of a width to a point of it."""
+        """Return the largest distance between a sampled point and any point of a part of this width."""
         return self.measure(feedback).reach(width)
 
     def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
@@ -356,7 +356,7 @@ class Interval(Answers):
         return size, (offset - size / 2, 0.0, (low, low)), (offset + size / 2, 0.0, (high, high))
 
     def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
-        """Return how much of what is seen of a part lies in each of so many pixels; in all 1."""
+        """Return the share of the measure of a part in each of `pixels` pixels; the shares add up to 1."""
         offset, size, _ = part
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
 

@@ -96,7 +96,7 @@ class AxisSpace(Space):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        """One pair (low, high) an axis."""
+        """One pair (low, high) per axis."""
         return tuple(axis.bounds(axis.cell(0, 1)) for axis in self.axes)
 
     @cached_property
@@ -183,7 +183,7 @@ class AxisSpace(Space):
         return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
 
     def indices(self, depth: int, parts: Sequence[Any]) -> Ints:
-        """Return the indices of cells of a depth from the parts of the axes which they are, an array an axis."""
+        """Return the indices of cells of a depth from the parts of the axes which they are, an array per axis."""
         left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
         for above in reversed(range(depth)):  # the last split wrote the last digit
             level = self._level(above)

@@ -242,7 +242,7 @@ class Lumped(Measure):
         return lags[weights != 0], weights[weights != 0]
 
     def reach(self, width: float) -> float:
-        """Return the farthest distance from a number that is seen to one of the run."""
+        """Return the largest distance between a sampled number and any number of the run."""
         return (round(width) - 1) / 2 + float(np.max(np.abs(self.rule(width)[0])))
 
     def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:

@@ -28,7 +28,7 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
         pairs = list(bounds)
         listed = [("x" if len(pairs) == 1 else f"x{j}", pair) for j, pair in enumerate(pairs)]
     if not listed:
-        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one an axis.")
+        raise InvalidInput("a box needs at least one axis", bounds, "Pass pairs such as [(0, 1)], one per axis.")
     return listed
 
 
@@ -82,7 +82,7 @@ def symbols_of(name: str, axis: Any) -> Category:
 
 
 def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return one value an axis from a mapping, a sequence or a single value."""
+    """Return one value per axis from a mapping, a sequence or a single value."""
     d = len(names)
     if values is None:
         return [default] * d

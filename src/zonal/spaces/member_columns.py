@@ -41,7 +41,7 @@ def features_in_order(features: Any, ways: Ways, size: int) -> Features:
     """Return features of members that are known already, by the labels of the features if they have any."""
     taken = taken_features(features, "features")
     if len(taken.table) != size:
-        raise InvalidInput(f"features must have {size} rows, one a member", len(taken.table), "Pass as many.")
+        raise InvalidInput(f"features must have {size} rows, one per member", len(taken.table), "Pass as many.")
     return taken._replace(table=taken.table[row_order(taken.labels, ways, "features")])
 
 
@@ -50,7 +50,7 @@ def told_labels(labels: Any, size: int) -> Labels:
     series = as_series(labels)
     listed = tuple(labels if series is None else series.values.tolist()) if np.iterable(labels) else ()
     if len(listed) != size or isinstance(labels, str):
-        raise InvalidInput(f"labels must be {size} names, one a member", labels, "Pass as many.")
+        raise InvalidInput(f"labels must be {size} names, one per member", labels, "Pass as many.")
     return listed
 
 
@@ -65,7 +65,9 @@ def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tup
     checked = [checked_column(in_order(own, ways, f"column {name}"), name) for name, own in columns.items()]
     if len({len(column) for column in checked}) != 1:
         sizes = {name: len(column) for name, column in zip(columns, checked, strict=True)}
-        raise InvalidInput("columns must be equally long, one at least", sizes, "Pass one number a point in each.")
+        raise InvalidInput(
+            "columns must be equally long, one at least", sizes, "Pass one number per point in each."
+        )
     return np.stack(checked, axis=1), tuple(columns)
 
 
@@ -84,7 +86,7 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
     if table.shape[0] == 0 or table.shape[1] == 0:
         raise InvalidInput(f"{what} must have a row and a column at least", table.shape, "Pass shape (n, d).")
     if size is not None and len(table) != size:
-        raise InvalidInput(f"{what} must have {size} rows, one a member", len(table), "Pass as many.")
+        raise InvalidInput(f"{what} must have {size} rows, one per member", len(table), "Pass as many.")
     table = table.astype(float)
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
@@ -99,7 +101,7 @@ def checked_column(column: Any, name: str) -> Floats:
     table = checked_features(column, None, f"column {name}")
     if table.shape[1] != 1:
         raise InvalidInput(
-            f"column {name} must hold one number a row", table.shape, "Pass several columns instead."
+            f"column {name} must hold one number per row", table.shape, "Pass several columns instead."
         )
     return table[:, 0]
 
@@ -134,7 +136,7 @@ def checked_weights(weights: Any, size: int) -> Floats:
     if table.shape != (size,):
         for row, value in enumerate(weights if isinstance(weights, Sequence) and len(weights) == size else []):
             positive_number(value, f"the weight of row {row}")
-        raise InvalidInput(f"weights must be {size} numbers, one a member", weights, "Pass as many.")
+        raise InvalidInput(f"weights must be {size} numbers, one per member", weights, "Pass as many.")
     if not (np.isfinite(table) & (table > 0)).all():
         row = int(np.flatnonzero(~(np.isfinite(table) & (table > 0)))[0])
         raise InvalidInput(

@@ -250,7 +250,7 @@ class MemberSpace(Space):
         if not isinstance(values, Mapping):
             return in_order(values, self.ways, what)
         if self.labels is None:
-            raise InvalidInput(f"{what} by name are for named members", self, "Pass one a point, in order.")
+            raise InvalidInput(f"{what} by name are for named members", self, "Pass one per point, in order.")
         return by_name(values, [str(label) for label in self.labels], what)
 
     def deepest(self) -> int:

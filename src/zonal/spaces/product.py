@@ -27,7 +27,7 @@ class Box(AxisSpace):
     arity : int
         K, the number of children of a node, at least 2.
     smallest : float, sequence of float or mapping of name to float, optional
-        The smallest useful width, one for all axes or one an axis. An axis is not split if its parts would be
+        The smallest useful width, one for all axes or one per axis. An axis is not split if its parts would be
         narrower; the others go on.
     units : sequence of str or mapping of name to str, optional
         The axes' units, for tables and pictures.

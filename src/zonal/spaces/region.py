@@ -93,7 +93,7 @@ class Region(ABC):
     @property
     @abstractmethod
     def x(self) -> Any:
-        """Where it is, in a word: the centre, the pool of sequences, a name, or a number or symbol an axis."""
+        """Where it is, in a word: the centre, the pool of sequences, a name, or a number or symbol per axis."""
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
         """Return points drawn at random, evenly over the region: what an objective does with a range.
@@ -108,7 +108,7 @@ class Region(ABC):
         Returns
         -------
         array of shape (n, d), or list
-            Where there are numbers only, points; with symbols a value an axis by name, of sequences the sequence,
+            Where there are numbers only, points; with symbols a value per axis by name, of sequences the sequence,
             of leaves without features their names.
         """
         return self._sample(whole_number(n, "n", 0, MOST_DRAWN), random_generator(rng))
@@ -131,7 +131,7 @@ class Region(ABC):
 
     @abstractmethod
     def cells(self) -> dict[str, Cell]:
-        """Return one cell an axis, a feature or a level, by its name and unit, for a table."""
+        """Return one cell per axis, feature or level, by its name and unit, for a table."""
 
     @property
     def label(self) -> str:

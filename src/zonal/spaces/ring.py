@@ -104,7 +104,7 @@ class Ring(Interval):
         return f"{first}..{last}"
 
     def reach(self, feedback: Feedback, width: float) -> float:
-        """Return the farthest distance, the short way round, from what is seen of an arc to a point of it."""
+        """Return the largest distance, the short way round, between a sampled point and any point of the arc."""
         return min(super().reach(feedback, width), self.side / 2)
 
     def factor(self, factor: Factor) -> Factor:
@@ -113,7 +113,7 @@ class Ring(Interval):
         return replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))
 
     def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
-        """Return how much of what is seen of an arc lies in each of so many pixels; in all 1."""
+        """Return the share of the measure of an arc in each of `pixels` pixels; the shares add up to 1."""
         measure, (offset, size, _) = self.measure(feedback), part
         turns = 1 + min(math.ceil(3 * measure.reach(size) / self.side), MOST_TURNS)
         shares = measure.shares(offset + turns * self.side, size, self.side / pixels, (2 * turns + 2) * pixels)

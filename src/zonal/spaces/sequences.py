@@ -141,7 +141,7 @@ class Sequences(AxisSpace):
 
         Parameters
         ----------
-        what : str, or sequence with one symbol or list of symbols a position
+        what : str, or sequence with one symbol or list of symbols per position
             For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
             some. Small letters are taken where the alphabet has only large ones.
         feedback : feedback, optional
@@ -150,7 +150,7 @@ class Sequences(AxisSpace):
         if isinstance(what, Mapping):
             what = what.get(self.spelled)
         if not isinstance(what, (str, Sequence)):
-            raise InvalidInput("a region of sequences is text, or one entry a position", what, "Pass 'ATNNNNNN'.")
+            raise InvalidInput("a region of sequences is text, or an entry per position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
         if len(parts) != self.length:
             raise InvalidInput(
@@ -178,7 +178,7 @@ class Sequences(AxisSpace):
         return False
 
     def arrange(self, values: Any, what: str) -> Any:
-        """Return values, one a sequence in order or by sequence, as an array with one dimension a position."""
+        """Return values, one per sequence, in order or by name, as an array with one dimension per position."""
         shape = (self.arity,) * self.length
         if self.arity**self.length > MOST_VALUES:
             raise InvalidInput(
@@ -295,13 +295,13 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
         table = np.array(frequencies, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(
-            "frequencies must be numbers", frequencies, "Pass one a symbol, or a row a position."
+            "frequencies must be numbers", frequencies, "Pass one per symbol, or a row per position."
         ) from None
     size = len(alphabet)
     if table.shape not in ((size,), (length, size)):
         raise InvalidInput(
             f"frequencies must have shape ({size},) or ({length}, {size})",
             table.shape,
-            "Pass one number a symbol, or one row a position.",
+            "Pass one number per symbol, or one row per position.",
         )
     return list(np.broadcast_to(table, (length, size)).tolist())

@@ -24,7 +24,7 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class Category(Answers):
-    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit a symbol.
+    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit per symbol.
 
     It is split into its symbols, once. What an axis can be asked is what `axes.Interval` can.
     """

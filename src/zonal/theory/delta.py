@@ -24,7 +24,7 @@ def lipschitz_constants(slopes: Floats, h_max: int, theta: float) -> Floats:
     """Return L for each axis, from the standard deviation of f's derivative along it.
 
     The derivative of f is a Gaussian process too (Assumption 2); a union bound over both signs, d axes and
-    h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. That counts a slope at one point a depth and
+    h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. That counts a slope at one point per depth and
     not the steepest anywhere, so it is a heuristic and promises nothing; `certified_constants` does.
     """
     return slopes * math.sqrt(2 * math.log(2 * len(slopes) * max(h_max, 1) / theta))
@@ -84,7 +84,7 @@ class LipschitzDelta(BoundDelta):
     Parameters
     ----------
     L : float or sequence of float, optional
-        The Lipschitz constant of f in the L1 metric, or one an axis, in value units per axis unit. Left out,
+        The Lipschitz constant of f in the L1 metric, or one per axis, in value units per axis unit. Left out,
         it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic); where a learned kernel's
         functions have no derivative, `SpreadDelta` stands in.
     certified : bool

@@ -78,7 +78,7 @@ class Entry:
         return self.study is not None
 
     def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> T:
-        """Return an answer about the study as it is, made once an event; only in the study's own thread."""
+        """Return an answer about the study as it is, made once per event; only in the study's own thread."""
         study.refresh()
         at = len(study._state.events)
         known = self.kept.get(what)
