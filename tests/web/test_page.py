@@ -205,9 +205,9 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
 
 def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     given: dict[str, Any] = {"times": [1, 2, 4], "overhead": 3.0, "cost_unit": "s", "kernel": zn.RBF(1.0, 0.2)}
-    study = zn.Study.create(server.folder / "time.db", zn.Box({"x": (0, 1)}), budget=60.0, noise=0.1, **given)
+    study = zn.Study.create(server.folder / "time.db", zn.Box({"x": (0, 1)}), budget=1160.5, noise=0.1, **given)
     page = tab.go("/studies/time")
-    tab.shows("progress", "0\u202fs of 60\u202fs spent")
+    tab.shows("progress", "0\u202fs of 1160.5\u202fs spent")
     page.locator("#ask").click()
     tab.shows("question", ", for ")
     tab.shows("question", "It costs ")
@@ -216,14 +216,22 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     page.keyboard.press("Enter")
     tab.shows("refused", "A time must be a number")
     keep(tab, "costs")
-    tab.checked()
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        tab.checked()
     page.fill("#field-time", "2.5")
     page.keyboard.press("Enter")
-    tab.shows("progress", "5.5\u202fs of 60\u202fs spent, 1 told")
+    tab.shows("progress", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
     study.refresh()
     assert study.spent == 5.5
+    study.observe([(0.2, 0.4)], 1 / 3, 0.1, feedback=zn.Slope("x"))
+    study.observe([(0.5, 0.6)], 0.3, 0.1, minus=[(0.7, 0.8)])
+    tab.shows("observed", ": slope along x")
+    tab.shows("observed", "0.3333333")
+    tab.shows("observed", " less x 0.7..0.8")
+    tab.shows("trials", "time [s]")
     tab.go("/")
-    tab.shows("list", "5.5\u202fs of 60\u202fs spent, 1 told")
+    tab.shows("list", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
 
 
 def test_whole_numbers_are_called_by_their_names(tab: Tab, server: Server) -> None:

@@ -375,7 +375,7 @@ def checked_ends(name: str, pair: Any) -> tuple[float, float]:
     try:
         low, high = pair
     except (TypeError, ValueError):
-        fix = "Pass one pair an axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
+        fix = "Pass one pair per axis: [(0, 1)], not (0, 1)." if np.isscalar(pair) else "Pass for example (0, 1)."
         raise InvalidInput(f"axis {name} must be a pair (low, high)", pair, fix) from None
     fix = "Pass two finite numbers, the lower one first."
     low, high = (finite_number(edge, f"a bound of axis {name}", fix) for edge in (low, high))

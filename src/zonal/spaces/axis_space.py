@@ -374,7 +374,7 @@ class AxisSpace(Space):
             raise InvalidInput("a region's bounds must be numbers", what, "Pass pairs.") from None
         if edges.shape != (self.d, 2):
             raise InvalidInput(
-                f"a region's bounds must have shape ({self.d}, 2), one pair an axis",
+                f"a region's bounds must have shape ({self.d}, 2), one pair per axis",
                 what,
                 "Pass (low, high) for each axis.",
             )

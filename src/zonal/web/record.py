@@ -220,6 +220,7 @@ class Record:
             "asked": [one["asked"][:SHORT_TIME] for one in own],
             "ended": [one["ended"][:SHORT_TIME] for one in own],
             "note": {str(at): one["note"] for at, one in enumerate(own, first) if one.get("note")},
+            "minus": {str(at): one["minus"] for at, one in enumerate(own, first) if one.get("minus")},
             "earlier": {str(at): one["earlier"] for at, one in enumerate(own, first) if one.get("earlier")},
             "observed": self.observed,
         }

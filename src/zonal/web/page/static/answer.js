@@ -58,7 +58,7 @@ export function model({ study }) {
   const facts = [["policy", head.policy], ["a measurement sees", head.feedback]];
   if (m) {
     facts.push(["kernel", short(m.kernel)],
-      ["noise of one measurement", m.noise === null ? "the study’s own function" : words.unit(words.number(m.noise), of)],
+      [head.cost?.times.length ? `noise of a look of ${words.price(head, 1)}` : "noise of one measurement", m.noise === null ? "the study’s own function" : words.unit(words.number(m.noise), of)],
       ["prior mean", words.unit(words.number(m.mean), of)],
       ["known from", m.learned_from ? `${words.count(m.learned_from, "measurement")}; ${words.count(m.models, "weighted model")}` : "given"]);
   }

@@ -23,20 +23,21 @@ export function trials(page) {
     if (found++ < view.shown) rows.push(i);
   }
   const columns = { noisy: t.sem.some((one) => one !== null), noted: Object.keys(t.note).length > 0, fixed };
+  const prices = [["time", t.time], ["cost", t.cost]].filter(([, own]) => own);
   const axes = study.shape && head.space.axes;
   const titles = axes ? axes.map((axis) => h("th", { class: axis.symbols ? null : "num" }, words.labelled(axis.name, axis.unit))) : [h("th", {}, "region")];
   const more = () => { view.shown += 100; trials(page); };
   put("trials",
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "trials-title" }, h("table", { class: "trials" },
       h("thead", {}, h("tr", {}, h("th", { class: "num" }, "trial"), titles, h("th", { class: "num" }, words.labelled(head.value.name, of)),
-        columns.noisy && h("th", { class: "num" }, "standard error"), h("th", { class: "num" }, "look"), h("th", {}, "state"), h("th", {}, "when"),
+        columns.noisy && h("th", { class: "num" }, "standard error"), prices.map(([name]) => h("th", { class: "num" }, words.labelled(name, head.cost.unit))), h("th", { class: "num" }, "look"), h("th", {}, "state"), h("th", {}, "when"),
         columns.noted && h("th", {}, "note"), !fixed && h("th", {}, h("span", { class: "unseen" }, "actions")))),
-      h("tbody", {}, rows.map((i) => line(page, i, axes, columns))))),
+      h("tbody", {}, rows.map((i) => line(page, i, axes, prices, columns))))),
     h("div", { class: "more" }, `${words.whole(rows.length)} of ${words.whole(found)}${wanted ? " found" : ""}, newest first.`,
       found > rows.length && h("button", { class: "small", type: "button", onclick: more }, "Show 100 more")));
 }
 
-function line(page, i, axes, columns) {
+function line(page, i, axes, prices, columns) {
   const { study } = page, { trials: t, head } = study, n = t.number[i], state = t.state[i];
   const parts = axes ? words.parts(head.space, study.region(t.row[i]).part).map(([, part], j) => h("td", {
     class: axes[j].symbols ? "where" : "where num", "data-name": axes[j].name,
@@ -45,8 +46,9 @@ function line(page, i, axes, columns) {
   const before = t.earlier[n]?.map((own) => words.exact(own.value)).join(", ");
   return h("tr", { class: GONE.includes(state) ? "gone" : null, id: `trial-${n}` },
     h("td", { class: "num no" }, h("span", { class: "hash" }, "#"), String(n)), parts,
-    h("td", { class: "num val" }, t.value[i] !== null && h("b", {}, words.exact(t.value[i])), before && h("del", { title: "told before" }, ` ${before}`)),
+    h("td", { class: "num val" }, t.value[i] !== null && h("b", { title: words.exact(t.value[i]) }, words.short(t.value[i])), t.minus[n] && h("span", { class: "sub" }, ` less ${t.minus[n]}`), before && h("del", { title: "told before" }, ` ${before}`)),
     columns.noisy && h("td", { class: t.sem[i] === null ? "num nothing" : "num", "data-name": "standard error" }, t.sem[i] === null ? "" : words.exact(t.sem[i])),
+    prices.map(([name, own]) => h("td", { class: "num", "data-name": name }, words.exact(own[i]))),
     h("td", { class: "num", "data-name": "look" }, String(t.look[i])),
     h("td", { class: state === "told" ? "told" : null }, state === "asked" ? h("span", { class: "pill waiting" }, "under way") : head.given_up?.[t.row[i]] && state === "given up" ? "given up for good" : before && state === "told" ? "corrected" : state),
     h("td", { class: t.ended[i] ? "when" : "when nothing" }, t.ended[i].slice(0, 16).replace("T", " ")),
@@ -150,8 +152,8 @@ function observed(page) {
   const undo = (at) => page.act(`trials/${at}/retract`, { observation: true, by: "the page" });
   put("observed", list.length > 0 && h("table", {}, h("caption", {}, "Measurements from outside"),
     h("thead", {}, h("tr", {}, h("th", {}, "region"), h("th", { class: "num" }, words.labelled(head.value.name, of)), h("th", {}, "state"), h("th", {}, h("span", { class: "unseen" }, "actions")))),
-    h("tbody", {}, list.map((own, at) => h("tr", { class: own.state === "retracted" ? "gone" : null }, h("td", {}, words.region(head.space, own.region)),
-      h("td", { class: "num" }, h("b", {}, words.exact(own.value))), h("td", {}, own.state),
+    h("tbody", {}, list.map((own, at) => h("tr", { class: own.state === "retracted" ? "gone" : null }, h("td", {}, words.region(head.space, own.region), own.slope && `: slope along ${own.slope}`, own.minus && ` less ${own.minus}`),
+      h("td", { class: "num" }, h("b", { title: words.exact(own.value) }, words.short(own.value))), h("td", {}, own.state),
       h("td", { class: "acts-cell" }, own.state === "observed" && head.state !== "read-only" &&
         h("button", { class: "link", type: "button", "aria-label": `retract observation ${at}`, onclick: () => undo(at) }, "retract")))))),
   head.state !== "read-only" && h("div", { class: "acts" }, h("button", { class: "small", type: "button", id: "observe", onclick: add }, "Add a measurement from outside…"),

@@ -12,6 +12,7 @@ export function number(value, doubt = 0) {
 }
 /** What a person told: all its digits. */
 export const exact = (value) => sign(String(Number(value.toPrecision(12))));
+export const short = (value) => { const all = exact(value); return all.length > 10 ? sign(String(Number(value.toPrecision(7)))) : all; };
 export const unit = (text, of) => (of ? `${text}${NARROW}${of}` : text);
 export const give = (mean, std, of = "") => unit(`${number(mean, std)}${PM}${number(std, std)}`, of);
 export const whole = (n) => n.toLocaleString("en");
