@@ -14,6 +14,7 @@ _profile.mkdir()
 (_profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
 os.environ["IPYTHONDIR"] = str(_profile.parent)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # pictures, whatever the shell says
 warnings.filterwarnings("ignore", category=DeprecationWarning)  # of the builder's own libraries
 
 HERE = Path(__file__).parent
@@ -45,6 +46,8 @@ napoleon_use_ivar = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Zonal"
+html_static_path = ["static"]
+html_css_files = ["narrow.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],

@@ -64,7 +64,7 @@ class Study(Reading):
     budget : int or float
         How many measurements may be made; where looks have a cost, what they may cost in all.
     kernel : Kernel, kernel class, callable or None
-        How values of f at two points go together. A class has its parameters learned; None learns the smoothness
+        The covariance of f at two points. A class has its parameters learned; None learns the smoothness
         too (for symbols `Categorical`). On `Points` and `Hierarchy` also any positive semi-definite function of
         features, (n, d) and (m, d) to (n, m).
     noise : float, callable or None

@@ -148,7 +148,7 @@ class Tree:
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told_otherwise(self, row: int, more: int) -> Tree:
-        """Return the table after so many more trials of a node were told that say nothing of its average alone."""
+        """Return the table after `more` trials of a node were told that say nothing of its average alone."""
         ints = self._ints.copy()
         ints[ANSWERED, row] += more
         return Tree(self, ints)

@@ -1,4 +1,4 @@
-"""Kernels: how values of f at two points go together.
+"""Kernels: the covariance of f at two points.
 
 Every kernel here is a product over axes, or a sum of such products: ``kappa(|x_j - y_j| / l_j)`` along a
 continuous axis, ``1 if x_j == y_j else rho_j`` along an axis of symbols. (For d > 1 the product of Matern

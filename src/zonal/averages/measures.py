@@ -1,6 +1,6 @@
 """What a measurement sees of an interval: a measure along one axis, centred on the interval.
 
-Everything that has to do with what is seen follows from it: how two measurements go together under a kernel, how
+Everything that has to do with what is seen follows from it: how two measurements covary under a kernel, how
 far it reaches, which points it looks at, which pixels of a table. A measure is a few points with weights (`Nodes`)
 or a density (`Uniform`, `Normal`); it must be its own mirror image, or minus that, so that distances have no sign.
 """

@@ -31,7 +31,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class Far(Profile):
-    """All images of a place beyond the next so many, on either side, as they are seen within half the way to them.
+    """All images of a place but the nearest `images` on either side, seen from within half a period.
 
     A polynomial of the squared distance, in Chebyshev's form.
     """
@@ -65,7 +65,7 @@ class Far(Profile):
 
 
 def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
-    """Return the sum over all images of some places beyond the next so many."""
+    """Return the sum over all images of some places but the nearest `images` on either side."""
 
     def pair(turns: Floats) -> Floats:
         far = turns[:, None] * period
@@ -109,7 +109,7 @@ class Wrapped(Profile):
         self._whole = 1 + float(self._far(0).value(np.zeros(1))[0])
 
     def _far(self, images: int) -> Far:
-        """Return what lies beyond the next so many images."""
+        """Return the sum over all images but the nearest `images` on either side."""
         if images not in self._beyond:
             self._beyond[images] = Far(self._profile, self._period, images)
         return self._beyond[images]

@@ -164,7 +164,7 @@ class GaussianBelief:
         return after
 
     def crowded(self, distinct: int) -> bool:
-        """Tell whether one row more would be too many for so many distinct footprints."""
+        """Tell whether one row more would be too many for the number of distinct footprints."""
         return self._w.size + 1 > 2 * distinct + SPARE_ROWS
 
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> GaussianBelief:

@@ -56,11 +56,11 @@ class Knowledge(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The model in the middle of all."""
+        """The model that summarises the posterior (`Fit`)."""
         return self.fit.model
 
     def checks(self, before: int, total: int) -> bool:
-        """Tell whether it is time to check the model, after so many rewards: half-way to each doubling."""
+        """Tell whether it is time to check the model, after `total` rewards: half-way to each doubling."""
         times = total // FIRST_CHECK
         return not self.warned and before < times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
@@ -86,7 +86,7 @@ class Learner:
         return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
 
     def due(self, known: Knowledge, total: int) -> bool:
-        """Tell whether it is time to learn again, after so many rewards."""
+        """Tell whether it is time to learn again, after `total` rewards."""
         return self.learns and total >= known.due
 
     def stale(self, known: Knowledge, total: int) -> bool:
@@ -106,7 +106,7 @@ class Learner:
         return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
     def adopt(self, known: Knowledge, fit: Fit, total: int, anew: bool) -> Knowledge:
-        """Return what is known after switching to a new fit, of so many rewards."""
+        """Return what is known after switching to a new fit, of `total` rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
         due = total + max(1, int(growth * total))
         return known._replace(fit=fit, learned_from=total, due=due, anew=anew)

@@ -39,7 +39,7 @@ class Member(NamedTuple):
     log_weight: float
 
     def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
-        """Return the noise variance of a reward: as known, or that of the model, of so many usual times."""
+        """Return the noise variance of a reward that took `weight` usual times: as known, or that of the model."""
         if variance is not None:
             return variance
         assert self.model.noise is not None

@@ -87,7 +87,7 @@ class Tiles:
         self.plus(self._written, row, column, block)
 
     def holds(self, rows: int, columns: int) -> bool:
-        """Tell whether so many rows and columns are in the first tile."""
+        """Tell whether the first tile holds this number of rows and columns."""
         most = self.first.shape
         return bool(rows <= most[0] and columns <= most[1])
 
@@ -108,7 +108,7 @@ class Tiles:
                 self._tile(i, j)[inside] = block[up - row : down - row, left - column : right - column]
 
     def _make(self, i: int, j: int, rows: int) -> None:
-        """See to it that a tile other than the first is there, and has so many rows."""
+        """Make a tile other than the first, or enlarge it, so that it has at least `rows` rows."""
         known = self._others.get((i, j))
         if known is None or known.shape[0] < rows:
             high, wide = self.tile

@@ -76,7 +76,7 @@ def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
     """Return the W: mean + CI + L times the distance to the nearest representative point.
 
     As in the paper's picture. It takes the cell's average for the nearest point's value, so it bounds f where that
-    point is no better than the others; delta, which counts the farthest distance, covers the rest.
+    point is no better than the others; delta, which counts the largest distance, covers the rest.
     """
     points = zn.Box([(0, 1)]).region([(leaf.lower, leaf.upper)], zn.Average(S)).points
     nearest = np.abs(x[:, None] - points[:, 0]).min(axis=1)

@@ -141,7 +141,7 @@ def _wrong(z: Floats) -> Floats:
 
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
-    """Return a = sqrt(1 / rho^2 - 1) of questions of so many usual times, each with every region."""
+    """Return a = sqrt(1 / rho^2 - 1) of questions that take `ratio` usual times, each with every region."""
     own = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2 / ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho2 = (joint / own[:, None]) ** 2

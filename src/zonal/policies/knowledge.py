@@ -194,7 +194,7 @@ class KnowledgeRules(Bound):
         means = [view.mean[candidates] for view in views]
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
-            """Return by how much candidates' means move with questions of so many usual times."""
+            """Return by how much candidates' means move with questions that take `ratio` usual times."""
             found = []
             for view, covariance in zip(views, joint, strict=True):
                 rows = questions[at]

@@ -96,7 +96,7 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
 
 
 def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
-    """Return what measuring the nodes of `plan`, for so many usual times each, would bring to `row`.
+    """Return what measuring the nodes of `plan`, for `times` usual times each, would bring to `row`.
 
     Truth and measurements are drawn together; the recommendation follows the new posterior mean, for which the
     measurements weigh the models anew: nobody tells which of them is true. The plan is made at once, so that what

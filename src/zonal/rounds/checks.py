@@ -168,7 +168,7 @@ def time_spent(state: State, time: Any) -> float | None:
 
 
 def within_budget(state: State, number: int = 1) -> None:
-    """Complain if fewer measurements than so many may still be asked for; where they cost, that is seen later."""
+    """Complain if the budget leaves fewer than `number` measurements; what they cost is checked later."""
     if state.problem.prices is not None:
         return
     remaining = state.budget - state.told - len(state.pending)

@@ -573,7 +573,7 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 def _learn(draft: State, before: int, last: bool = False) -> None:
     """Learn the models if it is time, always with the `last` reward; also note doubts about what was given.
 
-    There were so many rewards `before`.
+    `before` is the number of rewards at the start of this call.
     """
     learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
     if learner is None or known is None:

@@ -317,7 +317,7 @@ class Problem:
         return bool(said)
 
     def variance(self, noise: float, sem: float | None, weight: float = 1.0) -> float | None:
-        """Return the noise variance of a reward of so many usual times, None if it is to be learned."""
+        """Return the noise variance of a reward that took `weight` usual times, None if it is to be learned."""
         if self.learner is None:  # every reward counts the same on an empirical belief
             return None
         if sem is not None:

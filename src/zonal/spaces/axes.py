@@ -87,11 +87,11 @@ class Answers:
         return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
 
     def count(self, pieces: int) -> int:
-        """Return how many of so many parts there are."""
+        """Return how many of `pieces` parts are not empty."""
         return pieces
 
     def stuck(self: Any, pieces: int, splits: int, arity: int) -> int:
-        """Return how many of so many parts cannot be split again."""
+        """Return how many of `pieces` parts cannot be split again."""
         return 0 if self.may_split(splits, arity) else int(self.count(pieces))
 
     def factor(self, factor: Factor) -> Factor:
@@ -182,7 +182,7 @@ class Interval(Answers):
         return bool(arity**splits >= wanted)
 
     def width(self, pieces: int) -> float:
-        """Return the width of one of so many parts."""
+        """Return the width of one of `pieces` parts."""
         return self.side / pieces
 
     @property
@@ -191,7 +191,7 @@ class Interval(Answers):
         return None
 
     def cell(self, part: int, pieces: int) -> Part:
-        """Return one of so many parts, by its number; neighbours share their edges to the last bit."""
+        """Return one of `pieces` parts, by its number; neighbours share their edges to the last bit."""
         low, high = self.low, self.high
         whole = high - low
         upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
@@ -361,7 +361,7 @@ class Interval(Answers):
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
 
     def spread(self, number: int) -> Floats:
-        """Return so many places from end to end, as the user has them, or all if there are fewer."""
+        """Return `number` places from end to end, as the user has them, or all if there are fewer."""
         return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 
     def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:

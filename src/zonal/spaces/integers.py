@@ -44,7 +44,7 @@ class Integers(Interval):
         return cls(name, first - 0.5, last + 0.5, unit).with_smallest(smallest)
 
     def with_smallest(self, smallest: Any) -> Self:
-        """Return the same axis with so many numbers in the smallest runs, or complain."""
+        """Return the same axis with `smallest` numbers in its smallest runs, or complain."""
         if smallest is None:
             return replace(self, smallest=None)
         most, what = int(self.side), f"smallest on axis {self.name}"
@@ -79,11 +79,11 @@ class Integers(Interval):
         return bool(pieces < self.places if least == 1 else self.places // (pieces * arity) >= least)
 
     def count(self, pieces: int) -> int:
-        """Return how many of so many parts have any number."""
+        """Return how many of `pieces` parts have any number."""
         return min(pieces, self.places)
 
     def stuck(self, pieces: int, splits: int, arity: int) -> int:
-        """Return how many of so many parts cannot be split again: all, or those of a single number."""
+        """Return how many of `pieces` parts cannot be split again: all, or those of a single number."""
         single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
         return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
 
@@ -92,7 +92,7 @@ class Integers(Interval):
         return super().is_fine(splits, arity, wanted) or not self.may_split(splits, arity)
 
     def width(self, pieces: int) -> float:
-        """Return the width of the widest of so many parts."""
+        """Return the width of the widest of `pieces` parts."""
         return float(-(-self.places // pieces))
 
     def _first(self, part: int, pieces: int) -> int:
@@ -100,7 +100,7 @@ class Integers(Interval):
         return -(-part * self.places // pieces)
 
     def cell(self, part: int, pieces: int) -> Part:
-        """Return one of so many parts, by its number."""
+        """Return one of `pieces` parts, by its number."""
         first, last = self._first(part, pieces), self._first(part + 1, pieces)
         return (first + last) / 2, float(last - first), (self.low + first, self.low + last)
 
@@ -133,7 +133,7 @@ class Integers(Interval):
         return part[2]
 
     def spread(self, number: int) -> Floats:
-        """Return so many numbers from the first to the last, or all if there are fewer."""
+        """Return `number` numbers from the first to the last, or all if there are fewer."""
         return np.unique(np.linspace(*self.ends, min(number, self.places)).round())
 
     def plain(self, part: Part) -> Any:
@@ -191,7 +191,7 @@ class Runs(Intervals):
         self._axis = axis
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
-        """Return the keys of some of so many parts, as the study's own feedback sees them."""
+        """Return the keys of some of `pieces` parts, as the study's own feedback sees them."""
         centers, widths, _ = zip(*[self._axis.cell(part, pieces) for part in parts.tolist()], strict=True)
         return self.keys(np.array(centers), np.array(widths), (0,) * len(centers), enter=True)
 

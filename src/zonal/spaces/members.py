@@ -43,7 +43,7 @@ NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
 
 
 def _are_nested(levels: Sequence[Level], size: int) -> bool:
-    """Tell whether levels from a file are those of a tree over so many members."""
+    """Tell whether levels from a file are those of a tree over `size` members."""
     whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
     return all(map(_part, [whole, *levels], [*levels, NO_CELLS]))
 

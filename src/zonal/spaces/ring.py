@@ -120,5 +120,5 @@ class Ring(Interval):
         return np.asarray(shares.reshape(-1, pixels).sum(axis=0))
 
     def spread(self, number: int) -> Floats:
-        """Return so many places once around, where it closes twice."""
+        """Return `number` places once around, the one where it closes twice."""
         return np.linspace(self.low, self.high, number)

@@ -77,7 +77,7 @@ class BoundDelta(ABC):
 class LipschitzDelta(BoundDelta):
     """The bound of Assumption 3: a Lipschitz constant times how far a cell reaches.
 
-    ``delta(h) = sum_j L_j r_j(h)`` with r_j(h) the farthest distance, along axis j, from a representative
+    ``delta(h) = sum_j L_j r_j(h)`` with r_j(h) the largest distance, along axis j, from a representative
     point to a point of a cell of depth h. It is bound to a kernel, a space and a feedback when a study is
     built.
 
