@@ -20,7 +20,7 @@ export OLDEST_OF
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reproduction applications clean
+.PHONY: help demo test tests test-oldest test-ray browser pictures lint readme docs bench torture mutations arena reproduction applications clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARENA='--group peers --runs 5']"
@@ -30,14 +30,18 @@ demo: $(READY) ## find the best region of the paper's first function, and draw i
 	@$(BIN)/zonal demo
 
 # One BLAS thread a worker: the matrices are small and the workers share the cores.
-test test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
-test test-oldest arena applications: export MPLBACKEND := Agg
+test tests test-oldest test-ray docs torture arena reproduction applications: export OPENBLAS_NUM_THREADS := 1
+test tests test-oldest arena applications: export MPLBACKEND := Agg
 # Whatever the shell says, bytecode is kept: the tests start hundreds of processes and rewrite their own assertions.
-test test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
+test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends all together.
 # A worker more than cores: some tests wait for processes, servers and browsers.
-test: lint browser ## lint, then run all tests with three workers
+# Types are checked beside the tests, on what they leave idle.
+test: $(READY) browser ## lint, and run all tests with three workers
+	@$(MAKE) --no-print-directory -j 2 lint tests
+
+tests: $(READY)
 	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
@@ -89,7 +93,7 @@ bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
 
 torture: $(READY) browser ## try every case of every law, interrupt studies at every line, kill 10,000 processes and 100 servers, mutate 1,000 recipes
-	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or torture'
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or tries or torture'
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed

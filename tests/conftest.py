@@ -5,6 +5,10 @@ import os
 from collections import Counter
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)  # whatever a busy machine takes
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

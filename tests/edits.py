@@ -21,16 +21,20 @@ STRANGE: list[Any] = [
 ]
 
 
+GIVEN: list[dict[str, Any]] = [
+    *STUDIES.values(),
+    {"space": zn.Box([(0, 1)]), "kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "policy": zn.UCB(level=4)},
+    {"space": zn.Product({"c": (1, 100), "dye": "abc"}, scale={"c": "log"}), "forbidden": {"dye": "a"}},
+    {"space": zn.Box([(0, 1)]), "kernel": zn.Matern(1.0, 0.2), "mean": 0.0, "policy": zn.GPTree(h_max=4)},
+    {"space": zn.Box([(0, 1)], smallest=0.1), "feedback": zn.Beam(share=0.5), "max_looks": 3},
+]
+NUMBER = len(GIVEN)
+
+
 @cache
 def exports() -> tuple[bytes, ...]:
     """Return exports of studies of every kind of space, to which everything has happened."""
-    more: list[dict[str, Any]] = [
-        {"space": zn.Box([(0, 1)]), "kernel": zn.RBF(1.0, 0.2), "noise": 0.1, "policy": zn.UCB(level=4)},
-        {"space": zn.Product({"c": (1, 100), "dye": "abc"}, scale={"c": "log"}), "forbidden": {"dye": "a"}},
-        {"space": zn.Box([(0, 1)]), "kernel": zn.Matern(1.0, 0.2), "mean": 0.0, "policy": zn.GPTree(h_max=4)},
-        {"space": zn.Box([(0, 1)], smallest=0.1), "feedback": zn.Beam(share=0.5), "max_looks": 3},
-    ]
-    studies = [zn.Study(**{"budget": 16, **given}) for given in (*STUDIES.values(), *more)]
+    studies = [zn.Study(**{"budget": 16, **given}) for given in GIVEN]
     return tuple(exported(mended(lived(study, 7))).encode() for study in studies)
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from effort import tries
 from zonal.averages.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -318,11 +319,11 @@ def default_walk(d: int, budget: int, given: bool) -> list[Step]:
 
 DEFAULTS = [
     (1, 40, True),
-    (1, 30, False),
     (2, 50, True),
     (2, 20, False),
-    (3, 40, True),
+    (1, 30, False),
     (3, 12, False),
+    (3, 40, True),
     (6, 12, True),
 ]
 
@@ -373,7 +374,9 @@ def test_another_blas_kernel_walks_the_same_way(core: str) -> None:
 @cache
 def all_walks() -> list[list[Step]]:
     """Return the walks that are compared between processors."""
-    return [walk(problem) for problem in SYMMETRIC] + [default_walk(*setting) for setting in DEFAULTS]
+    some = tries(2, 1)
+    defaults = [default_walk(*setting) for setting in DEFAULTS[::some]]
+    return [walk(problem) for problem in SYMMETRIC[::some]] + defaults
 
 
 if __name__ == "__main__":

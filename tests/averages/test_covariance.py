@@ -82,6 +82,7 @@ def double_sums(k: oracle.Kernel, regions: Sequence[ProductRegion], s: int) -> A
     return np.array([[k(a, b).mean() for b in blocks] for a in blocks])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("space", "s"),  # from s = 11 on, averages are remembered
     [(space, s) for space in SPACES for s in (1, 2, 3, 11) if s**space.d < 200],
@@ -166,6 +167,7 @@ def test_a_parents_exact_mean_is_the_average_of_its_childrens(name: str, space: 
         assert found[0, 0] == pytest.approx(found[family, family].mean(), rel=0, abs=3e-15)
 
 
+@pytest.mark.one_in(7)
 @each_space
 @each_kernel
 @pytest.mark.parametrize("feedback", [zn.Center(), zn.Average(3), zn.Average(12), zn.Mean()], ids=repr)
@@ -210,6 +212,7 @@ LATTICES = [
 each_lattice = pytest.mark.parametrize("space", LATTICES, ids=lambda space: f"{space.bounds} by {space.arity}")
 
 
+@pytest.mark.one_in(5)
 @each_lattice
 @pytest.mark.parametrize("name", ["rbf", "matern12", "sum"])
 @pytest.mark.parametrize("feedback", [zn.Average(12), zn.Mean()], ids=repr)

@@ -59,6 +59,7 @@ def test_a_profiles_value_is_the_same_to_both_sides_and_one_at_zero(name: str, r
     assert found[2] == 1
 
 
+@pytest.mark.one_in(3)
 @each_kernel
 @pytest.mark.parametrize("r", DISTANCES)
 def test_first_is_the_integral_of_the_profile_from_zero(name: str, r: float) -> None:
@@ -66,6 +67,7 @@ def test_first_is_the_integral_of_the_profile_from_zero(name: str, r: float) -> 
     assert profile(name).first(np.array([r]))[0] == pytest.approx(expected, rel=0, abs=1e-15)
 
 
+@pytest.mark.one_in(3)
 @each_kernel
 @pytest.mark.parametrize("r", DISTANCES)
 def test_second_is_the_integral_of_first_from_zero(name: str, r: float) -> None:
@@ -73,6 +75,7 @@ def test_second_is_the_integral_of_first_from_zero(name: str, r: float) -> None:
     assert profile(name).second(np.array([r]))[0] == pytest.approx(expected, rel=1e-15, abs=1e-15)
 
 
+@pytest.mark.one_in(3)
 @each_kernel
 @pytest.mark.parametrize("r", DISTANCES)
 def test_tail_is_second_less_its_linear_part(name: str, r: float) -> None:

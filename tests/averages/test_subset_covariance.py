@@ -59,6 +59,7 @@ def looks(regions: list[Any]) -> Subsets:
     return footprints
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("d", "error"), [(2, 0.025), (5, 0.045)])  # of the point variance; seen: 0.015 and 0.035
 @pytest.mark.parametrize("kind", ["uniform", "clustered"])

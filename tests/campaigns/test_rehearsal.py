@@ -289,8 +289,8 @@ def test_the_first_player_does_what_maximize_would_really_do(name: str, directio
     player = everybody(truth.space)["Zonal"]
     assert player == Zonal()  # nothing is given, the policy least of all
     instruments = [Counted(truth, 0.3) for _ in range(2)]
-    found = player(truth, instruments[0], 12, np.random.default_rng(5))
-    result = zn.maximize(instruments[1], truth.space, 12, rng=np.random.default_rng(5), direction=direction)
+    found = player(truth, instruments[0], 8, np.random.default_rng(5))
+    result = zn.maximize(instruments[1], truth.space, 8, rng=np.random.default_rng(5), direction=direction)
     assert instruments[0].nodes == instruments[1].nodes
     assert found.node == result.region.node
 

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
+from forked import Forked
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
 from zonal.commands import sheets
 from zonal.rounds.events import Measured
@@ -228,22 +229,20 @@ def test_what_people_are_at_is_not_taken_up_by_a_program(dna: Path) -> None:
     assert study.told == 8
 
 
-ROUNDS = int(os.environ.get("ZONAL_ROUNDS", "4"))  # `make torture` plays more
+ROUNDS = int(os.environ.get("ZONAL_ROUNDS", "3"))  # `make torture` plays more
 
 
 def test_a_campaign_whose_commands_are_killed_walks_as_one_whose_are_not(dna: Path) -> None:
-    delays = np.random.default_rng(0).uniform(0.2, 1.2, size=(ROUNDS, 2))
+    delays = np.random.default_rng(0).uniform(0.0, 0.2, size=(ROUNDS, 2))
     zonal("new", "twin.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
     zonal("new", "killed.db", "--sequences", "ACGT,3", "--budget", ROUNDS, "--noise", 0.1, "--seed", 0)
     for number in range(ROUNDS):
         ask, tell = ["ask", "killed.db", "--key", str(number)], ["tell", "killed.db", str(number), str(number / 7)]
         for words, delay in zip((ask, tell), delays[number], strict=True):
-            run = subprocess.Popen(
-                [*PROGRAM, *words], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            run = Forked(*words)
             time.sleep(delay)
             run.kill()
-            run.wait()
+            run.end()
             zonal(*words)
         zonal("ask", "twin.db")
         zonal("tell", "twin.db", number, number / 7)
@@ -286,12 +285,12 @@ def test_a_sheet_whose_telling_was_killed_is_told_again_and_nothing_twice(dna: P
     told = 0
     for patience in (0.0, 0.1):
         written = dna.stat().st_mtime_ns
-        run = subprocess.Popen([*PROGRAM, "tell", str(dna), "--csv", "a.csv"], env=ENVIRONMENT)
+        run = Forked("tell", dna, "--csv", "a.csv")
         while run.poll() is None and dna.stat().st_mtime_ns == written:
             time.sleep(0.005)
         time.sleep(patience)
         run.kill()
-        run.wait()
+        run.end()
         before, told = told, zn.Study.open(dna).told
         assert told >= before
     zonal("tell", dna, "--csv", "a.csv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, get_args
@@ -27,16 +28,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def sky(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study with a few measurements."""
+    path = tmp_path_factory.mktemp("measured") / "sky.db"
     words = ["--axis", "l=-180..180:deg", "--axis", "sin_b=-1..1", "--smallest", "0.25"]
-    zonal("new", "sky.db", *words, "--budget", 20, "--noise", 0.1, "--value", "flux", "--unit", "K", "--seed", 1)
-    study = zn.Study.open("sky.db")
+    zonal("new", path, *words, "--budget", 20, "--noise", 0.1, "--value", "flux", "--unit", "K", "--seed", 1)
+    study = zn.Study.open(path)
     for trial in study.ask(6):
         study.tell(trial, float(trial.region.center[1]))
     study.ask(2)
-    return folder / "sky.db"
+    return path
+
+
+@pytest.fixture
+def sky(folder: Path, measured: Path) -> Path:
+    return Path(shutil.copy(measured, folder))
 
 
 def test_forbidden_regions_are_said_by_options(folder: Path) -> None:

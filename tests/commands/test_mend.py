@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from shell import ENVIRONMENT, PROGRAM, fill, rows, zonal
+from effort import tries
+from forked import Forked
+from shell import fill, rows, zonal
 from zonal.rounds.events import Corrected, Retracted
 
 
@@ -134,20 +135,21 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
     assert "was told" in str(zn.Study.open("copy.db").table(history=True))
 
 
+@pytest.mark.tries
 def test_a_correction_that_is_killed_is_made_once_or_not_at_all(dna: Path) -> None:
     fill("a.csv", value=["0.1", "0.2", "0.3", "0.4"])
     tell, retract = ["tell", "dna.db", "--csv", "a.csv", "--correct"], ["retract", "dna.db", "1"]
-    for number, delay in enumerate(np.random.default_rng(0).uniform(0.3, 1.3, 8)):
+    for number, delay in enumerate(np.random.default_rng(0).uniform(0.0, 0.3, tries(5, 8))):
         written = dna.stat().st_mtime_ns
         words = retract if number % 2 and told(dna)[1][0] == "told" else tell
-        run = subprocess.Popen([*PROGRAM, *words], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
-        if number > 3:  # in the middle of writing
+        run = Forked(*words)
+        if number > 2:  # in the middle of writing
             while run.poll() is None and dna.stat().st_mtime_ns == written:
                 time.sleep(0.002)
         else:
             time.sleep(delay)
         run.kill()
-        run.wait()
+        run.end()
         assert "all alike" in zonal("verify", dna).stderr
     zonal(*tell)
     assert [value for _, value, *_ in told(dna)] == [0.1, 0.2, 0.3, 0.4]

@@ -108,7 +108,7 @@ def test_noise_that_depends_on_the_region_must_be_told_for_points() -> None:
     assert study.refine(lambda x: float(x[0]), 40, noise=0.1).x[0] > 0.8
 
 
-@pytest.mark.parametrize(("budget", "most"), [(5, 50e6), (1000, 150e6)])
+@pytest.mark.parametrize(("budget", "most"), [(5, 50e6), (500, 150e6)])
 def test_measurements_in_three_dimensions_need_little_memory(budget: int, most: float) -> None:
     study = zn.Study([(0, 1)] * 3, budget=6, kernel=zn.RBF(1.0, 0.3), noise=0.1)
     study.optimize(lambda region: float(np.sin(3 * region.center).sum()))

@@ -29,6 +29,7 @@ import pytest
 
 import zonal as zn
 import zonal.maximize
+from effort import EVERYTHING, tries
 from fingerprint import fingerprint
 from zonal.policies.optimistic import OptimisticRules
 from zonal.policies.rules import Draw, Setting, Views
@@ -36,7 +37,6 @@ from zonal.tree import Tree
 
 POLICY = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=5)
 SPAWN = multiprocessing.get_context("spawn")
-EVERY_LINE = bool(os.environ.get("ZONAL_EVERY_LINE"))
 
 
 def make_study(space: Any = ((0.0, 1.0),), **changes: Any) -> zn.Study:
@@ -376,7 +376,7 @@ def test_processes_measure_too() -> None:
 
 
 def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
-    started = threading.Barrier(3, timeout=10)
+    started = threading.Barrier(3, timeout=60)
     calls = iter(range(100))
 
     def measure(region: zn.Region) -> float:
@@ -398,7 +398,7 @@ def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
 
 
 def test_nonsense_from_one_worker_does_not_lose_the_others_measurements() -> None:
-    started = threading.Barrier(3, timeout=10)
+    started = threading.Barrier(3, timeout=60)
     calls = iter(range(100))
 
     def measure(region: zn.Region) -> float:
@@ -645,12 +645,11 @@ def play_lines(every: int, budget: int = 2, **settings: Any) -> None:
 
 
 def play_lines_of_gpoo() -> None:
-    every = 1 if EVERY_LINE else 29
-    play_lines(every, budget=5, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
+    play_lines(tries(59, 1), budget=5, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
 
 
 def play_lines_of_the_default() -> None:
-    play_lines(every=499 if EVERY_LINE else 4999, budget=3)
+    play_lines(tries(9973, 499), budget=3)
 
 
 def play_hammer() -> None:
@@ -658,8 +657,8 @@ def play_hammer() -> None:
     torn, returned, rounds = [], 0, 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     announce()
-    until = time.monotonic() + 2
-    while time.monotonic() < until:
+    until = time.monotonic() + tries(1, 2)
+    while time.monotonic() < until or returned < 12:
         study, result = make_study(budget=300), None
         try:
             try:
@@ -717,7 +716,7 @@ def scene(name: str) -> Iterator[subprocess.Popen[str]]:
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a scene and return its report."""
-    out, err = process.communicate(timeout=600 if EVERY_LINE else 120)
+    out, err = process.communicate(timeout=600 if EVERYTHING else 120)
     assert process.returncode == 0, err
     told: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     return told

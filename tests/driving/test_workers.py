@@ -24,7 +24,7 @@ if __name__ == "__main__":
     workers.get_context = lambda _: __import__("multiprocessing").get_context("fork")  # fast to start
     workers.AHEAD = 3000
     random.seed(0)
-    for _ in range(20):
+    for _ in range(10):
         try:
             with workers.worker_pool(1) as pool:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.002, 0.04))

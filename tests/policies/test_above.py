@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import zonal as zn
-from kinds import KINDS
+from kinds import KINDS, kernels
 from zonal.policies.above import log_cleared, log_rough
 
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.15), "noise": 0.1}
@@ -143,7 +143,8 @@ def test_a_scale_of_the_values_changes_nothing() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_space_has_a_set_above(name: str) -> None:
-    study = zn.Study(KINDS[name].space, budget=8, policy=zn.Above(top=0.3), rng=0)
+    kernel = next(iter(kernels(KINDS[name]).values())).ours
+    study = zn.Study(KINDS[name].space, budget=8, policy=zn.Above(top=0.3), kernel=kernel, noise=0.1, rng=0)
     for number in range(8):
         study.tell(study.ask(), float(np.sin(3 * number)))
     wrong = study.misclassified

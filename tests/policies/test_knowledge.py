@@ -79,6 +79,7 @@ def test_while_nothing_stands_out_regions_are_measured_after_their_parents() -> 
 # Sizes.
 
 
+@pytest.mark.one_in(3)
 @given_or_learned
 @pytest.mark.parametrize(("d", "parts"), [(1, 256), (2, 32), (3, 16), (4, 8)])
 def test_from_the_first_reward_on_what_is_recommended_is_of_the_smallest_size(

@@ -66,6 +66,7 @@ def test_a_constant_added_to_rewards_and_prior_mean_changes_no_decision(name: st
     assert here.recommend().mean + 1000 == pytest.approx(there.recommend().mean, abs=1e-6)
 
 
+@pytest.mark.one_in(2)
 @every_policy
 @pytest.mark.parametrize("child", [0, 1, 2])
 def test_with_three_children_each_of_them_can_win(name: str, child: int) -> None:

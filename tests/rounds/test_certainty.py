@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -87,14 +88,19 @@ def draws(study: zn.Study, number: int = 100_000) -> Floats:
 # Gap and probability.
 
 
+@cache
+def drawn_from(told: int, given: bool) -> tuple[zn.Study, Floats]:
+    study = studied(told, **(GIVEN if given else {}))
+    return study, draws(study)
+
+
 @given_or_learned
 @pytest.mark.parametrize("told", [1, 4, 9, 30])
 @pytest.mark.parametrize("theta", [0.05, 0.1, 0.5])
 def test_gap_and_probability_are_those_of_draws_from_the_dense_posterior(
     told: int, theta: float, model: dict[str, Any]
 ) -> None:
-    study = studied(told, **model)
-    drawn = draws(study)
+    study, drawn = drawn_from(told, bool(model))
     for found in study.recommend(3, theta=theta):
         short = drawn.max(axis=1) - drawn[:, found.node[1]]
         low, high = np.quantile(short, [max(1 - theta - 0.03, 0), min(1 - theta + 0.03, 1)])
@@ -218,6 +224,7 @@ def test_a_number_of_regions_that_is_none_is_refused(k: Any) -> None:
 # Thresholds.
 
 
+@pytest.mark.one_in(5)
 @given_or_learned
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize("wanted", [0.05, 0.5, 0.9])

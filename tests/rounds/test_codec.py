@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
+from effort import tries
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
 from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.averages.feedback import Feedback
@@ -184,7 +185,8 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
 
 
 @given(events())
-@settings(max_examples=150, deadline=None)
+@pytest.mark.tries
+@settings(max_examples=tries(60, 150), deadline=None)
 def test_every_event_comes_back(case: tuple[Event, Opened]) -> None:
     event, opened = case
     texts = Events(opened)

@@ -50,15 +50,15 @@ print(study.id, study.told)
 def test_workers_that_begin_at_once_share_one_study(tmp_path: Path) -> None:
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     (tmp_path / "start").touch()
     said = [worker.communicate(timeout=120)[0].split() for worker in workers]
-    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    assert [worker.returncode for worker in workers] == [0, 0]
     assert len({name for name, _ in said}) == 1
     study = zn.Study.open(tmp_path / "race.db", noise=lambda region: 0.1)
-    assert study.told == 15
-    assert {trial.number for trial in study.trials} == set(range(15))
+    assert study.told == 10
+    assert {trial.number for trial in study.trials} == set(range(10))
     assert [file.name for file in tmp_path.iterdir() if file.name != "start"] == ["race.db"]  # no draft is left
 
 

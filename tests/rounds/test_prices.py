@@ -51,12 +51,12 @@ def nodes(study: zn.Study) -> list[Any]:
 
 @every_policy
 def test_what_is_the_same_for_all_looks_changes_no_walk(name: str) -> None:
-    usual = run(budget=24, **POLICIES[name])
+    usual = run(budget=16, **POLICIES[name])
     for prices in (
-        {"cost": 2.5, "budget": 60.0},
-        {"times": [1], "budget": 24},
-        {"travel": 0, "budget": 24.0},
-        {"overhead": 0.1, "budget": 26.4},
+        {"cost": 2.5, "budget": 40.0},
+        {"times": [1], "budget": 16},
+        {"travel": 0, "budget": 16.0},
+        {"overhead": 0.1, "budget": 17.6},
     ):
         other = run(**prices, **POLICIES[name])
         assert nodes(other) == nodes(usual)
@@ -117,7 +117,7 @@ def test_another_unit_of_cost_changes_nothing(name: str, k: float) -> None:
         own = {**settings, **({"noise": 0.2 * math.sqrt(by)} if "noise" in settings else {})}
         return run(
             math.sqrt(by), times=[by * time for time in TIMES], overhead=0.5 * by, travel=2.0 * by, cost=0.1 * by,
-            budget=80.0 * by, **own,
+            budget=50.0 * by, **own,
         )  # fmt: skip
 
     here, there = scaled(1.0), scaled(k)

@@ -53,7 +53,7 @@ def exactly_listed(kind: Kind, pair: Pair, feedback: Feedback) -> bool:
 LISTED = {name: case for name, case in CASES.items() if exactly_listed(*case)}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("kind", "pair", "feedback"), LISTED.values(), ids=LISTED)
 def test_covariances_are_double_sums_over_points_and_weights(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     regions = some_regions(kind)
@@ -63,6 +63,7 @@ def test_covariances_are_double_sums_over_points_and_weights(kind: Kind, pair: P
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * expected.max())
 
 
+@pytest.mark.one_in(3)
 @every_case
 def test_covariances_are_symmetric_and_positive_semi_definite(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     kernel = kinds.as_kernel(kind, pair.ours)
@@ -75,6 +76,7 @@ def test_covariances_are_symmetric_and_positive_semi_definite(kind: Kind, pair: 
         assert np.all(np.diag(found) <= kernel.point_variance * (1 + 1e-12))
 
 
+@pytest.mark.one_in(3)
 @every_case
 def test_all_ways_to_ask_for_a_covariance_agree(kind: Kind, pair: Pair, feedback: Feedback) -> None:
     kernel = kinds.as_kernel(kind, pair.ours)
@@ -113,6 +115,7 @@ MEANS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "pair"), MEANS.values(), ids=MEANS)
 def test_a_parents_mean_is_the_weighted_average_of_its_childrens(kind: Kind, pair: Pair) -> None:
     space, kernel, others = kind.space, kinds.as_kernel(kind, pair.ours), some_regions(kind)

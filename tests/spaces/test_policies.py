@@ -46,7 +46,7 @@ def check_nodes(kind: Kind, study: zn.Study) -> None:
             assert set(tree.parent[first : first + len(children)].tolist()) == {row}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @every_kind
 @every_policy
 def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) -> None:
@@ -62,7 +62,7 @@ def test_the_budget_is_spent_exactly_on_nodes_that_exist(name: str, kind: Kind) 
     assert len(study.ask(2)) == 2
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @every_kind
 @every_policy
 def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str, kind: Kind) -> None:
@@ -80,7 +80,7 @@ def test_several_trials_may_be_pending_and_are_told_in_any_order(name: str, kind
 @every_kind
 def test_gpoo_goes_down_to_the_smallest_regions_where_they_can_be_reached(kind: Kind) -> None:
     pair = next(iter(kinds.kernels(kind).values()))
-    study = zn.Study(kind.space, budget=120, kernel=pair.ours, noise=0.01)
+    study = zn.Study(kind.space, budget=60, kernel=pair.ours, noise=0.01)
     study.optimize(height)
     check_nodes(kind, study)
     deepest, reached = kind.space.deepest(), int(study.tree.depth.max())

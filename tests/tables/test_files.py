@@ -145,7 +145,7 @@ def small_files_only() -> None:
 
 def test_a_picture_too_large_for_the_disk_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "demo.pdf"
-    done = program("demo", "--out", out, stdout=subprocess.DEVNULL, preexec_fn=small_files_only)
+    done = program("demo", "--budget", 5, "--out", out, stdout=subprocess.DEVNULL, preexec_fn=small_files_only)
     assert done.returncode == 1
     assert done.stderr == f"Error: {out} cannot be written: File too large. Make room, or name another place.\n"
     assert list(tmp_path.iterdir()) == []
@@ -154,14 +154,14 @@ def test_a_picture_too_large_for_the_disk_leaves_nothing(tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_printed_is_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = program("demo", "--out", tmp_path / "demo.png", stdout=full)
+        done = program("demo", "--budget", 5, "--out", tmp_path / "demo.png", stdout=full)
     assert (done.returncode, done.stderr) == (1, "Error: the output cannot be used: No space left on device.\n")
 
 
 def test_a_reader_that_has_had_enough_ends_it_without_a_word(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = program("demo", "--out", tmp_path / "demo.png", stdout=write)
+    done = program("demo", "--budget", 5, "--out", tmp_path / "demo.png", stdout=write)
     os.close(write)
     assert (done.returncode, done.stderr) == (CLOSED_PIPE, "")
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import zonal as zn
-from shell import ENVIRONMENT, PROGRAM
+from forked import Forked
+from shell import ENVIRONMENT
 
 JSON = {"Content-Type": "application/json"}
 
@@ -29,15 +29,11 @@ class Said(NamedTuple):
 
 
 class Server:
-    """`zonal serve` as a user starts it."""
+    """`zonal serve` in a process of its own."""
 
     def __init__(self, folder: Path, *options: str, port: int = 0, **env: str) -> None:
         self.folder = folder
-        words = [*PROGRAM, "serve", str(folder), "--port", str(port), *options]
-        self.process = subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**ENVIRONMENT, **env}
-        )
-        assert self.process.stdout is not None
+        self.process = Forked("serve", folder, "--port", port, *options, env={**ENVIRONMENT, **env})
         self.address = self.process.stdout.readline().strip()
         assert self.address.startswith("http://"), self.address + self.process.stdout.read()
         self.port = int(self.address.rpartition(":")[2])
@@ -62,22 +58,16 @@ class Server:
         return f"{self.address}/studies/{quote(name)}"
 
     def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.process.kill()
+        self.process.end()
 
     def end(self) -> str:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        assert self.process.stdout is not None
-        with self.process.stdout as out:
-            return "" if out.closed else out.read()
+        self.process.terminate()
+        try:
+            return self.process.end(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.end()
 
 
 @contextmanager

@@ -226,7 +226,7 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
     (tmp_path / "measure.sh").write_text(script)
     (tmp_path / "instrument").write_text('#!/bin/sh\nawk "BEGIN { print ($1 + $2) / 100 }"\n')
     (tmp_path / "instrument").chmod(0o755)
-    zn.Study.create(server.folder / "ink.db", zn.Box({"T": (20, 80)}), budget=10, kernel=zn.RBF(1, 20), noise=0.1)
+    zn.Study.create(server.folder / "ink.db", zn.Box({"T": (20, 80)}), budget=6, kernel=zn.RBF(1, 20), noise=0.1)
     command = ["sh", "measure.sh", f"{server.address}/api/studies/ink"]
     hosts = [
         subprocess.Popen(
@@ -238,5 +238,5 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
         said, _ = host.communicate(timeout=60)
         assert "Budget spent" in said
     study = zn.Study.open(server.folder / "ink.db")
-    assert (study.told, len(study.trials)) == (10, 10)
+    assert (study.told, len(study.trials)) == (6, 6)
     assert all(trial.value == pytest.approx(2 * trial.region.center[0] / 100, abs=1e-4) for trial in study.trials)

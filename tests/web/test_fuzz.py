@@ -10,9 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
-pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +18,7 @@ import zonal as zn
 from web.served import Server, line, serving
 
 FEW = settings(
-    max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], database=None,
+    max_examples=5, deadline=None, derandomize=True, phases=[Phase.generate], database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
@@ -35,10 +33,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_no_request_that_fits_the_description_breaks_it(server: Server) -> None:
     """Every operation, with what its schemas allow: an answer, or a problem with a sentence; never a 5xx."""
+    schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     schema: Any = schemathesis.openapi.from_dict(server.get("/api/openapi.json").json)
     operations = [found.ok() for found in schema.get_all_operations()]
     tried = sum(_fuzz(server, own) for own in operations if "event-stream" not in str(own.definition.raw))
-    assert tried > 200
+    assert tried > 120
 
 
 def _fuzz(server: Server, operation: Any) -> int:

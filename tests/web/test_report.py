@@ -64,5 +64,5 @@ def test_an_empty_or_blind_study_has_one_too(tmp_path: Path) -> None:
 
 def test_a_large_map_stays_small() -> None:
     study = zn.Study([(0, 1), (0, 1)], budget=400, kernel=zn.RBF(1.0, 0.05), noise=0.1, policy=zn.GPOO(), rng=0)
-    study.optimize(lambda region: float(region.center.sum()), n=300)
+    study.optimize(lambda region: float(region.center.sum()), n=200)
     assert len(report(study)) < 1_000_000

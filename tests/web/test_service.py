@@ -201,7 +201,7 @@ def test_what_is_no_json_is_refused(server: Server, study: zn.Study) -> None:
     assert server.get("/api/nothing").json["status"] == 404
 
 
-def read_events(server: Server, path: str, wanted: int, seconds: float = 10) -> list[tuple[int, Any, float]]:
+def read_events(server: Server, path: str, wanted: int, seconds: float = 60) -> list[tuple[int, Any, float]]:
     """Return the first events of a stream, with when they came."""
     found: list[tuple[int, Any, float]] = []
     with socket.create_connection(("127.0.0.1", server.port), seconds) as line:
@@ -232,7 +232,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
 
     other = threading.Thread(target=write)
     other.start()
-    events = read_events(server, f"{AT}/events?after={known - 3}", 3, seconds=40)
+    events = read_events(server, f"{AT}/events?after={known - 3}", 3)
     other.join()
     assert [own[0] for own in events] == [known - 2, known - 1, known]
     assert events[-1][1]["facts"][-1] == "Asked"
@@ -242,7 +242,7 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
 
 
 def test_a_stream_resumes_exactly_after_the_last_it_sent(server: Server, study: zn.Study) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), 10) as line:
+    with socket.create_connection(("127.0.0.1", server.port), 60) as line:
         path = f"{AT}/events?after=0"
         line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 5\r\n\r\n".encode())
         said = b""

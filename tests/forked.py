@@ -1,0 +1,77 @@
+"""Commands in processes of their own that need not import Zonal first: they are forked from one that has.
+
+Some tests start `python -m zonal` all the same.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+
+from shell import ENVIRONMENT
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["zonal.cli", "zonal.study", "zonal.commands.bench", "zonal.web.serving"])
+
+
+class Forked:
+    """A command at work, as `subprocess.Popen` shows one; what it prints can be read, errors among it."""
+
+    def __init__(self, *words: object, env: Mapping[str, str] = ENVIRONMENT) -> None:
+        ours, theirs = FORKS.Pipe(duplex=False)
+        arguments = ([str(word) for word in words], dict(env), os.getcwd(), theirs)
+        self._process = FORKS.Process(target=_work, args=arguments, daemon=True)
+        self._process.start()
+        theirs.close()
+        self.stdout = os.fdopen(os.dup(ours.fileno()), encoding="utf-8")
+        ours.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout: float | None = None) -> None:
+        self._process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired("zonal", timeout or 0)
+
+    def end(self, timeout: float | None = None) -> str:
+        """Wait until it has ended, and return what it printed."""
+        self.wait(timeout)
+        with self.stdout as out:
+            return "" if out.closed else out.read()
+
+
+def _work(words: list[str], env: dict[str, str], folder: str, out: Connection) -> None:
+    """Be the command."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    for standard in (1, 2):
+        os.dup2(out.fileno(), standard)
+    out.close()
+    sys.argv = ["zonal", *words]
+
+    from zonal.cli import main
+
+    main(prog_name="zonal")
