@@ -23,7 +23,9 @@ def cells(page: Path) -> list[str]:
 def shorter(code: str) -> str:
     """Return an example with smaller budgets, but for `make torture`: it is about what can be said, not found."""
     return (
-        code if EVERYTHING else re.sub(r"\bbudget=(\d\d+)", lambda found: f"budget={8 + int(found[1]) // 5}", code)
+        code
+        if EVERYTHING
+        else re.sub(r"\b(budget|n)=(\d\d+)", lambda found: f"{found[1]}={int(found[2]) // 2}", code)
     )
 
 
