@@ -121,6 +121,8 @@ def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> N
         workers = [threading.Thread(target=work, args=[server]) for _ in range(2)]
         for worker in workers:
             worker.start()
+        while not acknowledged and any(worker.is_alive() for worker in workers):
+            time.sleep(0.01)
         time.sleep(draw.uniform(0, 0.6))
         server.kill()
         for worker in workers:
