@@ -136,7 +136,15 @@ def test_a_given_model_is_opened_only_where_the_usual_look_tells_little() -> Non
         study = zn.Study(LINE, budget=100.0, times=TIMES, kernel=zn.RBF(0.5, 0.15), noise=noise)
         first = [study.ask() for _ in range(4)]
         widths = {float(trial.region.widths[0]) for trial in first}
-        assert (widths == {1 / 8} and {trial.time for trial in first} == {4.0}) is opened
+        assert (widths == {1 / 16} and {trial.time for trial in first} == {2.0}) is opened
+
+
+def test_while_nothing_stands_out_a_learned_model_looks_for_the_usual_time() -> None:
+    dull, sharp = (zn.Study(LINE, budget=160.0, times=TIMES, overhead=0.5, rng=0) for _ in range(2))
+    dull.optimize(zn.simulate(wave, zn.Mean(), noise=40.0, rng=1))
+    sharp.optimize(zn.simulate(wave, zn.Mean(), noise=0.05, rng=1))
+    assert {trial.time for trial in dull.trials[:-1]} == {2.0}
+    assert len({trial.time for trial in sharp.trials[:-1]}) > 1
 
 
 def test_the_time_really_spent_counts_and_may_overrun() -> None:

@@ -98,7 +98,7 @@ class AboveRules(KnowledgeRules):
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
         return self._largest_gain(tree, views(), questions)
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> Look:
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, free: bool = True) -> Look:
         """Return the question that is expected to clear most doubt, for what it costs."""
         limit = self.limit(tree, lambda: views)
         rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
@@ -121,7 +121,8 @@ class AboveRules(KnowledgeRules):
             each = zip(shares, off, parts, strict=True)
             return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in each]))
 
-        return largest(tree, questions, tails, partial(summed, log_rough), partial(summed, log_cleared), FINALISTS)
+        rough, exact = partial(summed, log_rough), partial(summed, log_cleared)
+        return largest(tree, questions, tails, rough, exact, FINALISTS, free)
 
 
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:

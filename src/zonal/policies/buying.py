@@ -23,6 +23,7 @@ def largest(
     rough: Callable[[Any], Floats],
     exact: Callable[[Any], Floats],
     finalists: int,
+    free: bool = True,
 ) -> Look:
     """Return the question of the largest gain; where looks cost, of the largest gain for its cost, and its time.
 
@@ -37,6 +38,8 @@ def largest(
         From that to the logarithms of gains: for ranking, and of the finalists.
     finalists : int
         How many.
+    free : bool
+        Whether the time of the look is chosen; else it is the usual one, where that can be paid.
     """
     terms = tree.terms
     if terms is None:
@@ -46,6 +49,8 @@ def largest(
     prices, times = terms.prices(questions), terms.times
     ways = np.zeros(len(questions)) if terms.ways is None else terms.ways(questions)
     spends = times if terms.timed else np.zeros(times.size)
+    if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
+        times = spends = np.array([terms.usual])
     able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
     if not len(able):  # it is told that it cannot be paid
         return int(questions[(prices + ways).argmin()]), float(times[spends.argmin()])

@@ -131,7 +131,8 @@ class KnowledgeRules(Bound):
             if time is None or time > 0:
                 return row if time is None else (row, time)
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
-        return self._largest_gain(tree, members, questions)
+        # Until something stands out, the models do not know what longer looks would show.
+        return self._largest_gain(tree, members, questions, free=not vague)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
         """Tell whether the best region is better than the space as a whole by more than noise."""
@@ -180,8 +181,11 @@ class KnowledgeRules(Bound):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows) -> Look:
-        """Return the node whose measurement is expected to raise the best mean most, for what it costs."""
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, free: bool = True) -> Look:
+        """Return the node whose measurement is expected to raise the best mean most, for what it costs.
+
+        If it is `free`, for how long is chosen too.
+        """
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]
         if len(final) == 0:
             final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
@@ -214,7 +218,7 @@ class KnowledgeRules(Bound):
             by_view = log_gains(heights, np.concatenate(moved)).reshape(len(views), -1)
             return np.asarray(np.logaddexp.reduce(by_view + np.log([[view.weight] for view in views]), axis=0))
 
-        return largest(tree, questions, slopes, rough, exact, FINALISTS)
+        return largest(tree, questions, slopes, rough, exact, FINALISTS, free)
 
     def questions(self, tree: Tree, views: Views, number: int = QUESTIONS, by_steps: bool = False) -> Rows:
         """Return the askable nodes with the most promising regions within, each after its parent if `by_steps`."""

@@ -19,7 +19,7 @@ from zonal.spaces import Node, Region
 
 Floats = NDArray[np.float64]
 
-OPENING, LONG = 8, 4.0  # cells of an opening at least, and times what else a look costs: no longer are its looks
+OPENING = 8  # cells of an opening, at least
 SHARE = 0.4  # of the budget
 TYPICAL, DEEP = 4, 16  # cells of a depth, and depths, that show what looks cost
 SLACK = 1e-9  # of a budget: less is rounding
@@ -107,13 +107,17 @@ class Prices:
         return least + float(self.of_time(self.times.min()))
 
     def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
-        """Return the usual time of a look: the first, or if they are `chosen` the longest with which to open."""
+        """Return the usual time of a look: the first, or if they are `chosen` one in the middle.
+
+        It is longer where looks cost more besides, and so short that an opening can be paid.
+        """
         if not chosen:
             return float(self.times[0])
-        least, times = float(self.times.min()), self.times
-        besides = cheapest - float(self.of_time(least))
-        longest = min(LONG * max(besides, least), SHARE * budget / OPENING - besides) * (1 + SLACK)
-        return float(max(times[times <= longest], default=least))
+        times = np.sort(self.times)
+        besides = cheapest - float(self.of_time(times[0]))
+        middle = max(besides, float(times[(times.size - 1) // 2]))
+        longest = min(middle, SHARE * budget / OPENING - besides) * (1 + SLACK)
+        return float(max(times[times <= longest], default=times[0]))
 
     def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
         """Return what looks at some rows cost, without their time and the way.
