@@ -5,6 +5,7 @@
 runs `zonal paper` for both presets, compares the authors' preset with numbers measured with the authors' code,
 copies pictures to docs/images and fills everything between `<!-- begin NAME -->` and `<!-- end NAME -->`. Finished
 runs are kept in the folder of `--out` and not computed again, so delete that folder when the library has changed.
+`--part heatmap`, and so on, renews that part of the page and leaves the others.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import zonal as zn
 from zonal.cli import main as zonal
 from zonal.cli import paper
 from zonal.paper import authors, benefit, heatmap
-from zonal.paper.regret import ALGORITHMS
+from zonal.paper.regret import ALGORITHMS, regrets
 from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
 from zonal.paper.sweeps import Answer, Interrupted, Plan, Preset, column, sweep
 from zonal.problems import grid_optimum, true_optimum
@@ -44,6 +45,7 @@ PRESETS: tuple[Preset, ...] = ("authors", "paper")
 FUNCTIONS = ("f1", "f2", "f3")
 BOUND = ("GPOO", "GPTree")  # must agree with the authors' code at the next line's budgets
 AT = (20, 40, 80)
+CLOSE = ("GPOO", "GPOO, before", "GPOO, highest", "GP-UCB")  # run often by the text; the others less
 SEEDS = 3  # times that is asked, with new noise
 REPEATS = 30  # of the authors' code
 ROUNDED = 5e-5  # its regrets have four decimals,
@@ -169,8 +171,13 @@ def z_score(ours: Floats, mean: float, spread: float, rounded: float = ROUNDED) 
 
 
 def lower(a: Floats, b: Floats) -> bool:
-    """Return whether a's mean is below b's by more than two standard errors of the paired difference."""
-    return float((b - a).mean()) > max(2 * error(b - a), ROUNDED)
+    """Return whether a's mean is below b's by more than two standard errors of the paired difference.
+
+    Of the runs that both have.
+    """
+    both = min(len(a), len(b))
+    apart = b[:both] - a[:both]
+    return float(apart.mean()) > max(2 * error(apart), ROUNDED)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------
@@ -223,6 +230,13 @@ def run_paper(job: Job, preset: Preset) -> None:
         path.write_text(json.dumps(seconds), encoding="utf-8")
 
 
+def made_once(job: Job, experiment: str) -> dict[str, Any]:
+    """Return what an experiment that is the same for both presets wrote, run now if it was not."""
+    if not (job.out / PRESETS[0] / f"{experiment}.json").exists():
+        zonal.main(["paper", experiment, *_options(job, PRESETS[0], job.out / PRESETS[0])], standalone_mode=False)
+    return job.result(PRESETS[0], experiment)
+
+
 def _options(job: Job, preset: Preset, out: Path) -> list[str]:
     values = {
         "runs": job.runs,
@@ -264,12 +278,9 @@ def heatmap_runs(job: Job, preset: Preset, budgets: list[int]) -> Floats:
 
 
 def paper_curves(job: Job) -> Curves:
-    """Return the regrets of `zonal paper regret --preset paper`."""
-    curves = {}
-    for name, rows in job.result("paper", "regret")["curves"].items():
-        function, algorithm, s = name.split(" | ")
-        curves[function, algorithm, int(s)] = np.array(rows)
-    return curves
+    """Run every algorithm by the text on the first two functions: GPOO and its closest rival often."""
+    plan = Plan(job.out / "comparison", job.runs, job.budget, "paper", job.rng, job.jobs)
+    return dict(regrets(plan, dict.fromkeys(CLOSE, job.many)))
 
 
 # --- The paper's Figure 4: regret against budget ----------------------------------------------------------------
@@ -313,12 +324,12 @@ def _spread(job: Job, anchors: Anchors, curves: Curves, names: Sequence[str], rn
 def regret_table(job: Job, curves: Curves, function: str) -> str:
     """Return all algorithms under the paper's settings; strong where one is below GPOO with the same S."""
     rows = [
-        [label(name, s), str(s)]
+        [label(name, s), str(s), str(len(c))]
         + [shown(c[:, n - 1], lower(c[:, n - 1], curves[f, "GPOO", s][:, n - 1])) for n in job.shown]
         for (f, name, s), c in curves.items()
         if f == function
     ]
-    return table(["algorithm", "S", *(f"N = {n}" for n in job.shown)], rows)
+    return table(["algorithm", "S", "runs", *(f"N = {n}" for n in job.shown)], rows)
 
 
 def beaten(job: Job, curves: Curves) -> str:
@@ -443,7 +454,7 @@ def _margins(regret: Floats) -> list[str]:
 
 def delta_blocks(job: Job) -> dict[str, str]:
     """Return the table of c and its notes."""
-    content = job.result("authors", "delta")
+    content = made_once(job, "delta")
     rows = [[f"{x:.4f}" if isinstance(x, float) else str(x) for x in row] for row in content["rows"]]
     notes = "\n".join(f"- {plain(note)}" for note in content["notes"])
     return {"delta": table(content["columns"], rows), "delta-notes": notes}
@@ -451,7 +462,7 @@ def delta_blocks(job: Job) -> dict[str, str]:
 
 def theory_blocks(job: Job) -> dict[str, str]:
     """Return how often each statement held, a column a case: what is proved, and what is not; and the remarks."""
-    content = job.result("authors", "theory")
+    content = made_once(job, "theory")
     rows = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
     proved = [row for row in rows if row["test"] == "before"]
     remarks = [
@@ -566,28 +577,44 @@ def made(job: Job) -> str:
 # --- The page ---------------------------------------------------------------------------------------------------
 
 
-def make_blocks(job: Job) -> dict[str, str]:
-    """Run what is missing, and return every generated part of the page by name."""
+def comparison_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
+    """Return our preset `authors` beside the authors' code."""
+    curves = compare(job, job.rng, [name for name, _ in ALGORITHMS])
+    tables = {f"comparison-{f}": comparison_table(job, anchors, curves, f) for f in FUNCTIONS}
+    return {"agreement": agreement(job, anchors, curves), **tables}
+
+
+def regret_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
+    """Return all algorithms by the text, and where GPTree stands still, by either preset."""
+    curves, papers = compare(job, job.rng, ["GPTree"]), paper_curves(job)
+    tables = {f"regret-{f}": regret_table(job, papers, f) for f in ("f1", "f2")}
+    return {**tables, "beaten": beaten(job, papers), "stuck": stuck(job, curves, papers)}
+
+
+def times_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
+    """Return all that was timed."""
+    times = {"run-times": run_times(anchors), "growth": growth(job, anchors), "total-times": total_times(job)}
+    return {"made": made(job), **times}
+
+
+PARTS: dict[str, Callable[[Job, Anchors], dict[str, str]]] = {
+    "optima": lambda job, anchors: {"optima": optima(anchors)},
+    "comparison": comparison_blocks,
+    "regret": regret_blocks,
+    "benefit": lambda job, anchors: {"benefit": benefit_table(job)},
+    "heatmap": heatmap_blocks,
+    "delta": lambda job, anchors: delta_blocks(job),
+    "theory": lambda job, anchors: theory_blocks(job),
+    "times": times_blocks,
+}
+
+
+def make_blocks(job: Job, parts: Sequence[str] = ()) -> dict[str, str]:
+    """Run what is missing, and return every generated part of the page by name; of some parts, what is theirs."""
     anchors = read_anchors(job.anchors)
-    for preset in PRESETS:
+    for preset in () if parts else PRESETS:
         run_paper(job, preset)
-    curves, papers = compare(job, job.rng, [name for name, _ in ALGORITHMS]), paper_curves(job)
-    return {
-        "made": made(job),
-        "optima": optima(anchors),
-        "agreement": agreement(job, anchors, curves),
-        **{f"comparison-{f}": comparison_table(job, anchors, curves, f) for f in FUNCTIONS},
-        **{f"regret-{f}": regret_table(job, papers, f) for f in ("f1", "f2")},
-        "beaten": beaten(job, papers),
-        "stuck": stuck(job, curves, papers),
-        "benefit": benefit_table(job),
-        **heatmap_blocks(job, anchors),
-        **delta_blocks(job),
-        **theory_blocks(job),
-        "run-times": run_times(anchors),
-        "growth": growth(job, anchors),
-        "total-times": total_times(job),
-    }
+    return {name: text for part in parts or PARTS for name, text in PARTS[part](job, anchors).items()}
 
 
 def copy_pictures(job: Job) -> None:
@@ -603,9 +630,13 @@ def copy_pictures(job: Job) -> None:
         small.save(job.images / f"reproduction-{name}.png", optimize=True)
 
 
-def make(job: Job) -> None:
-    """Fill the page and copy its pictures."""
+def make(job: Job, parts: Sequence[str] = ()) -> None:
+    """Fill the page, or some parts of it; pictures are renewed with the whole page."""
     page = job.page.read_text(encoding="utf-8")
+    if parts:
+        kept = {match[2]: match[3].strip() for match in MARKER.finditer(page)}
+        job.page.write_text(fill(page, kept | make_blocks(job, parts)), encoding="utf-8")
+        return
     filled = fill(page, make_blocks(job))
     copy_pictures(job)
     job.page.write_text(filled, encoding="utf-8")
@@ -625,10 +656,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--budget", default=80, type=click.IntRange(min=20), help="Measurements a run.")
 @click.option("--rng", default=0, type=click.IntRange(min=0), help="Seed of everything.")
 @click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Processes.")
-def command(**options: Any) -> None:
+@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Renew this alone.")
+def command(parts: tuple[str, ...], **options: Any) -> None:
     """Regenerate the tables and pictures of docs/reproduction.md."""
     try:
-        make(Job(**options))
+        make(Job(**options), parts)
     except Interrupted:
         raise click.ClickException("interrupted; the same command goes on from there.") from None
 

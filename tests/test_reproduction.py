@@ -27,8 +27,8 @@ TABLES = {  # rows and columns
     "comparison-f1": (5, 7),
     "comparison-f2": (5, 7),
     "comparison-f3": (5, 7),
-    "regret-f1": (18, 7),
-    "regret-f2": (18, 7),
+    "regret-f1": (18, 8),
+    "regret-f2": (18, 8),
     "beaten": (4, 7),
     "stuck": (7, 7),
     "benefit": (12, 7),
@@ -302,6 +302,15 @@ def reduced() -> Iterator[None]:
         patch.setattr(figure2, "DEPTHS", 2)
         patch.setattr(make, "TIMED", 1)
         yield
+
+
+@with_anchors
+def test_a_part_is_renewed_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.replace(blocks(PAGE)["optima"], "\n\nold\n\n"), encoding="utf-8")
+    make.make(make.Job(tmp_path / "out", page, tmp_path / "images", ANCHORS), ["optima"])
+    assert page.read_text(encoding="utf-8") == PAGE
+    assert not (tmp_path / "images").exists()
 
 
 @with_anchors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -15,18 +17,26 @@ ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree",
 Curves = dict[tuple[Function, str, int], Floats]  # by function, algorithm and S; a row per run
 
 
-def experiment(plan: Plan) -> Report:
-    """Run the comparison, write its picture and its table."""
+def regrets(plan: Plan, often: Mapping[str, int] | None = None) -> Curves:
+    """Return the regrets of all runs of what the paper compares; by its text, of our baselines too.
+
+    `often` has the number of runs of algorithms that do not have the plan's.
+    """
     all_of_ours = [(name, s) for name in policies() for s in (1, 10)]
     compared = ALGORITHMS if plan.preset == "authors" else all_of_ours
     cases = {(f, name, s): {"function": f, "policy": name, "s": s} for f in FUNCTIONS for name, s in compared}
-    done = sweep(plan, "regret", regret_run, cases, preset=plan.preset, budget=plan.budget)
-    curves = {case: column(runs, "regret") for case, runs in done.items()}
+    runs = {case: (often or {}).get(case[1], plan.runs) for case in cases}
+    done = sweep(plan, "regret", regret_run, cases, runs, preset=plan.preset, budget=plan.budget)
+    return {case: column(runs, "regret") for case, runs in done.items()}
+
+
+def experiment(plan: Plan) -> Report:
+    """Run the comparison, write its picture and its table."""
+    curves = regrets(plan)
     named = {(f, label(name, s), s): curve for (f, name, s), curve in curves.items()}
     report = regret_table("regret", ["function", "algorithm", "S"], named)
     report.notes.append(f"mean aggregated regret over {plan.runs} runs; se: standard error of that mean")
-    listed = {" | ".join(map(str, case)): curve.tolist() for case, curve in curves.items()}
-    return report.publish(plan, _figure(curves, plan), curves=listed)
+    return report.publish(plan, _figure(curves, plan))
 
 
 def _figure(curves: Curves, plan: Plan) -> Figure:
