@@ -143,7 +143,7 @@ def test_a_torn_last_line_is_computed_again(tmp_path: Path, played: Path) -> Non
 
 def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from zonal.cli import main; main()"]
-    words = ["paper", "regret", "--runs", "8", "--budget", "20", "--preset", "authors", "--jobs", "2"]
+    words = ["paper", "regret", "--runs", "4", "--budget", "20", "--preset", "authors", "--jobs", "2"]
     out = ["--out", str(tmp_path)]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(

@@ -68,7 +68,7 @@ def run(*words: object) -> tuple[int, str]:
 
 def rehearsed(table: Path, out: Path, *words: object) -> str:
     """Return the report of a short rehearsal."""
-    small = ["--value", "value", "--noise", 0.2, "--budget", 9, "--runs", 2, "--jobs", 1, "--out", out]
+    small = ["--value", "value", "--noise", 0.2, "--budget", 6, "--runs", 2, "--jobs", 1, "--out", out]
     code, report = run(table, *small, *words)
     assert code == 0, report
     return report
@@ -122,7 +122,7 @@ def test_a_table_is_rehearsed_from_a_file_to_a_report_and_a_picture(
 ) -> None:
     out = tmp_path / "picture.png"
     report = rehearsed(written(tmp_path, ending), out, *words)
-    assert "64 smallest regions, a budget of 9 (14.1%), noise 0.2" in report
+    assert "64 smallest regions, a budget of 6 (9.4%), noise 0.2" in report
     top, name = line(report, "best there is")
     assert top == pytest.approx(min(TABLE["value"]) if "--minimize" in words else max(TABLE["value"]), abs=1e-4)
     assert average(name) == pytest.approx(top, abs=1e-4)
@@ -163,7 +163,7 @@ def test_the_picture_shows_the_default_campaign_even_if_another_policy_did_bette
     report = rehearsed(written(tmp_path), tmp_path / "a.png", "--coords", "x,y")
     (study,) = drawn
     assert study.recommend().region.name == line(report, "Zonal found")[1]
-    assert study.told == 9
+    assert study.told == 6
 
 
 @pytest.fixture

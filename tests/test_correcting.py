@@ -122,7 +122,7 @@ def test_what_was_mended_is_as_if_it_had_been_told_rightly(kind: str, policy: st
     assert first_difference(study.settings, study.events) == ""
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_mended_is_learned_as_if_it_had_been_told_rightly(kind: str, tmp_path: Path) -> None:
     study = zn.Study(KINDS[kind].space, budget=24, rng=3)

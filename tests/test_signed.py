@@ -304,6 +304,7 @@ def test_models_are_weighed_by_the_likelihood_of_slopes_and_differences_too() ->
     assert ours[0] - ours[1] == pytest.approx(theirs[0] - theirs[1], abs=1e-7)  # but for what is the same for all
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("given", [{}, {"kernel": zn.Matern}, {"kernel": zn.RBF(1.0, 0.3), "mean": 7.5}])
 def test_studies_that_learn_take_slopes_and_differences(given: dict[str, Any]) -> None:
     study = zn.Study([(0, 1)], budget=11, rng=0, **given)
