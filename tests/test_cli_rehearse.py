@@ -354,8 +354,8 @@ def test_ctrl_c_ends_a_rehearsal_and_its_workers_with_a_message(tmp_path: Path) 
     assert error == "Error: interrupted; nothing was written.\n"
     assert "best there is" in output
     assert "regret over" not in output
-    assert took < 10
-    while time.monotonic() < pressed + 10 and workers_of(process.pid):
+    assert took < 40
+    while time.monotonic() < pressed + 40 and workers_of(process.pid):
         time.sleep(0.02)
     assert workers_of(process.pid) == []
     assert not (tmp_path / "picture.png").exists()

@@ -19,7 +19,7 @@ from zonal.beliefs.mixture import Mixture
 from zonal.rounds import journal
 
 
-def ended(pid: int, seconds: float = 20.0) -> int | None:
+def ended(pid: int, seconds: float = 60.0) -> int | None:
     """Return how a process ended; kill one that does not."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -39,7 +39,7 @@ class Alike:
     """Waits until several measurements are under way, then lets the first of them go wrong."""
 
     def __init__(self, several: int, wrong: Callable[[], float]) -> None:
-        self._started = threading.Barrier(several, timeout=20)
+        self._started = threading.Barrier(several, timeout=60)
         self._calls = iter(range(1000))
         self._several, self._wrong = several, wrong
 
@@ -82,7 +82,7 @@ def test_a_worker_process_that_exits_in_good_order_leaves_no_trial_under_way() -
 
 
 def later(event: threading.Event, value: float) -> float:
-    assert event.wait(20)
+    assert event.wait(60)
     return value
 
 
@@ -204,13 +204,13 @@ def test_a_measurement_that_hangs_costs_its_trial_and_its_worker() -> None:
 
     def measure(region: zn.Region) -> float:
         if next(first, False):
-            hangs.wait(20)
+            hangs.wait(90)
         return wave(region)
 
     study = make_study()
     start = time.monotonic()
-    result = study.optimize(measure, workers=2, timeout=0.3, on_error="give_up", max_failures=1)
-    assert time.monotonic() - start < 10
+    result = study.optimize(measure, workers=2, timeout=1.5, on_error="give_up", max_failures=1)
+    assert time.monotonic() - start < 60
     hangs.set()
     assert result.nfev == 12
     assert states(study).count("given up") == 1
@@ -240,7 +240,7 @@ def test_when_all_workers_hang_it_ends() -> None:
 
 def test_a_number_of_workers_alone_starts_threads() -> None:
     threads = set()
-    started = threading.Barrier(4, timeout=20)
+    started = threading.Barrier(4, timeout=60)
 
     def measure(region: zn.Region) -> float:
         threads.add(threading.get_ident())

@@ -77,7 +77,7 @@ def test_what_was_asked_for_by_hand_or_elsewhere_is_left_alone_unless_taken_over
 
 
 def test_two_runs_that_take_over_do_not_take_from_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin, both = Hand.__init__, threading.Barrier(2, timeout=20)
+    begin, both = Hand.__init__, threading.Barrier(2, timeout=60)
 
     def begin_together(hand: Hand, study: Any, by: str, take_over: bool, n: int | None = None) -> None:
         begin(hand, study, by, take_over)

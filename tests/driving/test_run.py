@@ -503,7 +503,7 @@ def slow_wave(region: zn.Region) -> float:
     """Measure slowly from the third region on, and say so."""
     if region.node not in ((0, 0), (1, 0)):
         announce()
-        time.sleep(30)
+        time.sleep(120)
     return wave(region)
 
 
@@ -734,7 +734,7 @@ def test_ctrl_c_during_a_slow_measurement_returns_the_best_so_far() -> None:
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         told = outcome(process)
-    assert time.monotonic() - start < 20  # not the 30 seconds of the measurement
+    assert time.monotonic() - start < 60  # not the two minutes of the measurement
     assert not told["success"]
     assert told["message"] == "interrupted by Ctrl-C; 2 of 12 measurements made"
     assert (told["nfev"], told["told"], told["given up"]) == (2, 2, 1)

@@ -339,8 +339,8 @@ def test_the_examples_in_the_documentation_are_true() -> None:
 @pytest.mark.parametrize(("d", "width"), [(1, 0.002), (2, 0.02), (2, 0.2), (3, 0.2), (4, 0.5), (6, 0.5)])
 def test_the_mean_of_a_bump_is_exact_and_quick_in_any_dimension(d: int, width: float) -> None:
     measure = zn.simulate(lambda x: np.exp(-np.sum(((x - 0.4) / width) ** 2, axis=1)), zn.Mean())
-    start = time.perf_counter()
+    start = time.process_time()
     found = measure.average(zn.Box([(0, 1)] * d).cell((0, 0)))
     one = width * math.sqrt(math.pi) / 2 * (math.erf(0.6 / width) + math.erf(0.4 / width))
     assert found == pytest.approx(one**d, rel=1e-6)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
