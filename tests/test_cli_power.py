@@ -226,3 +226,14 @@ def test_ctrl_c_ends_an_analysis_and_its_workers_with_a_message(tmp_path: Path) 
         time.sleep(0.02)
     assert workers_of(process.pid) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_looks_that_cost_time_and_ways(tmp_path: Path) -> None:
+    priced = [*LINE, "--smallest", "0.0625", "--times", "1,2", "--overhead", 0.5, "--travel", 1]
+    assert "20.5" in played(tmp_path / "p.png", *priced, "--budget", "20.5")
+    code, words = run(*LINE, "--noise", 0.2, "--budget", "20.5")
+    assert code != 0
+    assert "a budget must be a whole number" in words
+    code, words = run(*LINE, "--noise", 0.2, "--budget", 20, "--times", "1,x")
+    assert code == 2
+    assert "--times" in words

@@ -359,3 +359,24 @@ def test_ctrl_c_ends_a_rehearsal_and_its_workers_with_a_message(tmp_path: Path) 
         time.sleep(0.02)
     assert workers_of(process.pid) == []
     assert not (tmp_path / "picture.png").exists()
+
+
+def test_a_rehearsal_whose_looks_cost_time(tmp_path: Path) -> None:
+    words = [
+        "--value",
+        "value",
+        "--coords",
+        "x,y",
+        "--smallest",
+        "4",
+        "--noise",
+        "0.1",
+        "--runs",
+        "1",
+        "--jobs",
+        "1",
+    ]
+    priced = ["--budget", "70.5", "--times", "1,4", "--overhead", "0.5", "--out", str(tmp_path / "p.png")]
+    result = CliRunner().invoke(main, ["rehearse", str(written(tmp_path)), *words, *priced])
+    assert result.exit_code == 0, result.output
+    assert "a budget of 70.5, noise 0.1" in result.output

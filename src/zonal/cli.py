@@ -24,7 +24,15 @@ from zonal.commands.frame import (
     study_argument,
 )
 from zonal.commands.frame import Command as StudyCommand
-from zonal.commands.where import NUMBERS, Command, axis_options, column_options, positive_numbers, with_options
+from zonal.commands.where import (
+    NUMBERS,
+    Command,
+    axis_options,
+    column_options,
+    positive_numbers,
+    price_options,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -111,12 +119,16 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
+def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
     """Return budgets from an option that may be repeated, or be a list with commas."""
     try:
-        return tuple(int(part) for value in values for part in value.split(","))
+        return tuple(_whole(float(part)) for value in values for part in value.split(","))
     except ValueError:
-        raise click.BadParameter(f"{','.join(values)!r} must be whole numbers with commas between.") from None
+        raise click.BadParameter(f"{','.join(values)!r} must be numbers with commas between.") from None
+
+
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -152,7 +164,14 @@ _sequence = click.option("--sequence", help="Column of sequences: all there are 
 @click.option("--value", required=True, help="Column of the values whose average counts.")
 @column_options
 @_sequence
-@click.option("--budget", required=True, type=click.IntRange(min=1), help="Measurements of one campaign.")
+@click.option(
+    "--budget",
+    required=True,
+    callback=lambda ctx, param, value: _whole(_finite(ctx, param, value) or 0.0),
+    type=POSITIVE,
+    help="Measurements of one campaign, or what they may cost.",
+)
+@price_options
 @click.option(
     "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
 )
@@ -191,8 +210,9 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     multiple=True,
     callback=_budgets,
     metavar=NUMBERS,
-    help="Measurements of a campaign; of one number also an eighth, a quarter and a half are played.",
+    help="Measurements of a campaign, or their cost; of one number also its eighth, quarter and half are played.",
 )
+@price_options
 @click.option(
     "--runs", default=50, show_default=True, type=click.IntRange(min=2), help="Campaigns of each budget."
 )
@@ -210,6 +230,8 @@ def power(out: Path, **options: Any) -> None:
 
 def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
     """Print a report line by line, as it comes."""
+    prices = {name: options.pop(name) for name in ("cost", "times", "overhead", "travel")}
+    options["prices"] = {name: own for name, own in prices.items() if own is not None}
     try:
         for line in report(*what, out=out, **options):
             click.echo(line)

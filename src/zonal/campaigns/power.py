@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.kernels import Kernel
-from zonal.campaigns.rehearsal import Zonal
+from zonal.campaigns.rehearsal import PRICES, Zonal
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 
 RUNS = 50
 SHARES = (8, 4, 2, 1)  # of one budget: an eighth, a quarter, a half, all
-PRICES = ("cost", "times", "overhead", "travel")
 FEWEST = 3  # measurements of a share
 SURE = 0.9  # that the mean regret lies in its interval
 MOST_TICKS = 8  # budgets that have room for their numbers

@@ -31,7 +31,8 @@ def report(
     variance: float | None,
     lengthscale: Any,
     given: bool,
-    budgets: Sequence[int],
+    budgets: Sequence[float],
+    prices: Mapping[str, Any],
     noise: float,
     runs: int,
     rng: int,
@@ -57,6 +58,7 @@ def report(
             raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
         landscape = landscape_of(read_table(table), smallest=smallest, direction=direction, **columns)
         space, settings, about = landscape.space, {"landscape": landscape}, f"the values of {table}"
+    settings |= prices
     cells = space.leaves(space.deepest())
     yield f"{cells} smallest regions, {about}; noise {noise:g}, {runs} runs"
     played = budgets[0] if len(budgets) == 1 else budgets

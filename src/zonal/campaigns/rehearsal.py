@@ -33,6 +33,8 @@ from zonal.theory import SpreadDelta
 
 Floats = NDArray[np.float64]
 
+PRICES = ("cost", "times", "overhead", "travel")  # settings of a study that say what looks cost
+
 
 class Player(Protocol):
     """A way to spend a budget."""
@@ -211,7 +213,7 @@ def everybody(space: Any, **settings: Any) -> dict[str, Player]:
         players["Zonal, UCB"] = Zonal((("policy", UCB()), *given))
     players["Zonal, GPOO"] = Zonal((("policy", GPOO(SpreadDelta(), h_max=numbered(space))), *given))
     others: dict[str, Player] = {"one level": one_level, "greedy descent": greedy_descent, "random": at_random}
-    if any(settings.get(name) for name in ("cost", "times", "overhead", "travel")):
+    if any(settings.get(name) for name in PRICES):
         others = {name: Looks(player, given) for name, player in others.items()}
     return players | others
 

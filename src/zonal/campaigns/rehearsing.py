@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ def report(
     *,
     value: str,
     noise: float,
-    budget: int,
+    budget: float,
+    prices: Mapping[str, Any],
     runs: int,
     rng: int,
     jobs: int | None,
@@ -33,15 +34,16 @@ def report(
     landscape = landscape_of(read_table(table), value, direction="minimize" if minimize else "maximize", **columns)
     space = landscape.space
     number = space.leaves(space.deepest())
-    players = everybody(space, value_name=value)
-    if budget >= number:
+    players = everybody(space, value_name=value, **prices)
+    if not prices and budget >= number:
         raise InvalidInput(
             f"the budget covers all {number} smallest regions",
             budget,
             "Measure each of them instead of searching.",
         )
     best = landscape.best()
-    yield f"{table}: {number} smallest regions, a budget of {budget} ({budget / number:.1%}), noise {noise:g}"
+    share = "" if prices else f" ({budget / number:.1%})"
+    yield f"{table}: {number} smallest regions, a budget of {budget:g}{share}, noise {noise:g}"
     yield f"best there is         {best.average:.6g}  {best.region.name}"
     rehearsal = rehearse(landscape, budget, noise, runs, players, rng, jobs, progress=True)
     for name in players:
@@ -71,5 +73,5 @@ def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
             plot_regions(study, left)
         left.set_title("one campaign of Zonal")
         plot_regrets(rehearsal, right)
-        right.set_title(f"{rehearsal.budget} measurements, all runs")
+        right.set_title(f"a budget of {rehearsal.budget:g}, all runs")
         write_picture(figure, out, dpi=150)

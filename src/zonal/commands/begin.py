@@ -9,7 +9,7 @@ import click
 
 from zonal.commands.bench import standing
 from zonal.commands.frame import Command, FilePath, say, study_argument
-from zonal.commands.where import axis_options, column_options
+from zonal.commands.where import axis_options, column_options, price_options
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template, where
 from zonal.study import Study
@@ -33,10 +33,7 @@ Examples:
 @click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row per place or area.")
 @column_options
 @click.option("--budget", type=float, help="Measurements that may be made, or what they may cost.")
-@click.option("--cost", type=float, help="What a look costs  [default: 1; with --times its time]")
-@click.option("--times", metavar="T,T...", help="How long a look may take, such as 1,2,4,8.")
-@click.option("--overhead", type=float, help="What every look costs besides.")
-@click.option("--travel", type=float, help="What a unit of distance to the next region costs.")
+@price_options
 @click.option("--cost-unit", help="In which unit costs are.")
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
 @click.option("--value", help="What is measured.")
@@ -65,7 +62,7 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
 def _from_flags(
     budget: float | None,
     cost: float | None,
-    times: str | None,
+    times: list[float] | None,
     overhead: float | None,
     travel: float | None,
     cost_unit: str | None,
@@ -86,7 +83,7 @@ def _from_flags(
     said = {
         "budget": int(budget) if budget.is_integer() else budget,
         "cost": cost,
-        "times": None if times is None else _times(times),
+        "times": times,
         "overhead": overhead,
         "travel": travel,
         "cost_unit": cost_unit,
@@ -100,14 +97,6 @@ def _from_flags(
     places |= {("measurement", "noise"): "--noise"}
     words = {key: own for key, own in said.items() if own is not None}
     return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
-
-
-def _times(text: str) -> list[float]:
-    """Return times from what an option says."""
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
-        raise InvalidInput("--times must be numbers", text, "Write for example --times 1,2,4,8.") from None
 
 
 @click.command(cls=Command)

@@ -1,4 +1,4 @@
-"""Where to look, as options of a command: what `new`, `power` and `rehearse` share."""
+"""Where to look, and what looks cost, as options of a command: what `new`, `power` and `rehearse` share."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def positive_numbers(ctx: click.Context, param: click.Parameter, value: str | No
     return found if len(found) > 1 else found[0]
 
 
+def _times(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Any] | None:
+    found = positive_numbers(ctx, param, value)
+    return [*found] if isinstance(found, tuple) else None if found is None else [found]
+
+
 def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return what adds options to a command, in the order in which they are listed."""
 
@@ -67,4 +72,10 @@ column_options = with_options(
         help="The least width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
     click.option("--minimize", is_flag=True, help="Look for the lowest average."),
+)
+price_options = with_options(
+    click.option("--cost", type=float, help="What a look costs  [default: 1; with --times its time]"),
+    click.option("--times", callback=_times, metavar=NUMBERS, help="How long a look may take, such as 1,2,4,8."),
+    click.option("--overhead", type=float, help="What every look costs besides."),
+    click.option("--travel", type=float, help="What a unit of distance to the next region costs."),
 )
