@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,31 @@ def test_looks_that_cost_time_say_so(tab: Tab, server: Server) -> None:
     tab.shows("trials", "time [s]")
     tab.go("/")
     tab.shows("list", "5.5\u202fs of 1160.5\u202fs spent, 1 told")
+
+
+def test_what_lies_above_a_threshold_is_drawn_with_what_is_still_unsure(tab: Tab, server: Server) -> None:
+    kernel, rng = zn.RBF(1.0, 0.2), np.random.default_rng(0)
+    spaces: dict[str, Any] = {
+        "line": (zn.Box({"x": (0, 1)}, smallest=1 / 16), kernel),
+        "map": (zn.Box({"x": (0, 1), "y": (0, 1)}, smallest=1 / 8), kernel),
+        "pairs": (zn.Box({"x": (0, 1), "y": (0, 1), "z": (0, 1)}, smallest=1 / 4), kernel),
+        "sequences": (zn.Sequences("ACGT", length=3), zn.Categorical(1.0, 0.5)),
+        "points": (zn.Points(rng.uniform(size=(30, 2))), kernel),
+    }
+    for kind, (space, model) in spaces.items():
+        given: dict[str, Any] = {"kernel": model, "noise": 0.1, "policy": zn.Above(0.5), "rng": 0}
+        study = zn.Study.create(server.folder / f"set-{kind}.db", space, budget=40, value_unit="K", **given)
+        study.optimize(lambda region: 2.0 * (zlib.crc32(region.name.encode()) % 2), n=10)
+        page = tab.go(f"/studies/set-{kind}")
+        tab.settle()
+        sure = [own.probability >= 0.9 for own in study.above(probability=0.1)]
+        drawn = [page.locator(f"#picture path.{name}").count() > 0 for name in ("held", "perhaps")]
+        assert drawn == [any(sure), not all(sure)], kind
+        assert any(drawn), kind
+        assert ("perhaps above 0.5\u202fK" in tab.text("legend")) == drawn[1], kind
+        assert "held to be above 0.5 K" in tab.text("answer"), kind
+        keep(tab, f"above-{kind}")
+        tab.checked()
 
 
 def test_whole_numbers_are_called_by_their_names(tab: Tab, server: Server) -> None:

@@ -15,6 +15,7 @@ from zonal.looking import beyond, is_empty
 from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
+from zonal.rounds.certainty import SURE
 from zonal.rounds.trials import Recommendation
 from zonal.study import Study
 from zonal.web.record import picture as picture_of
@@ -125,7 +126,18 @@ def values(study: Study) -> dict[str, Any]:
     if np.isnan(tree.mean).all():  # no posterior without the user's own kernel
         return found
     prior = tree.std / np.maximum(study.doubt(), 1e-12)
+    if not is_empty(study) and study.threshold is not None:
+        found |= _held(study)
     return found | {"mean": _short(tree.mean), "std": _short(tree.std), "prior": _short(prior, 4)}
+
+
+def _held(study: Study) -> dict[str, list[int]]:
+    """Return the rows that are held to be beyond the policy's threshold, and those where that is still unsure."""
+    tree = study.tree
+    rows = {node: row for row, node in enumerate(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))}
+    likely = study.above(probability=1 - SURE)
+    held = [rows[own.region.node] for own in likely if own.probability >= SURE and own.region.node]
+    return {"held": held, "perhaps": [rows[own.region.node] for own in likely[len(held) :] if own.region.node]}
 
 
 def picture(study: Study) -> dict[str, Any]:

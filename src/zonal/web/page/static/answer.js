@@ -17,7 +17,7 @@ export function answer({ study }) {
   const all = best.region.share > 0.999, high = head.direction === "maximize" ? "highest" : "lowest";
   const verdict = !head.stands_out && [h("p", { class: "verdict" }, "No region stands out yet."),
     h("p", { class: "sub" }, `The ${high} so far could be luck: the whole space averages ${words.give(head.whole.mean, head.whole.std, of)}.`)];
-  put(box, title, verdict,
+  put(box, title, head.beyond && h("p", { class: "beyond" }, `${head.beyond.words}.`), verdict,
     h("p", { class: `found-name${head.stands_out ? "" : " unsure"}` }, all ? "the whole space, so far" : named(head.space, best.region)),
     h("p", { class: "big" }, words.give(best.mean, best.std), of && h("small", {}, ` ${of}`)),
     h("div", { class: "facts" }, sure(best, of), looks(best), h("p", { id: "outlook" }, words.outlook(head))),

@@ -39,7 +39,7 @@ export function switches(page) {
   const { study, view } = page, { head } = study, box = $("switches");
   if (!study.known) return put(box);
   const { means: [low, high] } = new Field(study, "mean", 0);
-  if (view.threshold === null) view.threshold = Number(((low + 2 * high) / 3).toPrecision(2));
+  if (view.threshold === null) view.threshold = head.beyond?.threshold ?? Number(((low + 2 * high) / 3).toPrecision(2));
   const say = (x) => words.unit(words.number(x), head.value.unit);
   const choose = (mode) => () => {
     view.mode = mode;
@@ -112,6 +112,9 @@ function legend(page, field) {
     keys.push(key(head.stands_out ? "best region" : `${head.direction === "maximize" ? "highest" : "lowest"} so far; does not stand out`,
       s("rect", { x: 3, y: 1, width: 16, height: 12, class: `found${head.stands_out ? "" : " unsure"}` })));
   }
+  const limit = head.beyond && `${side(head)} ${words.unit(words.number(head.beyond.threshold), head.value.unit)}`;
+  if (study.values.held?.length) keys.push(key(limit, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "held" })));
+  if (study.values.perhaps?.length) keys.push(key(`perhaps ${limit}`, s("rect", { x: 2, y: 1, width: 18, height: 12, class: "perhaps" })));
   if (head.pending.length) keys.push(key("under way", s("rect", { x: 2, y: 1.5, width: 18, height: 11, class: "pending" })));
   const barred = study.leaves.filter((row) => study.flags[row] & 1);
   if (barred.length) {

@@ -1,7 +1,7 @@
 // One axis: f or the cells with what is known of them, the measurements, and the tree underneath.
 import { css } from "./colour.js";
 import { s } from "./dom.js";
-import { Scale, View, axes, hatch, room, star } from "./frame.js";
+import { Scale, View, axes, hatch, held, room, star } from "./frame.js";
 import { labelled } from "./words.js";
 
 const OTHERS = ["c0", "c1", "c2", "c3", "c4", "c5"];
@@ -90,7 +90,8 @@ export class LineView extends View {
     }
     marks.push(s("path", { d: bars, class: "bars" }), s("path", { d: dots, class: "dots" }));
     if (study.best) { const b = span(study.best.region.row); marks.push(star(b.x + b.width / 2, top + 10, 8, study.head.stands_out)); }
-    if (this.field.mode === "chance") marks.push(s("line", { x1: left, x2: right, y1: cut(this.field.threshold), y2: cut(this.field.threshold), class: "threshold" }));
+    const limit = this.field.mode === "chance" ? this.field.threshold : study.head.beyond?.threshold;
+    if (limit !== undefined) marks.push(s("line", { x1: left, x2: right, y1: cut(limit), y2: cut(limit), class: "threshold" }));
     const empty = !study.known && !study.trials.value.some((one) => one !== null);
     const shifted = axes(x, y, { ylabel: labelled(study.head.value.name, study.head.value.unit) });
     if (empty) {
@@ -104,7 +105,7 @@ export class LineView extends View {
       shifted.append(s("text", { x: left - 8, y: this.top + 10, "text-anchor": "end" }, "large"), this.strip > 24 ? s("text", { x: left - 8, y: this.top + this.strip - 2, "text-anchor": "end" }, "small") : "");
     }
     shifted.append(s("text", { x: (left + right) / 2, y: this.height - 8, "text-anchor": "middle", class: "label" }, labelled(axis.name, axis.unit, axis.remark)));
-    this.put(shifted, ...marks);
+    this.put(shifted, ...held(study, (row) => ({ ...span(row), y: bottom - 8, height: 8 })), ...marks);
   }
   ring() {
     const row = this.focus, { x, y, study } = this, { low: [lows], high: [highs] } = study.shape, each = this.strip / this.deep;

@@ -1,7 +1,7 @@
 // Points with features: a scatter of them. One feature: along it, with what is known upwards.
 import { css } from "./colour.js";
 import { h, s } from "./dom.js";
-import { Scale, View, axes, hatch, room, star } from "./frame.js";
+import { Scale, View, axes, hatch, held, room, star } from "./frame.js";
 import { labelled } from "./words.js";
 
 export class PointsView extends View {
@@ -49,7 +49,7 @@ export class PointsView extends View {
       marks.push(s("rect", { ...b, class: "pending under" }), s("rect", { ...b, class: "pending" }),
         s("text", { x: Math.min(Math.max(b.x + b.width / 2, x.from + 16), x.to - 16), y: b.y > 44 ? b.y - 5 : b.y + b.height + 14, "text-anchor": "middle", class: "tag" }, trials.map((t) => `#${t}`).join(" ")));
     }
-    this.put(axes(x, y, { xlabel: names[j], ylabel: flat ? labelled(head.value.name, head.value.unit) : names[k], grid: false }), ...marks);
+    this.put(axes(x, y, { xlabel: names[j], ylabel: flat ? labelled(head.value.name, head.value.unit) : names[k], grid: false }), ...held(study, (row) => this.box(row)), ...marks);
   }
   /** Whether a row of the tree has a leaf within it. */
   within(row, leaf) {
