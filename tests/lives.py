@@ -18,7 +18,9 @@ POLICIES: dict[str, Callable[[], Policy | None]] = {
     "Random": lambda: zn.Random(level=2),
     "Thompson": lambda: zn.Thompson(level=2),
     "UniformGrid": lambda: zn.UniformGrid(level=2),
+    "Above": lambda: zn.Above(0.3),
 }
+PRICES: dict[str, Any] = {"budget": 90.0, "times": [1, 2, 4], "overhead": 0.5, "travel": 2.0, "cost_unit": "s"}
 
 
 def value(node: tuple[int, int]) -> float:
@@ -34,7 +36,8 @@ def lived(study: zn.Study, rounds: int = 9) -> zn.Study:
         held.append(study.ask())
         if number % 3 != 1:
             trial = held.pop(0)
-            study.tell(trial, value(trial.node), sem=0.2 if number == 4 else None, note="as told")
+            spent = 1.5 if study.settings.times and number == 3 else None
+            study.tell(trial, value(trial.node), sem=0.2 if number == 4 else None, note="as told", time=spent)
     study.give_up(study.ask())
     study.withdraw(study.ask())
     study.give_up(study.ask(), retry=False)
@@ -71,7 +74,7 @@ def digest(study: zn.Study) -> dict[str, Any]:
     mean, variance = belief.columns
     return told | {
         "events": len(study.events),
-        "trials": repr(study.trials),
+        "trials": repr([(trial, trial.time, trial.cost) for trial in study.trials]),
         "observed": repr(study.observations),
         "budget": (study.budget, study.told, study.remaining),
         "belief": (mean.tobytes(), variance.tobytes()),

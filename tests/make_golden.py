@@ -1,5 +1,7 @@
 """Make the files of this release that every later one must open: ``python tests/make_golden.py`` once a release.
 
+Of a kind that is new within a release, its name makes that file alone.
+
 Each is a small study in which everything has happened, with what a later release must find in it.
 """
 
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from lives import lived, mended
+from lives import PRICES, lived, mended
 
 FOLDER = Path(__file__).parent / "data" / "golden"
 RNG = np.random.default_rng(0)
@@ -46,6 +48,14 @@ STUDIES: dict[str, dict[str, Any]] = {
         "forbidden": [{"l": (175, -175), "dye": "red"}],
         "rng": 6,
     },
+    "costs": {"space": zn.Box([(0, 1)], smallest=1 / 32), "rng": 7, **PRICES},
+    "above": {
+        "space": zn.Box({"x": (0, 4), "y": (0, 2)}, smallest=0.25),
+        "policy": zn.Above(top=0.2),
+        "cost": 1.5,
+        "budget": 30.0,
+        "rng": 8,
+    },
     "corrected": {"space": zn.Box([(0, 1)], smallest=1 / 16), "direction": "minimize", "rng": 5},
 }
 
@@ -61,15 +71,15 @@ def expected(study: zn.Study) -> dict[str, Any]:
         "mean": study.tree.mean.tolist(),
         "std": [std if np.isfinite(std) else None for std in study.tree.std.tolist()],
         "budget": [study.budget, study.told, study.remaining],
-    }
+    } | ({"looks": [[record.time, record.cost] for record in study.trials]} if study.settings.priced else {})
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for name, given in STUDIES.items():
+    for name in sys.argv[1:] or STUDIES:
         path = FOLDER / f"{zn.__version__}_{name}.db"
         path.unlink(missing_ok=True)
-        study = zn.Study.create(path, budget=16, **given)
+        study = zn.Study.create(path, **{"budget": 16, **STUDIES[name]})
         for region in SEEN.get(name, ()):
             study.observe(region, 0.4, sem=0.2)
         mended(lived(study, 7))

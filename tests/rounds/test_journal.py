@@ -26,7 +26,7 @@ import zonal as zn
 from benchmarks.torture import Tally, check, fast_folder, forked, kill_one, same_walk, settings, step, torture
 from effort import tries
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, close, lived
+from lives import POLICIES, PRICES, close, lived
 from make_golden import expected
 from own import AGAIN
 from zonal.errors import StudyFileError
@@ -90,11 +90,13 @@ def memory_of(opened: zn.Study, live: zn.Study) -> zn.Trial:
     return live.pending[-1]
 
 
-@pytest.mark.parametrize("kind", ["line", "mixed", "dna", "points", "hierarchy"])
+@pytest.mark.parametrize("kind", ["line", "costs on a line", "mixed", "dna", "points", "hierarchy"])
 def test_a_learned_study_is_opened_without_learning_again(
     kind: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live = zn.Study.create(path, KINDS[kind].space, budget=24, direction="minimize", rng=1)
+    given: dict[str, Any] = PRICES if kind.startswith("costs") else {"budget": 24}
+    space = KINDS[kind.removeprefix("costs on a ")].space
+    live = zn.Study.create(path, space, direction="minimize", rng=1, **given)
     lived(live, 14)
     with monkeypatch.context() as patch:
         patch.setattr(decisions, "_fit", lambda *_: pytest.fail("learned again"))

@@ -17,7 +17,7 @@ import pytest
 
 import zonal as zn
 from kinds import KINDS, allowed, kernels
-from lives import POLICIES, close, digest, lived, mended, value
+from lives import POLICIES, PRICES, close, digest, lived, mended, value
 from zonal.policies.rules import Policy
 from zonal.rounds import decisions
 from zonal.rounds.events import (
@@ -70,12 +70,14 @@ def test_a_replayed_study_is_the_same(kind: str, policy: str, monkeypatch: pytes
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("kind", ["line", "mixed", "dna", "points", "hierarchy"])
+@pytest.mark.parametrize("kind", ["line", "costs on a line", "mixed", "dna", "points", "hierarchy"])
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_learned_study_is_replayed_without_learning_again(
     kind: str, direction: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = mended(lived(zn.Study(KINDS[kind].space, budget=24, direction=direction, rng=1), 14))
+    given: dict[str, Any] = PRICES if kind.startswith("costs") else {"budget": 24}
+    space = KINDS[kind.removeprefix("costs on a ")].space
+    study = mended(lived(zn.Study(space, direction=direction, rng=1, **given), 14))
     monkeypatch.setattr(decisions, "_fit", lambda *_: pytest.fail("learned again"))
     again = zn.Study.replay(study.settings, study.events)
     assert digest(again) == digest(study)
@@ -170,6 +172,7 @@ TORN = {
     "learned on a line": lambda: zn.Study(KINDS["line"].space, budget=30, rng=0),
     "learned on points": lambda: zn.Study(KINDS["points"].space, budget=30, rng=0),
     "mixed": lambda: zn.Study(KINDS["mixed"].space, budget=30, rng=0),
+    "costs on a line": lambda: zn.Study(KINDS["line"].space, rng=0, **PRICES),
 }
 
 
