@@ -1,0 +1,136 @@
+"""Half the measurements: the default, nothing given, against the paper's GPOO at N = 80, given kernel, noise, c.
+
+The paper's functions shifted, every other one reflected, times 37, plus 1000. Runs are kept in a file, a line
+each, and compared by seed, also with those of another checkout:
+
+    python -m benchmarks.half play new.jsonl --runs 200 --seed 40000
+    PYTHONPATH=other/src python -m benchmarks.half play old.jsonl --runs 200 --seed 40000
+    python -m benchmarks.half compare new.jsonl old.jsonl --page half   # also into docs/method.md
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+import zonal as zn
+from zonal.problems import true_optimum
+
+FUNCTIONS = ("f1", "f2", "f3")
+SCALE, OFFSET, NOISE = 37.0, 1000.0, 0.1
+PAPER = 80  # measurements of the paper's search
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "method.md"
+LOST = 0.05  # by which more is lost where another hill than the best is taken
+
+
+def regret(name: Any, seed: int, budget: int, turned: bool) -> float:
+    """Return f* less the true average over the region found, in units of the paper's functions."""
+    rng = np.random.default_rng([seed, int(name[1])])
+    own = zn.reward_function(name, "authors", float(rng.uniform(-0.04, 0.04)))
+
+    def f(points: Any) -> Any:
+        return OFFSET + SCALE * np.asarray(own(1 - points if turned else points))
+
+    feedback = zn.Average(10)
+    measure = zn.simulate(f, feedback, SCALE * NOISE, rng)
+    settings: dict[str, Any] = {"space": zn.Box([(0, 1)], smallest=1 / 256)}
+    if budget == PAPER:
+        policy = zn.GPOO(zn.GeometricDelta(14 * SCALE, 0.5))
+        kernel = zn.RBF(0.1 * SCALE**2, 0.05)
+        settings = {"space": [(0, 1)], "policy": policy, "kernel": kernel, "noise": SCALE * NOISE, "mean": OFFSET}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", zn.ModelWarning)
+        found = zn.maximize(measure, budget=budget, feedback=feedback, rng=seed, **settings)
+    return (OFFSET + SCALE * true_optimum(own)[1] - measure.average(found.region)) / SCALE
+
+
+@click.group()
+def main() -> None:
+    """Play what half the measurements buy, and compare."""
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--function", "functions", multiple=True, default=FUNCTIONS)
+@click.option("--budget", "budgets", multiple=True, type=int, default=(20, 40, PAPER))
+@click.option("--runs", default=10)
+@click.option("--seed", default=0, help="Of the first run.")
+@click.option("--turned", type=click.Choice(["half", "never", "always"]), default="half")
+def play(path: Path, functions: Any, budgets: Any, runs: int, seed: int, turned: str) -> None:
+    """Play runs that are not in the file yet."""
+    known = read(path)
+    with path.open("a", encoding="utf-8") as file:
+        for own in range(seed, seed + runs):
+            for name in functions:
+                for budget in budgets:
+                    if own in known.get((name, budget), {}):
+                        continue
+                    value = regret(name, own, budget, turned == "always" or (turned == "half" and own % 2 == 1))
+                    file.write(json.dumps([name, budget, own, value]) + "\n")
+                    file.flush()
+
+
+def read(path: Path) -> dict[tuple[str, int], dict[int, float]]:
+    """Return regrets by function and budget, and by seed."""
+    found: dict[tuple[str, int], dict[int, float]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        name, budget, seed, value = json.loads(line)
+        found.setdefault((name, budget), {})[seed] = value
+    return found
+
+
+@main.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("other", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--page", help="Between which marks of docs/method.md the table goes too.")
+def compare(path: Path, other: Path | None, page: str | None) -> None:
+    """Print mean regrets, and ratios of means with 95 % intervals of the bootstrap over seeds."""
+    from benchmarks.arena.summary import ratio_of_means
+
+    new, old = read(path), read(other or path)
+
+    def against(budget: int, whose: dict[Any, Any], theirs: int, functions: Any) -> str:
+        ours, others = (
+            {name: own.get((name, at), {}) for name in functions} for own, at in ((new, budget), (whose, theirs))
+        )
+        found = ratio_of_means(ours, others, floor=0.0)
+        return "" if found is None else f"{found['ratio']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+
+    lines = []
+    for budget in sorted({budget for _, budget in new}):
+        there = [name for name in FUNCTIONS if (name, budget) in new]
+        for functions in [*([name] for name in there), *([there] if len(there) == len(FUNCTIONS) else [])]:
+            own = list(new.get((functions[0], budget), {}).values())
+            texts = [str(budget), ", ".join(functions), str(len(own))]
+            alone = len(functions) == 1
+            texts.append(f"{np.mean(own):.4f} ± {np.std(own) / np.sqrt(len(own)):.4f}" if alone else "")
+            texts.append(f"{np.mean(np.array(own) > LOST):.1%}" if alone else "")
+            texts.append(against(budget, new, PAPER, functions))
+            lines.append([*texts, against(budget, old, budget, functions)] if other else texts)
+    heads = [
+        "N",
+        "function",
+        "runs",
+        "mean regret",
+        f"lose more than {LOST}",
+        f"over the paper's GPOO at N = {PAPER}",
+        "over the other",
+    ]
+    filled = [at for at in range(len(lines[0])) if any(line[at] for line in lines)]
+    rows = [[line[at] for at in filled] for line in (heads, ["---"] * len(heads), *lines)]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in rows)
+    click.echo(table)
+    if page:
+        text = PAGE.read_text(encoding="utf-8")
+        begin, end = f"<!-- begin {page} -->", f"<!-- end {page} -->"
+        before, after = text.split(begin)[0], text.split(end)[1]
+        PAGE.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
