@@ -161,6 +161,7 @@ def above(problems: Any, policies: Any, budgets: Any, noise: str, runs: int, see
 # Integration time.
 
 TIMES = (1.0, 2.0, 4.0, 8.0, 16.0)
+SPEEDS = (10.0, 30.0)
 OVERHEADS, RATIOS = (0.2, 1.0, 5.0), (0.3, 1.0, 3.0)  # overheads, and std of f over the noise of time 1
 
 
@@ -214,7 +215,7 @@ def time(problems: Any, overheads: Any, ratios: Any, runs: int, seed: int, given
 
 @main.command()
 @click.option("--problem", default="1-D")
-@click.option("--speed", "speeds", multiple=True, type=float, default=(10.0, 30.0))
+@click.option("--speed", "speeds", multiple=True, type=float, default=SPEEDS)
 @click.option("--snr", "ratios", multiple=True, type=float, default=(1.0, 3.0))
 @click.option("--runs", default=5)
 @click.option("--seed", default=0, help="Of the first run.")

@@ -13,7 +13,7 @@ from benchmarks.arena import report
 from benchmarks.arena.play import play_all, read, tasks_for, valid
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
-from benchmarks.arena.summary import summarise
+from benchmarks.arena.summary import renewed, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "arena.jsonl"
@@ -78,7 +78,10 @@ def make_report(results: Path, docs: Path, seed: int, stale: bool) -> None:
     path = docs / "arena.json"
     lines = valid(read(results), stale)
     if lines:
-        path.write_text(json.dumps(summarise(lines, seed), indent=1) + "\n", encoding="utf-8")
+        made = summarise(lines, seed)
+        if path.exists():
+            made = renewed(json.loads(path.read_text(encoding="utf-8")), made)
+        path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     summary = json.loads(path.read_text(encoding="utf-8"))
     (docs / "arena.md").write_text(report.page(summary), encoding="utf-8")
     report.picture(summary, docs / "images" / "arena.png")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.arena.problems import Case, Parts, Problem
+from benchmarks.arena.problems import ACTING, Case, Parts, Problem
 from zonal.problems.instruments import Instrument
 from zonal.spaces import Region
 
@@ -62,26 +62,29 @@ class Pick(NamedTuple):
     Attributes
     ----------
     cell : tuple of int
-        A smallest cell.
+        A smallest cell; empty where what is lost is known already.
     region : Region, optional
         What was recommended before it was brought to the smallest size.
+    loss : float, optional
+        What is lost, in the groups on acting.
     """
 
     cell: Parts
     region: Region | None = None
+    loss: float | None = None
 
 
 Play = Callable[[Problem, Meter, tuple[int, ...], np.random.Generator], dict[int, Pick]]
 
 
 def all_budgets(case: Case) -> tuple[int, ...]:
-    """Return the budgets of a case: those of a contestant that takes part in everything."""
-    return case.budgets
+    """Return the budgets of a case: those of a contestant that takes part in everything but acting."""
+    return () if case.group in ACTING else case.budgets
 
 
 def ordered_only(case: Case) -> tuple[int, ...]:
     """Return the budgets of a case whose axes have an order: points mean nothing among symbols."""
-    return () if case.symbols else case.budgets
+    return () if case.symbols else all_budgets(case)
 
 
 @dataclass(frozen=True)

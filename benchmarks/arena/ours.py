@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
+from benchmarks.acting import TIMES
 from benchmarks.arena.contestants import Contestant, Meter, Pick, Play, all_budgets
 from benchmarks.arena.problems import Case, Problem
 from zonal.policies.baselines import MOST_LEAVES
 
 DEFAULT = "Zonal"
 MOST_DRAWN = 1024  # cells
+HINDSIGHT = "the best fixed time in hindsight"
+FIXED = {f"Zonal, looks of time {time:g}": time for time in (1.0, 4.0, 16.0)}
 PAPER = "the paper's GPOO, given kernel, noise and c"
 Settings = Callable[[Problem], dict[str, Any]]  # of a study, besides space, budget, feedback and random numbers
 
@@ -54,6 +57,48 @@ def settle(problem: Problem, result: zn.Result) -> tuple[int, ...]:
     return cells[int(np.argmax(means))]
 
 
+def acting(usual: Play | None = None, **how: Any) -> Play:
+    """Return a contestant that plays as told in each group on acting, and elsewhere as usual."""
+
+    def play(
+        problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[int, Pick]:
+        if problem.acts is None:
+            assert usual is not None
+            return usual(problem, meter, budgets, rng)
+        (n,) = budgets
+        loss, meter.spent = problem.acts(how[problem.group], n)
+        return {n: Pick((), loss=loss)}
+
+    return play
+
+
+def rivals() -> list[Contestant]:
+    """Return who plays in the groups on acting besides the default."""
+
+    def one(group: str, how: Any, name: str, about: str) -> Contestant:
+        def budgets(case: Case) -> tuple[int, ...]:
+            return case.budgets if case.group == group else ()
+
+        return Contestant(name, about, acting(**{group: how}), ("zonal",), budgets=budgets)
+
+    set_of = "the set above the threshold, from"
+    return [
+        *(one("time", (time,), name, "the default, every look as long") for name, time in FIXED.items()),
+        one("", None, HINDSIGHT, "of these, on each problem the one of the lowest mean regret"),
+        one("travel", False, "Zonal, ignoring ways", "the default, which pays for ways without knowing of them"),
+        one("above", "the default", "Zonal, the default's data", f"{set_of} the default's own measurements"),
+        one("above", "random", "Zonal, data at random", f"{set_of} smallest regions at random"),
+        one("above", "grid", "Zonal, data of a grid", f"{set_of} the finest grid that can be paid"),
+        one(
+            "above",
+            "straddle",
+            "Zonal, straddle",
+            f"{set_of} smallest regions of 1.96 std less the distance to it",
+        ),
+    ]
+
+
 def gpoo(problem: Problem) -> dict[str, Any]:
     """Return GPOO with the delta that it takes from the kernel, all the way down."""
     symbols = isinstance(problem.space, zn.Sequences)
@@ -69,12 +114,12 @@ def given(problem: Problem) -> dict[str, Any]:
 
 def countable(case: Case) -> tuple[int, ...]:
     """Return the budgets of a case with no more smallest cells than a policy over all of them can hold."""
-    return case.budgets if case.cells <= MOST_LEAVES else ()
+    return all_budgets(case) if case.cells <= MOST_LEAVES else ()
 
 
 def drawable(case: Case) -> tuple[int, ...]:
     """Return the budgets of a case with so few smallest cells that drawing them jointly takes no minutes."""
-    return case.budgets if case.cells <= MOST_DRAWN else ()
+    return all_budgets(case) if case.cells <= MOST_DRAWN else ()
 
 
 def with_falling_noise(case: Case) -> tuple[int, ...]:
@@ -93,7 +138,9 @@ def contestants() -> list[Contestant]:
     def one(name: str, about: str, settings: Settings, budgets: Any = all_budgets) -> Contestant:
         return Contestant(name, about, zonal(settings), ("zonal",), budgets=budgets)
 
-    listed = [one(DEFAULT, "`zn.maximize` with space, budget and nothing else", lambda problem: {})]
+    said = "`zn.maximize` with space, budget and nothing else; what looks cost, where they do; `Above` for sets"
+    both = acting(zonal(), time=TIMES, travel=True, above="Above")
+    listed = [Contestant(DEFAULT, said, both, ("zonal",), budgets=lambda case: case.budgets)]
     few = f"where there are no more than {MOST_LEAVES:,} cells"
     gradient = getattr(zn, "KnowledgeGradient", None)
     if gradient is not None:
@@ -135,4 +182,5 @@ def contestants() -> list[Contestant]:
             countable,
         ),
         one(PAPER, "as in the paper's experiments: RBF(0.1, 0.05), noise 0.1, delta 14 / 2^h", given, of_paper),
+        *rivals(),
     ]

@@ -81,7 +81,8 @@ def play(task: Task) -> list[Line]:
     picks = contestant.play(problem, meter, task.budgets, theirs)
     lines = []
     for budget in task.budgets:
-        regret = problem.regret(picks[budget].cell)
+        loss = picks[budget].loss  # relative already
+        regret = problem.regret(picks[budget].cell) if loss is None else loss
         line = dict(zip(("problem", "contestant", "budget", "run", "seed"), task.places()[0], strict=True))
         line |= {
             "budget": budget,
@@ -90,7 +91,7 @@ def play(task: Task) -> list[Line]:
             "key": key(contestant, case),
             "spent": min(meter.spent, budget),
             "regret": regret,
-            "normalised": regret / problem.std,
+            "normalised": regret / problem.std if loss is None else loss,
             "seconds": meter.seconds(budget),
         }
         region = picks[budget].region

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 import zonal as zn
+from benchmarks import acting
 from zonal import data
 from zonal.problems import from_table, true_optimum
 from zonal.problems.instruments import Instrument, Noise
@@ -33,7 +34,15 @@ GROUPS = {
     "sky": "The hydrogen sky (HI4PI)",
     "dna": "DNA (TFBind8)",
     "noise": "Noise that falls with the size of a region",
+    "time": "How long to look",
+    "travel": "Ways that cost",
+    "above": "The set above a threshold",
 }
+ACTING = (
+    "time",
+    "travel",
+    "above",
+)  # groups in which a look is more than a region, or not the best one is looked for
 BBOB = {"sphere": 1, "step-ellipsoid": 7, "Schaffers": 17, "Gallagher 101": 21, "Rastrigin": 3}
 LENGTHSCALES = {1: 0.1, 2: 0.2, 4: 0.4}  # of draws, in widths of the space
 CELLS = {1: 256, 2: 32, 4: 8, 5: 8}  # along each axis
@@ -61,6 +70,10 @@ class Problem:
         What a measurement sees, where it is not the exact mean.
     optimum : float, optional
         The highest value of the function itself, where it is known.
+    acts : callable, optional
+        In the groups on acting: how a contestant plays and a budget to what it loses, and its looks.
+    group : str
+        That group.
     """
 
     space: Any
@@ -69,6 +82,8 @@ class Problem:
     noise: Noise
     feedback: zn.Average | None = None
     optimum: float | None = None
+    acts: Callable[[Any, int], tuple[float, int]] | None = None
+    group: str = ""
     direction: Literal["maximize"] = "maximize"
 
     @property
@@ -293,6 +308,42 @@ def dna() -> Case:
     return Case("TFBind8", "dna", about, (80, 205), (4,) * 6, draw, symbols=True)
 
 
+def acted(group: str, name: str) -> Case:
+    """Return a problem on acting, as `benchmarks.acting` plays it: everything is learned."""
+
+    def draw(run: int, rng: np.random.Generator) -> Problem:
+        seed, ratio = int(rng.integers(1 << 31)), 3.0 if group == "above" else float(rng.choice(acting.RATIOS))
+        overhead, speed = float(rng.choice(acting.OVERHEADS)), float(rng.choice(acting.SPEEDS))
+        here = acting.world(name, seed)
+
+        def acts(how: Any, n: int) -> tuple[float, int]:
+            if group == "above":
+                return acting.missed(name, seed, n, 1 / ratio, how, False), n
+            if group == "travel":
+                return acting.journey(name, seed, 1 / ratio, False, speed, n * (1 + 0.3 * speed), how, 1)
+            prices = {"times": how, "overhead": overhead, "budget": n * (overhead + 4)}
+            return acting.regret(name, seed, 1 / ratio, False, **prices)
+
+        def instrument(noises: np.random.Generator) -> Any:
+            return here.instrument(1 / ratio, noises)
+
+        averages = np.empty(shape)
+        for cell, average in zip(here.cells, here.truth, strict=True):
+            averages[tuple((cell.center * shape).astype(int))] = average
+        return Problem(here.space, averages, instrument, 1 / ratio, here.feedback, acts=acts, group=group)
+
+    drawn = {"1-D": "RBF .05 on 128 cells", "2-D": "RBF .15 on 16 x 16 cells"}
+    about = {
+        "time": "overhead .2, 1 or 5, noise of time 1 a third, 1 or 3 std of f; the cost of N looks of time 4",
+        "travel": "a look costs 1, the way from end to end 10 or 30, noise a third, 1 or 3 std of f; the cost of "
+        "N looks that are .3 apart",
+        "above": "the highest fifth of the cells; what is lost is 1 - F1, not regret; noise 1/3 std of f",
+    }[group]
+    shape = (16, 16) if name == "2-D" else (128,)
+    budgets = {"time": (30,), "travel": (40,), "above": (40, 80)}[group]
+    return Case(f"{group}, {name}", group, f"{drawn.get(name, name)}: {about}", budgets, shape, draw)
+
+
 CASES: dict[str, Case] = {
     case.name: case
     for case in [
@@ -303,5 +354,6 @@ CASES: dict[str, Case] = {
         sky(),
         dna(),
         *(gaussian(1, smooth, falling=True) for smooth in (True, False)),
+        *(acted(group, name) for group in ACTING for name in ("1-D", "2-D", *acting.PAPER)),
     ]
 }

@@ -36,6 +36,10 @@ budget, measuring excluded.
 Zonal and the people of `zonal rehearse` may measure regions of any size. The other peers cannot be told of a
 region, so they measure smallest cells. Whoever recommends a larger region is brought to the smallest size: to its
 cell of the highest posterior mean where there is a model, else to its middle.
+
+In the last three groups a look is more than a region: it takes a time that is chosen, or a way that costs; or the
+set above a threshold is looked for, and 1 - F1 stands for regret. There everybody is Zonal, which learns
+everything, and what is compared is what knowing of time, ways and the threshold is worth.
 """
 
 

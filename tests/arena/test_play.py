@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,10 +13,11 @@ from click.testing import CliRunner
 from benchmarks.arena import play as module
 from benchmarks.arena.__main__ import main
 from benchmarks.arena.contestants import Pick
-from benchmarks.arena.ours import DEFAULT, PAPER
+from benchmarks.arena.ours import DEFAULT, FIXED, HINDSIGHT, PAPER
 from benchmarks.arena.play import Task, attempt, play, play_all, read, tasks_for, valid
-from benchmarks.arena.problems import CASES
+from benchmarks.arena.problems import ACTING, CASES
 from benchmarks.arena.roster import ROSTER
+from benchmarks.arena.summary import renewed, summarise
 
 TASKS = [Task("f1", "random", (20, 40), run, 0) for run in range(3)]
 
@@ -110,3 +112,40 @@ def test_the_command_plays_and_makes_the_page(tmp_path: Path, monkeypatch: pytes
     done = CliRunner().invoke(main, ["--report-only", *places])  # from the summary that was kept
     assert done.exit_code == 0, done.output
     assert "| random | 2 |" in (tmp_path / "arena.md").read_text()
+
+
+@pytest.mark.parametrize("group", ACTING)
+def test_on_acting_only_the_default_and_its_rivals_play_and_what_is_lost_counts(group: str) -> None:
+    case = CASES[f"{group}, 1-D"]
+    who = [one.name for one in ROSTER.values() if one.budgets(case)]
+    assert who[0] == DEFAULT
+    assert len(who) > 1
+    assert all(name.startswith("Zonal") for name in who)
+    lines = [play(Task(case.name, name, (8,), 0, 0))[0] for name in who[:2]]
+    for line in lines:
+        assert line["normalised"] == line["regret"] >= 0
+        assert line["spent"] >= 2
+
+
+def test_the_best_fixed_time_in_hindsight_is_that_of_the_lowest_mean() -> None:
+    fixed = {name: float(at) for at, name in enumerate(FIXED)}
+    lines = {}
+    for name in (DEFAULT, *FIXED):
+        for run in range(3):
+            line = {"problem": "time, 1-D", "contestant": name, "budget": 30, "run": run, "seed": 0, "key": ""}
+            line |= {"normalised": fixed.get(name, 0.5) + run, "seconds": 1.0, "zonal": "", "commit": ""}
+            lines["time, 1-D", name, 30, run, 0] = line
+    rows = summarise(lines, 0)["groups"]["time"]["rows"]
+    means = {row["contestant"]: row["mean"] for row in rows}
+    assert means[HINDSIGHT] == means[next(iter(FIXED))] == 1.0
+
+
+def test_a_part_of_the_arena_is_played_anew_and_the_rest_stays() -> None:
+    def summary(group: str, commit: str) -> dict[str, Any]:
+        own = {"groups": {group: commit}, "problems": {}, "contestants": {DEFAULT: commit}}
+        return {**own, "seed": 0, "zonal": [], "commits": [commit], "versions": [], "half": []}
+
+    both = renewed(summary("peers", "a"), summary("time", "b"))
+    assert both["groups"] == {"peers": "a", "time": "b"}
+    assert both["commits"] == ["a", "b"]
+    assert renewed(summary("peers", "a"), summary("peers", "b"))["commits"] == ["b"]

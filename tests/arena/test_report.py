@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.arena import report
 from benchmarks.arena import summary as numbers
-from benchmarks.arena.ours import DEFAULT, PAPER
+from benchmarks.arena.ours import DEFAULT, HINDSIGHT, PAPER
 from benchmarks.arena.play import Line, Place, place
 from benchmarks.arena.problems import CASES, GROUPS
 from benchmarks.arena.roster import ROSTER
@@ -61,7 +61,9 @@ def row(rows: list[dict[str, Any]], name: str, budget: int) -> dict[str, Any]:
 def test_ratios_are_found_again_with_intervals_around_them(summary: dict[str, Any]) -> None:
     for group in GROUPS:
         rows = summary["groups"][group]["rows"]
-        for name, expected in (("random", 0.5), ("BoTorch", 2.0)):
+        rivals = {"time": HINDSIGHT, "travel": "Zonal, ignoring ways", "above": "Zonal, straddle"}
+        named = {rivals[group]: 0.5} if group in rivals else {"random": 0.5, "BoTorch": 2.0}
+        for name, expected in named.items():
             for view in ("mean_ratio", "typical_ratio"):
                 found = row(rows, name, rows[-1]["budget"])[view]
                 assert found["low"] < found["ratio"] < found["high"]
