@@ -96,9 +96,9 @@ class AboveRules(KnowledgeRules):
         """Return the node that is expected to clear most doubt, for what it costs."""
         unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
-        return self._largest_gain(tree, views(), questions)
+        return self._clears_most(tree, views(), questions)
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, free: bool = True) -> Look:
+    def _clears_most(self, tree: Tree, views: list[View], questions: Rows) -> Look:
         """Return the question that is expected to clear most doubt, for what it costs."""
         limit = self.limit(tree, lambda: views)
         rows = (tree.leaf & ~tree.forbidden).nonzero()[0]

@@ -32,6 +32,7 @@ from zonal.policies.rules import (
     Views,
     best,
 )
+from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 
 TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
@@ -120,10 +121,12 @@ class KnowledgeRules(Bound):
         """Return the guard's node when it is its turn, else the node of the largest expected gain for its cost."""
         members = views()
         if not self.setting.learned:
-            return self._largest_gain(tree, members, self.questions(tree, views))
+            return self._largest_gain(tree, members, self.questions(tree, views), _tour(tree, t - 1)[1])
         vague = not self._stands_out(tree, members)
         turn = t - 1 - self.setting.opening
-        guard = turn >= 0 and turn % (OFTEN if vague else SELDOM) == 0
+        tour, left = _tour(tree, turn)
+        late = turn % (OFTEN if vague else SELDOM) == 0 if tour < SELDOM else left * SELDOM <= tour
+        guard = turn >= 0 and late
         row = self._follow(tree) if guard else None
         unseen = self.unseen(tree) if vague or guard else NONE
         if row is not None and (tree.looks[row] == 0 or len(unseen) == 0):
@@ -132,7 +135,7 @@ class KnowledgeRules(Bound):
                 return row if time is None else (row, time)
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
         # Until something stands out, the models do not know what longer looks would show.
-        return self._largest_gain(tree, members, questions, free=not vague)
+        return self._largest_gain(tree, members, questions, left, free=not vague)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
         """Tell whether the best region is better than the space as a whole by more than noise."""
@@ -181,10 +184,10 @@ class KnowledgeRules(Bound):
         most: Rows = rows[highest(tree.mean[rows] + OPTIMISM * tree.std[rows], QUESTIONS, self.setting.tie)]
         return most
 
-    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, free: bool = True) -> Look:
+    def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, left: int, free: bool = True) -> Look:
         """Return the node whose measurement is expected to raise the best mean most, for what it costs.
 
-        If it is `free`, for how long is chosen too.
+        On a tour it is the next stop of those that are `left`. If it is `free`, for how long is chosen too.
         """
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]
         if len(final) == 0:
@@ -196,6 +199,11 @@ class KnowledgeRules(Bound):
         candidates = np.union1d(candidates, leaders)
         joint = [view.covariance(questions, candidates) for view in views]
         means = [view.mean[candidates] for view in views]
+        if left:
+            stop = next_stop(tree, questions, views, joint, means, left, tie)
+            if stop is not None:
+                at = questions == stop
+                questions, joint = questions[at], [own[at] for own in joint]
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             """Return by how much candidates' means move with questions that take `ratio` usual times."""
@@ -249,3 +257,11 @@ class KnowledgeRules(Bound):
         if len(rows) == 0:
             rows = (tree.leaf & allowed).nonzero()[0]
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+
+
+def _tour(tree: Tree, turn: int) -> tuple[int, int]:
+    """Return the looks of a tour, and how many of it are left; none where ways cost nothing."""
+    terms = tree.terms
+    if terms is None or terms.ways is None or terms.tour == 1:
+        return 0, 0
+    return terms.tour, terms.tour - turn % terms.tour

@@ -77,6 +77,8 @@ class Terms:
         Rows to what looks cost there, without their time and the way.
     ways : callable
         Rows to what the way there costs; None if ways cost nothing.
+    tour : int
+        Looks that cost twice as much as a tour over the whole space.
     """
 
     times: Floats
@@ -85,6 +87,7 @@ class Terms:
     left: float
     prices: Callable[[Rows], Floats]
     ways: Callable[[Rows], Floats] | None = None
+    tour: int = 1
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what looks of some times cost."""

@@ -152,14 +152,17 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
 
     left = math.inf if free else draft.remaining + SLACK * draft.budget
     goes = prices.travels and here is not None
-    return Terms(prices.times, prices.timed, draft.began.time, left, of_rows, ways if goes else None)
+    time, tour = draft.began.time, 1
+    if goes:
+        tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
+    return Terms(prices.times, prices.timed, time, left, of_rows, ways if goes else None, tour)
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
     """Return the depth of the opening sweep where looks have a cost: no more than 2/5 of it, ways included."""
     prices, budget = problem.prices, problem.settings.budget
     assert prices is not None
-    each = cheapest + float(prices.of_time(time) - prices.of_time(prices.times.min()))
+    each = prices.usual_price(cheapest, time)
     level = problem.opening(h_max, problem.looks(each))
     while level > 1 and prices.travels:
         cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]

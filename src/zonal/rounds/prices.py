@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 OPENING = 8  # cells of an opening, at least
 SHARE = 0.4  # of the budget
+STOPS, MOST_STOPS = 16, 32  # cells of a tour over the whole space, and looks of one tour at most
 TYPICAL, DEEP = 4, 16  # cells of a depth, and depths, that show what looks cost
 SLACK = 1e-9  # of a budget: less is rounding
 
@@ -79,6 +80,7 @@ class Prices:
         self._regions: dict[Node, float] = {}
         self._ways: dict[tuple[Node, Node], float] = {}
         self._centres: dict[Node, Floats] = {}
+        self._looks: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_regions": {}, "_ways": {}, "_centres": {}}
@@ -118,6 +120,10 @@ class Prices:
         middle = max(besides, float(times[(times.size - 1) // 2]))
         longest = min(middle, SHARE * budget / OPENING - besides) * (1 + SLACK)
         return float(max(times[times <= longest], default=times[0]))
+
+    def usual_price(self, cheapest: float, time: float) -> float:
+        """Return what the cheapest look costs if it takes a time."""
+        return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
 
     def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
         """Return what looks at some rows cost, without their time and the way.
@@ -166,6 +172,16 @@ class Prices:
             order.append(left.pop(nearest))
             here = nodes[order[-1]]
         return order, length
+
+    def looks_of_tour(self, each: float) -> int:
+        """Return the number of looks that cost twice as much as a tour over the whole space, each `each`."""
+        if self._looks is None:
+            space, level = self._space, 0
+            while level + 1 < DEEP and space.leaves(level) < space.leaves(level + 1) <= STOPS:
+                level += 1
+            _, ways = self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])
+            self._looks = min(max(round(2 * ways / max(each, 1e-300)), 1), MOST_STOPS)
+        return self._looks
 
     @property
     def travels(self) -> bool:
