@@ -122,7 +122,7 @@ class AboveRules(KnowledgeRules):
             return np.asarray(np.logaddexp.reduce([_summed(share + gain(z, tail)) for share, z, tail in each]))
 
         rough, exact = partial(summed, log_rough), partial(summed, log_cleared)
-        return largest(tree, questions, tails, rough, exact, FINALISTS, free)
+        return largest(tree, questions, tails, rough, exact, FINALISTS)
 
 
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
