@@ -48,7 +48,7 @@ STUDIES: dict[str, dict[str, Any]] = {
         "forbidden": [{"l": (175, -175), "dye": "red"}],
         "rng": 6,
     },
-    "costs": {"space": zn.Box([(0, 1)], smallest=1 / 32), "rng": 7, **PRICES},
+    "costs": {"space": zn.Box([(0, 1)], smallest=1 / 32), "rng": 7, **PRICES, "times": [2]},
     "above": {
         "space": zn.Box({"x": (0, 4), "y": (0, 2)}, smallest=0.25),
         "policy": zn.Above(top=0.2),
