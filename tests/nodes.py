@@ -27,7 +27,7 @@ def children(tree: Tree, row: int, index: Sequence[int], expanded: bool = False,
     }
     given = usual | columns
     given["noise"] = np.array(given["noise"])
-    return tree.split(np.array([row]), np.array([number]), expanded, False, np.array(index), **given)
+    return tree.split([row], [number], expanded, False, np.array(index), **given)
 
 
 def shown(tree: Tree, **columns: Sequence[float]) -> Tree:

@@ -60,8 +60,8 @@ def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -
     apart = children(start, 3, [6, 7, 8], expanded=True, noise=[0.3] * 3)
     apart = children(apart, 1, [0, 1], expanded=True, noise=[0.4] * 2, forbidden=np.array([True, False]))
     together = start.split(
-        np.array([3, 1]),
-        np.array([3, 2]),
+        [3, 1],
+        [3, 2],
         True,
         False,
         np.array([6, 7, 8, 0, 1]),
@@ -78,7 +78,7 @@ def test_families_of_several_sizes_are_split_together_as_one_after_the_other() -
 
 def test_nodes_that_may_still_be_measured_stay_askable() -> None:
     tree, none = Tree.root(0.1), np.zeros(2, dtype=bool)
-    tree = tree.split(np.array([0]), np.array([2]), True, True, np.array([0, 1]), 1, ~none, none, np.full(2, 0.1))
+    tree = tree.split([0], [2], True, True, np.array([0, 1]), 1, ~none, none, np.full(2, 0.1))
     assert column(tree, "askable") == [True, True, True]
     assert column(tree, "expanded") == [True, False, False]
     assert column(tree, "splittable") == [False, False, False]

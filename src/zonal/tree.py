@@ -8,9 +8,9 @@ columns in place of those that changed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,37 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Columns that change together are the rows of one array.
-DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD, COUNT, LOOKS, WEIGHED, ANSWERED = range(9)
+DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
-NOISE, REWARD, WEIGHED_REWARD, WEIGHED_VARIANCE, TIMED = range(5)
+
+
+class Tally(NamedTuple):
+    """What was measured of one node; of most there is nothing. See the columns of `Tree`."""
+
+    looks: int = 0
+    answered: int = 0
+    number: int = 0  # the column `count`
+    timed: float = 0.0
+    reward: float = 0.0
+    weighed: int = 0
+    weighed_reward: float = 0.0
+    weighed_variance: float = 0.0
+
+    def told(self, reward: float, sem: float | None, time: float) -> Tally:
+        """Return what there is with a reward more: it counts in the mean reward, by precision with a `sem`."""
+        looks, answered, number, timed, mean, weighed, weighed_mean, known = self
+        if sem is None:
+            timed += time
+            mean += (reward - mean) * time / timed
+        else:
+            share = known / (known + sem**2) if known > 0 else 0.0  # 0: it is known exactly
+            share, known = (share, share * sem**2) if weighed else (1.0, sem**2)
+            weighed, weighed_mean = weighed + 1, weighed_mean + share * (reward - weighed_mean)
+        return Tally(looks, answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
+
+
+NOTHING = Tally()
+KINDS = {name.replace("number", "count"): (at, type(NOTHING[at])) for at, name in enumerate(Tally._fields)}
 
 
 class Tree:
@@ -86,38 +114,48 @@ class Tree:
     mean: Floats
     std: Floats
     std_before: Floats
+    tallies: dict[int, Tally]  # of the nodes that were looked at, by row
+    _made: dict[str, NDArray[Any]]  # columns of them, as far as they were asked for
     _contenders: NDArray[np.intp] | None
 
-    def __init__(
-        self,
-        of: Tree | None = None,
-        ints: Ints | None = None,
-        flags: Flags | None = None,
-        floats: Floats | None = None,
-    ) -> None:
-        """Take over the columns of another table, but for blocks of columns that are given."""
+    def __init__(self, of: Tree | None = None) -> None:
+        """Take over the columns of another table."""
         self.__dict__ = {} if of is None else {**of.__dict__}
-        if ints is not None:
-            ints.flags.writeable = False
-            self._ints = ints
-            self.depth, self.index, self.parent, self.slot, self.first_child, *counts = ints
-            self.count, self.looks, self.weighed, self.answered = counts
-        if flags is not None:
-            flags.flags.writeable = False
-            self._flags = flags
-            self.expanded, self.askable, self.smallest, self.forbidden = flags
-            self._contenders = None
-        if floats is not None:
-            floats.flags.writeable = False
-            self._floats = floats
-            self.noise, self.reward, self.weighed_reward, self.weighed_variance, self.timed = floats
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NDArray[Any]:
+            """Return a column of tallies, made when it is read: most rounds do without."""
+            if name not in KINDS:
+                raise AttributeError(name)
+            if name not in self._made:
+                at, kind = KINDS[name]
+                column = np.zeros(self.size, dtype=kind)
+                column[list(self.tallies)] = [own[at] for own in self.tallies.values()]
+                self._made[name] = _frozen(column)
+            return self._made[name]
 
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
-        ints = np.array([[0], [0], [-1], [0], [-1], [0], [0], [0], [0]])
+        tree = cls()
+        tree.noise, tree.tallies = _frozen(np.array([noise])), {}
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
-        return cls(None, ints, flags, np.array([[noise], [0.0], [0.0], [0.0], [0.0]]))
+        return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
+
+    def _shaped(self, ints: Ints) -> Tree:
+        """Take another block of columns."""
+        ints.flags.writeable = False
+        self._ints, self._made = ints, {}
+        self.depth, self.index, self.parent, self.slot, self.first_child = ints
+        return self
+
+    def _flagged(self, flags: Flags) -> Tree:
+        """Take another block of flags."""
+        flags.flags.writeable = False
+        self._flags, self._contenders = flags, None
+        self.expanded, self.askable, self.smallest, self.forbidden = flags
+        return self
 
     @property
     def size(self) -> int:
@@ -136,75 +174,62 @@ class Tree:
 
     def as_noisy(self, noise: float) -> Tree:
         """Return the table with another standard deviation of every measurement."""
-        floats = self._floats.copy()
-        floats[NOISE] = noise
-        return Tree(self, floats=floats)
+        twin = Tree(self)
+        twin.noise = _frozen(np.full(self.size, noise))
+        return twin
+
+    def tally(self, row: int) -> Tally:
+        """Return what was measured of a node."""
+        return self.tallies.get(row, NOTHING)
+
+    def _counting(self, row: int, tally: Tally) -> Tree:
+        twin = Tree(self)
+        twin.tallies, twin._made = {**self.tallies, row: tally}, {}
+        return twin
 
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
         """Return the table after a look at a node more, or less."""
-        ints = self._ints.copy()
-        ints[LOOKS, row] = looks
-        twin = Tree(self, ints)
+        twin = self._counting(row, Tally(looks, *self.tally(row)[1:]))
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told_otherwise(self, row: int, more: int) -> Tree:
         """Return the table after `more` trials of a node were told that say nothing of its average alone."""
-        ints = self._ints.copy()
-        ints[ANSWERED, row] += more
-        return Tree(self, ints)
+        own = self.tally(row)
+        return self._counting(row, own._replace(answered=own.answered + more))
 
     def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
-        """Return the table after a reward of a node: it counts in its mean reward, by precision with a `sem`."""
-        ints, floats = self._ints.copy(), self._floats.copy()
-        ints[COUNT, row] += 1
-        ints[ANSWERED, row] += 1
-        if sem is None:
-            floats[TIMED, row] += time
-            floats[REWARD, row] += (reward - floats[REWARD, row]) * time / floats[TIMED, row]
-        else:
-            known, mean, variance = floats.item(WEIGHED_VARIANCE, row), floats.item(WEIGHED_REWARD, row), sem**2
-            if not ints[WEIGHED, row]:
-                share, left = 1.0, variance
-            else:
-                share = known / (known + variance) if known > 0 else 0.0  # 0: it is known exactly
-                left = share * variance
-            floats[WEIGHED_REWARD, row] = mean + share * (reward - mean)
-            floats[WEIGHED_VARIANCE, row] = left
-            ints[WEIGHED, row] += 1
-        return Tree(self, ints, floats=floats)
+        """Return the table after a reward of a node."""
+        return self._counting(row, self.tally(row).told(reward, sem, time))
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
         """Return the table with these rewards of a node, their standard errors and times, and no others."""
-        ints, floats = self._ints.copy(), self._floats.copy()
-        ints[ANSWERED, row] -= ints[COUNT, row]
-        ints[COUNT, row] = ints[WEIGHED, row] = 0
-        floats[REWARD:, row] = 0.0
-        twin = Tree(self, ints, floats=floats)
+        looks, answered, number, *_ = self.tally(row)
+        own = Tally(looks, answered - number)
         for reward, sem, time in rewards:
-            twin = twin.told(row, reward, sem, time)
-        return twin
+            own = own.told(reward, sem, time)
+        return self._counting(row, own)
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
         flags = self._flags.copy()
         flags[name, row] = flag
-        return Tree(self, flags=flags)
+        return Tree(self)._flagged(flags)
 
     def at_slots(self, first: int, slots: Ints) -> Tree:
         """Return the table with other slots from row `first` on."""
         ints = self._ints.copy()
         ints[SLOT, first:] = slots
-        return Tree(self, ints)
+        return Tree(self)._shaped(ints)
 
     def split(
         self,
-        rows: NDArray[np.intp],
-        families: NDArray[np.intp],
+        rows: Sequence[int],
+        families: Sequence[int],
         expanded: bool,
         inner: bool,
         index: Ints,
         slot: int,
-        smallest: Flags,
+        smallest: Flags | bool,
         forbidden: Flags | bool,
         noise: Floats | float,
     ) -> Tree:
@@ -212,7 +237,7 @@ class Tree:
 
         Parameters
         ----------
-        rows, families : array of int
+        rows, families : sequence of int
             The leaves, and how many children each has.
         expanded, inner : bool
             Whether the leaves count as expanded, and may still be measured, from now on.
@@ -221,23 +246,30 @@ class Tree:
         index, smallest, forbidden, noise : array
             Columns of the children; one number stands for all.
         """
-        size, number = self.depth.size, index.size
-        ints, flags = np.zeros((9, size + number), dtype=np.int64), np.zeros((4, size + number), dtype=bool)
-        floats = np.zeros((5, size + number))
-        ints[:, :size], flags[:, :size], floats[:, :size] = self._ints, self._flags, self._floats
+        size, total = self.size, self.size + index.size
+        own: Any = rows[0]
+        parent, first = own, size
+        if len(rows) > 1:
+            own, sizes = np.array(rows), np.array(families)
+            parent, first = own.repeat(sizes), size + sizes.cumsum() - sizes
+        ints, flags = np.empty((5, total), dtype=np.int64), np.zeros((4, total), dtype=bool)
+        ints[:, :size], flags[:, :size] = self._ints, self._flags
+        ints[FIRST_CHILD, own] = first
         new, new_flags = ints[:, size:], flags[:, size:]
-        new[PARENT] = parent = rows.repeat(families)
-        new[DEPTH], new[INDEX], new[SLOT] = self.depth.take(parent) + 1, index, range(slot, slot + number)
-        new[FIRST_CHILD] = -1
-        ints[FIRST_CHILD, rows] = size + families.cumsum() - families
+        new[DEPTH] = self.depth[parent] + 1
+        new[INDEX], new[PARENT], new[FIRST_CHILD] = index, parent, -1
+        new[SLOT] = np.arange(slot, slot + index.size)
         new_flags[SMALLEST], new_flags[FORBIDDEN] = smallest, forbidden
         new_flags[ASKABLE] = np.logical_not(forbidden)
-        floats[NOISE, size:] = noise
         if expanded:
-            flags[EXPANDED, rows] = True
+            flags[EXPANDED, own] = True
         if not inner:
-            flags[ASKABLE, rows] = False
-        return Tree(self, ints, flags, floats)
+            flags[ASKABLE, own] = False
+        twin = Tree(self)._shaped(ints)._flagged(flags)
+        twin.noise = noises = np.empty(total)
+        noises[:size], noises[size:] = self.noise, noise
+        noises.flags.writeable = False
+        return twin
 
     @property
     def leaf(self) -> Flags:

@@ -420,7 +420,7 @@ def test_a_useless_measurement_shows_no_rise(n: int, policy: Any) -> None:
 
 def test_a_measurement_sees_the_average_of_a_region_and_not_the_best_within() -> None:
     no, two = np.zeros(2, dtype=bool), np.arange(2)
-    tree = Tree.root(0.0).split(np.array([0]), np.array([2]), False, True, two, 1, no, no, np.zeros(2))
+    tree = Tree.root(0.0).split([0], [2], False, True, two, 1, no, no, np.zeros(2))
     tree = tree.believed(np.zeros(3), np.zeros(3), in_order=True)
     rows = np.arange(3)
     view = View(

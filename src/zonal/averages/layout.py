@@ -63,8 +63,8 @@ class Intervals:
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
         # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
-        # Of pieces: the first case, half the narrower width, the wider and the narrower one, the view.
-        self._pieces = np.array([[0.0], [np.nan], [np.nan], [np.nan], [0.0]])
+        # Of cases: distance of the centres, the wider and the narrower width, the view; NaN at the end of a piece.
+        self._list = np.full((4, 1 << 8), np.nan)
         self.cases = 1
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
@@ -87,14 +87,11 @@ class Intervals:
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
-        width = self._side / pieces
-        key = np.zeros((6, parts.size))
-        key[PLACE] = place = 2 * parts + 1
-        known = self._kinds
+        side, width, known = self._side, self._side / pieces, self._kinds
         kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
-        key[KIND], key[CENTER], key[WIDTH] = kind, self._side * (place / (2 * pieces)), width
-        key[ON_GRID] = 0.5 * width * LARGEST_PLACE >= self._side
-        return key
+        fine = 0.5 * width * LARGEST_PLACE >= side
+        places = [2 * part + 1 for part in parts.tolist()]
+        return np.array([(kind, place, side * (place / (2 * pieces)), width, 0, fine) for place in places]).T
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
@@ -131,8 +128,8 @@ class Intervals:
 
         NaN where pairs share no case. Counted in half widths, distances are rid of the centres' rounding.
         """
-        first, half, wide, narrow, view = self._pieces[:, self._pieces[0].searchsorted(cases, "right") - 1]
-        return np.array(((cases - first) * half, wide, narrow)), view
+        found = self._list.take(cases, axis=1)
+        return found[:3], found[3]
 
     def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
         """Return which pairs share their case with no other, in the flattened array, their geometry and views."""
@@ -161,7 +158,7 @@ class Intervals:
         kind = len(self._kinds) + 1
         if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
             return 0
-        pieces, end = [self._pieces], self.cases
+        pieces, end = [], self.cases
         for (other, seen), number in [*self._kinds.items(), ((width, view), kind)]:
             narrow, wide = min(width, other), max(width, other)
             half, times = (0.5 * narrow, round(wide / narrow)) if self._half is None else (self._half, 1)
@@ -171,11 +168,15 @@ class Intervals:
             ours, theirs = (times, 1) if width > other else (1, times)
             self._pairs[kind, :, number] = end, room, ours, theirs
             self._pairs[number, :, kind] = end, room, theirs, ours
-            alone = end + room, np.nan, np.nan, np.nan, 0.0
-            pieces.append(np.array([(end, half, wide, narrow, view), alone]).T)
+            pieces.append((end, room, half, wide, narrow))
             end += room + 1
-        self._pieces, self.cases = np.concatenate(pieces, axis=1), end
-        self._kinds[width, view] = kind
+        if end > self._list.shape[1]:
+            self._list = np.concatenate((self._list, np.full((4, max(end, self.cases)), np.nan)), axis=1)
+        for first, room, half, wide, narrow in pieces:
+            own = self._list[:, first : first + room]
+            own[0] = half * np.arange(room)
+            own[1], own[2], own[3] = wide, narrow, view
+        self._kinds[width, view], self.cases = kind, end
         return kind
 
 

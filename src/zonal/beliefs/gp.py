@@ -120,7 +120,7 @@ class GaussianBelief:
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
-            if np.minimum.reduce(variance) < 0:
+            if variance.item(variance.argmin()) < 0:
                 variance = after._repaired(variance, prior)
         after.prior = np.concatenate((self.prior, prior))
         after.mean = np.concatenate((self.mean, mean))
@@ -139,8 +139,8 @@ class GaussianBelief:
         least : float
             Noise variance of the mean of all rewards of this footprint, this one included.
         """
-        own = self.variance[slot] + variance
-        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
+        own = self.variance.item(slot) + variance
+        if own <= KNOWN * self.prior.item(slot):  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
@@ -148,17 +148,17 @@ class GaussianBelief:
         lower[0, :t], lower[0, t] = self._V.column(slot, t), d
         v = self._row(slot, lower[0, :t])
         v /= d
-        w = (reward - self.mean[slot]) / d
+        w = (reward - self.mean.item(slot)) / d
         after._V = self._V.plus((t, m), t, 0, v[None])
         after._L = self._L.plus((t, t), t, 0, lower)
         after._w = np.concatenate((self._w, (w,)))
         after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
         left = self.variance - v * v
-        if np.minimum.reduce(left) < 0:
+        if left.item(left.argmin()) < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left[slot] > least:
+        if left.item(slot) > least:
             left[slot] = least
         after.variance = left
         return after
@@ -248,16 +248,12 @@ class GaussianBelief:
     def _row(self, slot: int, column: Floats) -> Floats:
         """Return the posterior covariance of one footprint with all of them, given its column of V."""
         t, m = self._w.size, self.mean.size
-        if self._K is not None:
-            row = self._K.first[slot, :m].copy()
-        else:
-            row = self._covariance.of(self.tracked.row(slot))[:, 0]
+        kept = self._K
+        row = self._covariance.of(self.tracked.row(slot))[:, 0] if kept is None else kept.first[slot, :m]
         if t * m < SHARED_FROM:
-            row -= self._V.times(column, m)
-        else:
-            with one_thread():
-                row -= self._V.times(column, m)
-        return row
+            return row - self._V.times(column, m)
+        with one_thread():
+            return row - self._V.times(column, m)
 
     def _solve(self, cross: Floats) -> Floats:
         """Return L^-1 cross."""

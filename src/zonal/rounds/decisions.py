@@ -105,7 +105,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
             checks.payable(draft, cost, draft.region(row))
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
-    draft.write(Asked(state.asked.size, row, node, int(table.looks[row]) + 1, draw, by, key, time, cost))
+    draft.write(Asked(state.asked.size, row, node, table.tally(row).looks + 1, draw, by, key, time, cost))
     return draft.close()
 
 
@@ -122,7 +122,7 @@ def as_tour(state: State, after: State, by: str) -> State:
     for at in order:
         own, table, number = asked[at], draft.table, draft.asked.size
         cost = float(_terms(draft, by, free=True).costs(np.array([own.row]), own.time)[0])
-        look = int(table.looks[own.row]) + 1
+        look = table.tally(own.row).looks + 1
         draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
         draft = draft.close().fork()
     return draft if draft.remaining >= after.remaining else after
@@ -265,7 +265,7 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     )
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
-        _open(draft, [row], expanded=bool(draft.table.count[row] > 0))
+        _open(draft, [row], expanded=draft.table.tally(row).number > 0)
     draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
     return draft.close()
 
@@ -401,7 +401,7 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
         return None
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
-    able = (row for row in rows if row is not None and table.askable[row] and table.looks[row] == 0)
+    able = (row for row in rows if row is not None and table.askable[row] and not table.tally(row).looks)
     news = (row for row in able if _is_news(state, row, terms))
     if terms is None:
         return next(news, None)

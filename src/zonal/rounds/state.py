@@ -522,7 +522,7 @@ class State:
             able = depth < self.h_max and space.splittable(depth + 1, indices)
             families.append((indices, cells, keys, able))
             sums = zlib.crc32(cells.tobytes(), sums)
-        sizes = np.array([own[0].size for own in families])
+        sizes = [own[0].size for own in families]
         indices, cells, keys, able = families[0] if not families[1:] else _together(families)
         number = indices.size
         if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
@@ -531,13 +531,12 @@ class State:
                 self.region(fact.rows[0]).name,
                 "Open it with the version of Zonal, and the space, that it was made with.",
             )
-        rows = np.array(fact.rows)
         forbidden = np.array(fact.forbidden) if fact.forbidden else False
         noise = np.array(fact.noise) * self._scale if fact.noise else self.usual_noise()
         size, slot, inner = table.depth.size, self.tracked.size, problem.policy.inner
         self.cells = np.concatenate((self.cells, cells))
         smallest = np.logical_not(able)
-        self.table = table.split(rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
+        self.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
         self._track(size, keys)
         return sums
 
@@ -575,7 +574,7 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
-        looks = int(table.looks[row]) + more
+        looks = table.tally(row).looks + more
         askable = (
             (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred
