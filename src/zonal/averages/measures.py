@@ -273,9 +273,10 @@ def means(
     if len(measures) == 1:
         return measures[0].mean(profile, geometry, scale)
     mean = np.empty(geometry.shape[1])
-    for pair in np.unique(views, axis=1).T:
-        where = (views == pair[:, None]).all(axis=0)
-        one, other = (measures[number] for number in pair)
+    codes = len(measures) * views[0] + views[1]
+    for code in np.bincount(codes).nonzero()[0].tolist():
+        (where,) = (codes == code).nonzero()
+        one, other = (measures[number] for number in divmod(code, len(measures)))
         mean[where] = _between(one, other, profile, geometry[:, where], scale)
     return mean
 

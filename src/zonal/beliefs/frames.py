@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.covariance import ProductCovariance, Tables
+from zonal.averages.covariance import MOST_KEPT, ProductCovariance, Tables
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
@@ -158,6 +158,7 @@ class ProductFrame(Frame):
     def __init__(self, space: Any, feedback: Feedback) -> None:
         super().__init__(space, feedback)
         self._tables = Tables(self.layout)
+        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one: fits try the same again
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel."""
@@ -180,8 +181,17 @@ class ProductFrame(Frame):
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return what turns a family and its parameters into the correlations of footprints."""
-        pairs = self.layout.pairs(keys, keys)
-        return lambda family, axes: self.covariance(kernel_from(family, 1.0, axes, self.symbols)).of(pairs)
+        pairs, kept = self.layout.pairs(keys, keys), self._of_one
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            name = family, axes.tobytes()
+            if name not in kept:
+                if len(kept) >= MOST_KEPT:
+                    kept.pop(next(iter(kept)))
+                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols))
+            return kept[name].of(pairs)
+
+        return correlations
 
 
 def frame_of(space: Any, feedback: Feedback) -> Frame:

@@ -90,10 +90,10 @@ class Data:
 
     def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Return slots, mean rewards and their noise variances, footprints of two lines combined by precision."""
-        variance = self.noise_variance(noise)
-        slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
-        if len(slots) == len(self.slots):
+        variance, learned = self.noise_variance(noise), self.count > 0
+        if learned.all() or not learned.any():  # a footprint has two lines only if its rewards are of both kinds
             return self.slots, self.mean, variance
+        slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
         order = np.argsort(first)
         mean, left = self.mean[first], variance[first]
         for line in np.delete(np.arange(len(self.slots)), first):

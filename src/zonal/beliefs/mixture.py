@@ -19,7 +19,7 @@ from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
-from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
@@ -45,9 +45,9 @@ class Member(NamedTuple):
         assert self.model.noise is not None
         return self.model.noise**2 / weight
 
-    def built(self, ledger: Ledger, of: Ints | None = None) -> Member:
+    def built(self, data: Data, of: Ints | None = None) -> Member:
         """Return the same model, with what it makes of all rewards at once, or of those of some slots."""
-        slots, rewards, variances = ledger.data().by_slot(self.model.noise or 0.0)
+        slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
             own = np.isin(slots, of)
             slots, rewards, variances = slots[own], rewards[own], variances[own]
@@ -85,7 +85,8 @@ class Mixture:
         for own in models:
             belief = GaussianBelief(frame.covariance(own.model.kernel), tracked)
             members.append(Member(own.model, belief, math.log(own.weight)))
-        return cls([own.built(ledger) for own in members] if ledger.total else members, zero)
+        data = ledger.data()
+        return cls([own.built(data) for own in members] if ledger.total else members, zero)
 
     def tracking(self, tracked: Tracked) -> Mixture:
         """Return the mixture that follows more footprints too."""
@@ -221,7 +222,7 @@ def _observing(
     """Return one model with one reward more."""
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
-        return own.built(ledger, np.append(belief.slots, slot))  # what was ignored stays so
+        return own.built(ledger.data(), np.append(belief.slots, slot))  # what was ignored stays so
     noise, odd = own.noise_variance(variance, weight), belief.tracked.odd
     prior = model.mean * odd[slot] if slot in odd else model.mean
     after = belief.observing(slot, reward - prior, noise, ledger.variance(slot, model.noise))

@@ -23,7 +23,7 @@ FEW_ROWS = 96  # of a tile to begin with
 
 
 class Tiles:
-    """A growing matrix; what was not written yet is 0.
+    """A growing matrix; what was not written yet is anything.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Tiles:
         self._others: dict[tuple[int, int], Floats] = {}
 
     def _fresh(self, rows: int, columns: int) -> Floats:
-        return np.zeros((rows, columns), order=self._order)
+        return np.empty((rows, columns), order=self._order)
 
     def plus(self, known: tuple[int, int], row: int, column: int, block: Floats) -> Tiles:
         """Return the matrix with a block more, given where its first entry goes.

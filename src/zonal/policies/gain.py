@@ -105,9 +105,12 @@ def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
     leader = int((means >= means.max() - tie).argmax())
     apart = np.abs(slopes - slopes[:, leader, None])
     np.maximum(apart, 1e-300, out=apart)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         z2 = (means[leader] - means) / apart
         z2 *= z2
-        bound = np.log(apart) - np.log(z2 + 3) - 0.5 * z2
+        apart /= z2 + 3
+        bound = np.log(apart, out=apart)
+        z2 *= 0.5
+        bound -= z2
     bound[:, leader] = -np.inf
     return np.asarray(bound.max(axis=1)) - LOG_ROOT_TAU
