@@ -63,7 +63,7 @@ class Followed:
 
     def rebuild(self) -> None:
         """Take in all rewards anew, at once."""
-        members = [own.built(self.ledger) for own in self.mixture.members]
+        members = [own.built(self.ledger.data()) for own in self.mixture.members]
         self._mixture = Mixture(members, self.zero)
 
     def replace(self, belief: GaussianBelief) -> None:

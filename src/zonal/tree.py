@@ -118,9 +118,11 @@ class Tree:
     _made: dict[str, NDArray[Any]]  # columns of them, as far as they were asked for
     _contenders: NDArray[np.intp] | None
 
-    def __init__(self, of: Tree | None = None) -> None:
-        """Take over the columns of another table."""
+    def __init__(self, of: Tree | None = None, tallies: dict[int, Tally] | None = None) -> None:
+        """Take over the columns of another table, but for tallies that are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
+        if tallies is not None:
+            self.tallies, self._made = tallies, {}
 
     if not TYPE_CHECKING:
 
@@ -138,8 +140,8 @@ class Tree:
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
-        tree = cls()
-        tree.noise, tree.tallies = _frozen(np.array([noise])), {}
+        tree = cls(None, {})
+        tree.noise = _frozen(np.array([noise]))
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
 
@@ -182,24 +184,21 @@ class Tree:
         """Return what was measured of a node."""
         return self.tallies.get(row, NOTHING)
 
-    def _counting(self, row: int, tally: Tally) -> Tree:
-        twin = Tree(self)
-        twin.tallies, twin._made = {**self.tallies, row: tally}, {}
-        return twin
-
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
         """Return the table after a look at a node more, or less."""
-        twin = self._counting(row, Tally(looks, *self.tally(row)[1:]))
+        own = self.tallies.get(row, NOTHING)
+        twin = Tree(self, {**self.tallies, row: Tally(looks, *own[1:])})
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told_otherwise(self, row: int, more: int) -> Tree:
         """Return the table after `more` trials of a node were told that say nothing of its average alone."""
         own = self.tally(row)
-        return self._counting(row, own._replace(answered=own.answered + more))
+        return Tree(self, {**self.tallies, row: own._replace(answered=own.answered + more)})
 
     def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
         """Return the table after a reward of a node."""
-        return self._counting(row, self.tally(row).told(reward, sem, time))
+        own = self.tallies.get(row, NOTHING)
+        return Tree(self, {**self.tallies, row: own.told(reward, sem, time)})
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
         """Return the table with these rewards of a node, their standard errors and times, and no others."""
@@ -207,7 +206,7 @@ class Tree:
         own = Tally(looks, answered - number)
         for reward, sem, time in rewards:
             own = own.told(reward, sem, time)
-        return self._counting(row, own)
+        return Tree(self, {**self.tallies, row: own})
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
@@ -246,7 +245,8 @@ class Tree:
         index, smallest, forbidden, noise : array
             Columns of the children; one number stands for all.
         """
-        size, total = self.size, self.size + index.size
+        size = self.depth.size
+        total = size + index.size
         own: Any = rows[0]
         parent, first = own, size
         if len(rows) > 1:

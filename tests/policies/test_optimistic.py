@@ -99,9 +99,10 @@ def test_the_tie_is_a_share_of_the_prior_standard_deviation_of_a_point() -> None
     (setting,) = seen
     assert setting.tie == pytest.approx(2e-9)
     assert setting.counts == (1, 3, 9, 27, 81)
-    np.testing.assert_allclose(setting.variation.reach[:, 0], [0.75 * 3 / 3**h for h in range(5)])
-    assert setting.variation.smooth is not None
-    np.testing.assert_allclose(setting.variation.smooth.slopes, math.sqrt(3 / 0.1**2 + 5 / 3 / 0.2**2))
+    np.testing.assert_allclose(setting.variation.reaches()[:, 0], [0.75 * 3 / 3**h for h in range(5)])
+    smooth = setting.variation.smoothness()
+    assert smooth is not None
+    np.testing.assert_allclose(smooth.slopes, math.sqrt(3 / 0.1**2 + 5 / 3 / 0.2**2))
 
 
 def test_a_node_is_split_once_its_confidence_interval_is_within_delta() -> None:
@@ -193,7 +194,7 @@ def test_settings_of_gpoo_are_values() -> None:
 
 
 def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
-    flat = Variation(np.ones((6, 1)), None, lambda: (np.ones(6), np.zeros(6)))
+    flat = Variation(lambda: np.ones((6, 1)), lambda: None, lambda: (np.ones(6), np.zeros(6)))
     bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(
         Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, False, 0, 6000)
     )

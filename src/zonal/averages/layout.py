@@ -90,8 +90,10 @@ class Intervals:
         side, width, known = self._side, self._side / pieces, self._kinds
         kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
         fine = 0.5 * width * LARGEST_PLACE >= side
-        places = [2 * part + 1 for part in parts.tolist()]
-        return np.array([(kind, place, side * (place / (2 * pieces)), width, 0, fine) for place in places]).T
+        keys = [
+            (kind, 2 * part + 1, side * ((2 * part + 1) / (2 * pieces)), width, 0, fine) for part in parts.tolist()
+        ]
+        return np.array(keys).T
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
@@ -99,8 +101,9 @@ class Intervals:
             return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
         kinds = some[KIND]
         distinct = set(kinds.tolist())
-        if len(distinct) == 1:  # as in any split
-            return self._of_kind(int(distinct.pop()), some[PLACE], others), some, others
+        first, *more = distinct or {0}
+        if not more:  # as in any split
+            return self._of_kind(int(first), some[PLACE], others), some, others
         case = np.empty((some.shape[1], others.shape[1]), dtype=np.intp)
         for kind in distinct:
             own = (kinds == kind).nonzero()[0]

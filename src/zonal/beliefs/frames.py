@@ -86,7 +86,7 @@ class Frame(ABC):
 
     @abstractmethod
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
-        """Return how f varies along each axis, None where that is not known; complain if they do not fit."""
+        """Return how f varies along each axis, None where that is not known."""
 
     @abstractmethod
     def within(self, kernel: Kernel, cell: Any) -> float:
@@ -158,7 +158,7 @@ class ProductFrame(Frame):
     def __init__(self, space: Any, feedback: Feedback) -> None:
         super().__init__(space, feedback)
         self._tables = Tables(self.layout)
-        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one: fits try the same again
+        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one: fits try them again
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel."""
@@ -211,7 +211,10 @@ class SubsetFrame(Frame):
         self.room = ROOM // 12 if large else ROOM  # each region brings members of its own
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
-        """Return the prior covariance of averages under a kernel."""
+        """Return the prior covariance of averages under a kernel; complain if it does not fit."""
+        known = isinstance(kernel, Custom) or all(isinstance(term, Categorical) for term in kernel.terms)
+        if all(self.symbols) and not known:
+            raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
@@ -219,8 +222,6 @@ class SubsetFrame(Frame):
         if isinstance(kernel, Custom):
             return None
         matches = [isinstance(term, Categorical) for term in kernel.terms]
-        if all(self.symbols) and not all(matches):
-            raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         features = [Straight(symbol) for symbol in self.symbols]
         slopes = kernel.slopes(features) if all(self.symbols) or not any(matches) else None
         return None if slopes is None else Smoothness(slopes, None, None, self.sides)

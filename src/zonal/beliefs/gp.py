@@ -120,11 +120,12 @@ class GaussianBelief:
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
-            if variance.item(variance.argmin()) < 0:
+            if variance[variance.argmin()] < 0:
                 variance = after._repaired(variance, prior)
-        after.prior = np.concatenate((self.prior, prior))
-        after.mean = np.concatenate((self.mean, mean))
-        after.variance = np.concatenate((self.variance, variance))
+        after.prior, after.mean, after.variance = every = np.empty((3, tracked.size))
+        old, new = (self.prior, self.mean, self.variance), (prior, mean, variance)
+        for row, known, more in zip(every, old, new, strict=True):
+            row[:start], row[start:] = known, more
         return after
 
     def observing(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
@@ -139,8 +140,8 @@ class GaussianBelief:
         least : float
             Noise variance of the mean of all rewards of this footprint, this one included.
         """
-        own = self.variance.item(slot) + variance
-        if own <= KNOWN * self.prior.item(slot):  # to within rounding; nothing changes any more
+        own = self.variance[slot] + variance
+        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
@@ -148,17 +149,17 @@ class GaussianBelief:
         lower[0, :t], lower[0, t] = self._V.column(slot, t), d
         v = self._row(slot, lower[0, :t])
         v /= d
-        w = (reward - self.mean.item(slot)) / d
+        w = (reward - self.mean[slot]) / d
         after._V = self._V.plus((t, m), t, 0, v[None])
         after._L = self._L.plus((t, t), t, 0, lower)
         after._w = np.concatenate((self._w, (w,)))
         after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
         left = self.variance - v * v
-        if left.item(left.argmin()) < 0:
+        if left[left.argmin()] < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left.item(slot) > least:
+        if left[slot] > least:
             left[slot] = least
         after.variance = left
         return after

@@ -85,10 +85,6 @@ class Learner:
         """Return what is known before the first reward."""
         return Knowledge(_alone(first_guess(self.unknowns, self._frame, [])))
 
-    def due(self, known: Knowledge, total: int) -> bool:
-        """Tell whether it is time to learn again, after `total` rewards."""
-        return self.learns and total >= known.due
-
     def stale(self, known: Knowledge, total: int) -> bool:
         """Tell whether rewards came in since the last fit."""
         return self.learns and total > known.learned_from

@@ -223,7 +223,8 @@ def _observing(
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
         return own.built(ledger.data(), np.append(belief.slots, slot))  # what was ignored stays so
-    noise, odd = own.noise_variance(variance, weight), belief.tracked.odd
+    noise = own.noise_variance(variance, weight) if variance is None else variance
+    odd = belief.tracked.odd
     prior = model.mean * odd[slot] if slot in odd else model.mean
     after = belief.observing(slot, reward - prior, noise, ledger.variance(slot, model.noise))
     return Member(model, after, log_weight)

@@ -43,7 +43,7 @@ from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.spaces import Node, Region
 from zonal.theory import Variation
-from zonal.tree import Tree
+from zonal.tree import NOTHING, Tree
 
 TIE = 1e-9  # of the point prior's standard deviation
 NEWS = 0.25  # of the prior variance: what is known better is no news
@@ -105,7 +105,8 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
             checks.payable(draft, cost, draft.region(row))
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
-    draft.write(Asked(state.asked.size, row, node, table.tally(row).looks + 1, draw, by, key, time, cost))
+    look = table.tallies.get(row, NOTHING).looks + 1
+    draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
     return draft.close()
 
 
@@ -179,10 +180,10 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
     """Take in a trial's measurement, and slopes measured beside it: learn, expand its node if line 6 says so."""
     draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
-    if fact.minus is None:
-        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
-    else:
+    if fact.minus is not None:
         _agreeing(state, state.region(row), fact)
+    elif fact.sem is not None or not state.table.noise[row]:
+        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
     draft.write(fact)
     for slope in beside:
         _agreeing(state, slope.region, slope)
@@ -206,9 +207,8 @@ def _is_last(state: State) -> bool:
 
 def _consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
     """Complain of a value without noise that contradicts an earlier one of the same region."""
-    if sem is not None or not noise:
-        state.belief  # noqa: B018  # worked out, so that a contradiction is seen
-        checks.consistent(state, slot, value, sem, noise)
+    state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+    checks.consistent(state, slot, value, sem, noise)
 
 
 def _agreeing(state: State, region: Region, fact: Measured | Observed) -> None:
@@ -232,7 +232,7 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
                 "Use a policy with a Gaussian belief, such as GPOO.",
             )
         noise = 0.0 if sem is not None else state.usual_noise()
-        if callable(problem.settings.noise) and sem is None:
+        if problem.noise_by_region and sem is None:
             noise = problem.noise_of(region) / math.sqrt(state.began.time)
         fact = fact._replace(noise=noise)
         _agreeing(state, region, fact)
@@ -313,7 +313,7 @@ def edit(state: State, why: str) -> State:
     draft.close()
     # Complain now, and not at the next call, if what was given does not fit the space or the model.
     rules(draft)
-    if callable(problem.settings.noise):
+    if problem.noise_by_region:
         problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
     if np.isnan([draft.tree.mean, draft.tree.std]).any():
@@ -359,9 +359,6 @@ def bands(state: State) -> tuple[Floats, Floats]:
 def _bind(problem: Problem, state: State) -> Rules:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    reach = np.array([space.reach(depth, feedback) for depth in range(h_max + 2)])
-    spread = partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max)
-    smooth = None if kernel is None else problem.frame.smoothness(kernel)
     noisy = problem.learner is not None and problem.unknowns.noise
     lines = [space.axes[j] for j in space.lines] if space.axes else []
     endless = not all(axis.measure(feedback).ends for axis in lines)
@@ -371,7 +368,14 @@ def _bind(problem: Problem, state: State) -> Rules:
             base=space.base,
             budget=state.looks,
             h_max=h_max,
-            variation=Variation(reach, smooth, spread, problem.learned, noisy, endless),
+            variation=Variation(
+                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
+                smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
+                spread=partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max),
+                learned=problem.learned,
+                noise_learned=noisy,
+                endless=endless,
+            ),
             tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
             learned=problem.learned,
             opening=opening_size(state),
@@ -431,7 +435,7 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
 
 def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, float]:
     """Return the row to measure in round `t`, and for how long; whatever has to be split for it is split."""
-    first = next_of_opening(draft, terms)
+    first = next_of_opening(draft, terms) if draft.opening else None
     if first is not None:
         return first, 1.0 if terms is None else _time(draft, first, terms)
     bound, look = rules(draft), partial(views, draft)
@@ -477,15 +481,15 @@ def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
         answer, time = (
             (answer[0], replies.time(answer[1], tree.terms)) if pair else (answer, tree.terms.times.item(0))
         )
-    row = number = replies.number(answer, "choose")
-    able = 0 <= number < tree.depth.size and (
-        tree.askable[number] or (tree.first_child[number] < 0 and not tree.smallest[number])
+    row = answer if type(answer) is int else replies.number(answer, "choose")
+    able = 0 <= row < tree.depth.size and (
+        tree.askable[row] or (tree.first_child[row] < 0 and not tree.smallest[row])
     )
     if not able:
         raise InvalidInput(
             "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
         )
-    return number, time
+    return row, time
 
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> None:
@@ -538,7 +542,8 @@ def _split_by_force(draft: State, t: int) -> None:
 
 def _open(draft: State, rows: list[int], expanded: bool) -> None:
     """Split nodes together; those that may not be split are marked as if they had been, if they are to be."""
-    able = [row for row in rows if draft.may_split(row)]
+    leaf, smallest = draft.table.first_child, draft.table.smallest
+    able = [row for row in rows if leaf[row] < 0 and not smallest[row]]
     if expanded:
         for row in rows:
             if row not in able and not draft.table.expanded[row]:
@@ -560,7 +565,7 @@ def _open_to_allowed(draft: State, cell: int) -> None:
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
     """Return nodes as they are to be split; the user's functions are asked about the children."""
     problem = draft.problem
-    noise, forbidden = callable(problem.settings.noise), problem.settings.forbidden is not None
+    noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
     if not (noise or forbidden):
         return Split(tuple(rows), expanded, (), (), None)
     children = [child for row in rows for child in problem.space.split(draft.region(row))]
@@ -582,7 +587,7 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
     if learner is None or known is None:
         return
     doubt = _doubt(draft) if known.checks(before, total) else ""
-    if learner.due(known, total) or (last and learner.stale(known, total)):
+    if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
         draft.write(Fitted(_fit(draft)))
     if doubt:
         draft.write(Doubted(doubt))

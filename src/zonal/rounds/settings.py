@@ -251,6 +251,7 @@ class Problem:
         self.frame = frame_of(self.space, self.feedback)
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
         self.learned = self.learner is not None and self.unknowns.given is None
+        self.noise_by_region = callable(settings.noise)
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())
         self.bound: tuple[Model | None, Rules] | None = None
         self.smallest: tuple[Fit, list[float]] | None = None

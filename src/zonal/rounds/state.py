@@ -52,7 +52,7 @@ from zonal.rounds.log import Log
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
 from zonal.spaces import Region, with_feedback
-from zonal.tree import EXPANDED, Tree
+from zonal.tree import EXPANDED, NOTHING, Tree
 
 # Slot, reward, variance of its noise, all rewards with it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
@@ -261,7 +261,7 @@ class State:
         elif not self._waiting:
             return belief
         for step in self._waiting:
-            belief = belief.tracking(step) if isinstance(step, Tracked) else belief.observing(*step)
+            belief = belief.tracking(step) if type(step) is Tracked else belief.observing(*step)  # type: ignore[misc]
         self.worked_out, self._waiting = belief, ()
         return belief
 
@@ -292,8 +292,11 @@ class State:
 
     def seen(self) -> Tree:
         """Return the nodes as a policy should see them: with trials under way, std is smaller."""
+        if not self.pending:
+            return self.tree
         overlay = self.overlay()
-        return self.tree if overlay is None else self.table.believed(*overlay.columns, self.in_order)
+        assert overlay is not None
+        return self.table.believed(*overlay.columns, self.in_order)
 
     def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
         """Return the belief with the trials under way; None if there are none."""
@@ -546,7 +549,7 @@ class State:
         if noise is None:
             model = self.model
             return 0.0 if model is None or model.noise is None else model.noise
-        return 0.0 if callable(noise) else noise * self._scale
+        return 0.0 if self.problem.noise_by_region else noise * self._scale  # type: ignore[operator]
 
     def _end(self, fact: Ended) -> None:
         """Note that a trial was given up or withdrawn."""
@@ -574,7 +577,7 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
-        looks = table.tally(row).looks + more
+        looks = table.tallies.get(row, NOTHING).looks + more
         askable = (
             (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred

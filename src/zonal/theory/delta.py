@@ -105,7 +105,7 @@ class LipschitzDelta(BoundDelta):
 
     def bind(self, variation: Variation, h_max: int, theta: float) -> Floats:
         """Return delta at depths 0 .. h_max + 1."""
-        reach, smooth = variation.reach, variation.smooth
+        reach, smooth = variation.reaches(), variation.smoothness()
         d = reach.shape[1]
         if self.certified:
             return _positive(reach @ _certified(variation, theta))
@@ -127,7 +127,7 @@ class LipschitzDelta(BoundDelta):
 
 def _certified(variation: Variation, theta: float) -> Floats:
     """Return constants that hold with probability 1 - theta, or complain that there are none."""
-    smooth = variation.smooth
+    smooth = variation.smoothness()
     constants = None if smooth is None or variation.learned else certified_constants(smooth, theta)
     needs = (
         (variation.learned, "a given kernel only", "a learned one", "Pass kernel="),
@@ -172,14 +172,15 @@ class SpreadDelta(BoundDelta):
 
 @dataclass(frozen=True)
 class Variation:
-    """How f varies within cells, by depth.
+    """How f varies within cells, by depth; worked out when it is asked for, as many policies never do.
 
     Attributes
     ----------
-    reach : array, shape (h_max + 2, d)
-        r_j(h): how far a cell of depth h reaches, along axis j, from the points that are looked at.
-    smooth : Smoothness or None
-        How f varies along the axes; None if it has no derivative.
+    reaches : callable
+        Returns r_j(h), shape (h_max + 2, d): how far a cell of depth h reaches, along axis j, from the points that
+        are looked at.
+    smoothness : callable
+        Returns how f varies along the axes; None if it has no derivative.
     spread : callable
         Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
         smallest regions in a cell, both of shape (h_max + 2,).
@@ -189,8 +190,8 @@ class Variation:
         Whether a measurement sees a little of f beyond its reach.
     """
 
-    reach: Floats
-    smooth: Smoothness | None
+    reaches: Callable[[], Floats]
+    smoothness: Callable[[], Smoothness | None]
     spread: Callable[[], tuple[Floats, Floats]]
     learned: bool = False
     noise_learned: bool = False
