@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.averages.kernels import Factor, Kernel, Match, Term
-from zonal.averages.layout import Alike, Intervals, ProductLayout
+from zonal.averages.layout import Alike, Intervals, ProductLayout, Repeated
 from zonal.averages.measures import Measure, means
 from zonal.averages.motifs import Motif, Pieces
 from zonal.averages.profiles import Profile
@@ -43,8 +43,10 @@ class Distances:
         self._scale = 1 / lengthscale
         self._values = np.zeros(0)  # NaN where not computed yet, or where pairs share no case
 
-    def of(self, alike: Alike) -> Floats:
+    def of(self, alike: Alike | Repeated) -> Floats:
         """Return the averages of pairs of intervals, computing those that are new."""
+        if isinstance(alike, Repeated):
+            return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
         case = alike[0]
         if self._values.size < self._intervals.cases:
             more = max(self._intervals.cases - self._values.size, self._values.size)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and the keys of both
 
+
+class Repeated(NamedTuple):
+    """Pairs of which many are the same: those of distinct intervals, and which of them each row and column is."""
+
+    alike: Alike
+    rows: Ints
+    columns: Ints
+
+
 ROUNDING = 4 * float(np.finfo(float).eps)
 LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small part of a half width
 MOST_WIDTHS = 1 << 7  # of one axis
 MOST_CASES = 1 << 18  # of one axis
+MANY = 1 << 14  # pairs, from which it is worth a look whether many are the same
 KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
 
@@ -109,6 +119,15 @@ class Intervals:
             own = (kinds == kind).nonzero()[0]
             case[own] = self._of_kind(int(kind), some[PLACE].take(own), others)
         return case, some, others
+
+    def repeated(self, some: Floats, others: Floats) -> Alike | Repeated:
+        """Return the cases of all pairs: of cells of a tree most share their interval with others."""
+        if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
+            return self.pairs(some, others)
+        # A kind is a width and a view, so that with the centre it is all there is to say.
+        _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
+        _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
+        return Repeated(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
 
     def own(self, keys: Floats) -> Alike:
         """Return the case of each interval with itself."""
@@ -221,6 +240,8 @@ class Pools:
         overlap: Floats = self._overlap[some[0].astype(np.intp)].take(others[0].astype(np.intp), axis=1)
         return overlap
 
+    repeated = pairs
+
     def own(self, keys: Floats) -> Floats:
         """Return the overlap of each set with itself."""
         numbers = keys[0].astype(np.intp)
@@ -310,7 +331,7 @@ class ProductLayout:
         if not self.parts[1:]:
             return [self.parts[0].pairs(some, others)], some, others
         each = zip(self.parts, self._rows, strict=True)
-        return [part.pairs(some[own], others[own]) for part, own in each], some, others
+        return [part.repeated(some[own], others[own]) for part, own in each], some, others
 
     def own(self, keys: Floats) -> Pairs | OwnSums:
         """Return what kernels must know of each footprint with itself."""

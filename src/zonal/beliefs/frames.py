@@ -212,8 +212,8 @@ class SubsetFrame(Frame):
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
         """Return the prior covariance of averages under a kernel; complain if it does not fit."""
-        known = isinstance(kernel, Custom) or all(isinstance(term, Categorical) for term in kernel.terms)
-        if all(self.symbols) and not known:
+        terms = () if isinstance(kernel, Custom) else kernel.terms
+        if all(self.symbols) and not all(isinstance(own, Categorical | Motif) for own in terms):  # which see to it
             raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 

@@ -28,8 +28,9 @@ def log_f(z: Floats) -> Floats:
     near = np.minimum(z, FAR)
     rest = 1 - near * (math.sqrt(math.pi / 2) * _erfcx()(near / math.sqrt(2)))
     with np.errstate(divide="ignore", over="ignore"):
-        tail = np.where(z < 50, np.log(np.maximum(rest, 1e-300)), -np.log(z * z + 3))
-        return np.asarray(-0.5 * z * z - LOG_ROOT_TAU + tail)
+        square = z * z  # far away 1 / (1 - z R) is z^2 + 3 - 6 / z^2 + 42 / z^4, and so on
+        tail = np.where(z < 50, np.log(np.maximum(rest, 1e-300)), -np.log(square + 3 - (6 - 42 / square) / square))
+        return np.asarray(-0.5 * square - LOG_ROOT_TAU + tail)
 
 
 @cache
