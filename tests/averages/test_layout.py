@@ -251,6 +251,19 @@ def everything(covariance: Numbered, regions: list[zn.Region], feedback: Feedbac
 
 
 @each_view
+@pytest.mark.parametrize("number", [-2, None], ids=["cells", "and others"])
+def test_intervals_that_many_cells_share_go_together_to_the_same_last_bit(
+    feedback: Feedback, number: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions, found = some_regions()[:number], []
+    for many in (1, 1 << 60):
+        monkeypatch.setattr("zonal.averages.layout.MANY", many)
+        found.append(everything(numbered(ROUGH, feedback, SQUARE.axes), regions, feedback))
+    for shared, apart in zip(*found, strict=True):
+        np.testing.assert_array_equal(shared, apart)
+
+
+@each_view
 @pytest.mark.parametrize("most", [8, 2000])
 def test_pairs_beyond_the_list_are_worked_out_alone_to_the_same_last_bit(
     feedback: Feedback, most: int, monkeypatch: pytest.MonkeyPatch

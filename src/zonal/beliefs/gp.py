@@ -175,12 +175,16 @@ class GaussianBelief:
         after.slots = slots
         with one_thread():
             variances = after._factorise(slots, variances)
-            after._w = w = after._solved(rewards[:, None])[:, 0]
+            after._w = w = after._L.solve(rewards[:, None])[:, 0]
             after.mean, after.variance = np.empty(m), np.empty(m)
             step = max(1, AT_ONCE // max(t, 1))
             for start in range(0, m, step):
                 some = slice(start, min(start + step, m))
-                v = after._solved(self._covariance.of(self.tracked.cross(start, slots, some.stop)).T)
+                if self._K is None:
+                    cross = self._covariance.of(self.tracked.cross(start, slots, some.stop))
+                else:
+                    cross = self._K.first[some].take(slots, axis=1)
+                v = after._L.solve(cross.T)
                 after._V.write(0, start, v)
                 after.mean[some] = w @ v
                 after.variance[some] = self.prior[some] - np.add.reduce(v * v, 0)
@@ -194,7 +198,7 @@ class GaussianBelief:
         t = len(self._w)
         some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
         with one_thread():
-            inverse = self._solved(np.equal.outer(np.arange(t), some).astype(float))
+            inverse = self._L.solve(np.equal.outer(np.arange(t), some).astype(float))
             return np.asarray((inverse.T @ self._w) / np.sqrt(np.add.reduce(inverse * inverse, 0)))
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
@@ -222,7 +226,7 @@ class GaussianBelief:
             return np.zeros(keys.shape[1]), np.zeros((0, keys.shape[1]))
         pairs = self.tracked.layout.pairs(keys, self.tracked.keys.take(self.slots, axis=1))
         with one_thread():
-            v = self._solved(self._covariance.of(pairs).T)
+            v = self._L.solve(self._covariance.of(pairs).T)
             return self._w @ v, v
 
     def overlay(self) -> Overlay:
@@ -234,13 +238,16 @@ class GaussianBelief:
         t, other = len(self._w), slots if others is None else others
         v = self._V.columns(slots, t)
         w = v if others is None else self._V.columns(other, t)
-        if self._K is not None:
-            joint = self._K.first.take(slots, axis=0).take(other, axis=1)
-        else:
-            joint = self._covariance.of(self.tracked.between(slots, other))
+        joint = self._between(slots, other)
         with one_thread(v.size):
             joint -= v.T @ w
         return joint
+
+    def _between(self, slots: Ints, others: Ints) -> Floats:
+        """Return the prior covariance of some tracked footprints with others."""
+        if self._K is None:
+            return self._covariance.of(self.tracked.between(slots, others))
+        return self._K.first.take(slots, axis=0).take(others, axis=1)
 
     def covariance_row(self, slot: int) -> Floats:
         """Return the posterior covariance of one tracked footprint with all of them."""
@@ -264,10 +271,7 @@ class GaussianBelief:
             solved: Floats = blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1)
             return solved
         with one_thread():
-            return self._solved(cross)
-
-    def _solved(self, cross: Floats) -> Floats:
-        return self._L.solve(cross)
+            return self._L.solve(cross)
 
     def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
         """Pass over a reward of a footprint that is known to within rounding; report it if it does not fit."""
@@ -287,7 +291,7 @@ class GaussianBelief:
 
     def _factorise(self, slots: Ints, variances: Floats) -> Floats:
         """Write the lower Cholesky factor; return the noise variances, with jitter only after a failure."""
-        gram = self._covariance.of(self.tracked.between(slots, slots))
+        gram = self._between(slots, slots)
         for jitter in JITTERS:
             tried = gram.copy()
             diagonal = tried.diagonal() + variances
