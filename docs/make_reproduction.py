@@ -280,7 +280,7 @@ def heatmap_runs(job: Job, preset: Preset, budgets: list[int]) -> Floats:
 def paper_curves(job: Job) -> Curves:
     """Run every algorithm by the text on the first two functions: GPOO and its closest rival often."""
     plan = Plan(job.out / "comparison", job.runs, job.budget, "paper", job.rng, job.jobs)
-    return dict(regrets(plan, dict.fromkeys(CLOSE, job.many)))
+    return {case: found for case, found in regrets(plan, dict.fromkeys(CLOSE, job.many)).items()}
 
 
 # --- The paper's Figure 4: regret against budget ----------------------------------------------------------------
