@@ -1,5 +1,6 @@
 """What the applications share: contestants who all name a region of the smallest size."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -7,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import zonal as zn
-from zonal.campaigns.rehearsal import Player, Zonal
+from zonal.campaigns.rehearsal import Player, Zonal, cut
 from zonal.problems import Landscape
 from zonal.problems.instruments import Instrument
 
@@ -42,6 +43,34 @@ class Settled:
 def settled(players: Mapping[str, Player], look: Look) -> dict[str, Player]:
     """Return the same contestants, all of whom name a smallest region."""
     return {name: Settled(player, look) for name, player in players.items()}
+
+
+def halving(
+    landscape: Landscape, instrument: Callable[[zn.Region], float], budget: int, rng: np.random.Generator
+) -> zn.Region:
+    """Return what sequential halving finds: smallest regions at random, the better half again, and so on.
+
+    As many of them as each of its rounds can measure at least once; every round has the same share of the budget.
+    """
+    space = landscape.space
+    deepest = space.deepest()
+    number = space.leaves(deepest)
+    arms = max(n for n in range(1, min(number, budget) + 1) if n * _rounds(n) <= budget)
+    left = cut(space, deepest, rng.choice(number, arms, replace=False).tolist())
+    values: dict[int, list[float]] = {arm: [] for arm in range(arms)}
+    alive = list(values)
+    for _ in range(_rounds(arms)):
+        looks = max(1, budget // (_rounds(arms) * len(alive)))
+        for arm in alive:
+            values[arm] += [instrument(left[arm]) for _ in range(looks)]
+        sign = 1 if landscape.direction == "maximize" else -1
+        alive.sort(key=lambda arm: -sign * float(np.mean(values[arm])))
+        alive = alive[: math.ceil(len(alive) / 2)]
+    return left[alive[0]]
+
+
+def _rounds(arms: int) -> int:
+    return max(1, math.ceil(math.log2(arms)))
 
 
 def smallest(study: zn.Study) -> zn.Region:
