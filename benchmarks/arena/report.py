@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.arena.problems import ACTING
 from benchmarks.arena.why import WHY
 
 if TYPE_CHECKING:
@@ -36,16 +37,20 @@ budget, measuring excluded.
 Zonal and the people of `zonal rehearse` may measure regions of any size. The other peers cannot be told of a
 region, so they measure smallest cells. Whoever recommends a larger region is brought to the smallest size: to its
 cell of the highest posterior mean where there is a model, else to its middle.
-
-In the last three groups a look is more than a region: it takes a time that is chosen, or a way that costs; or the
-set above a threshold is looked for, and 1 - F1 stands for regret. There everybody is Zonal, which learns
-everything, and what is compared is what knowing of time, ways and the threshold is worth.
+"""
+ON_ACTING = """In the groups on time, travel and sets a look is more than a region: it takes a time that is
+chosen, or a way that costs; or the set above a threshold is looked for, and 1 - F1 stands for regret. There
+everybody is Zonal, which learns everything, and what is compared is what knowing of time, ways and the threshold
+is worth.
 """
 
 
 def page(summary: Summary) -> str:
     """Return the page as Markdown."""
-    parts = [INTRODUCTION.format(floor=summary["floor"]), "![Ratios by group](images/arena.png)\n"]
+    parts = [INTRODUCTION.format(floor=summary["floor"])]
+    if not set(ACTING).isdisjoint(summary["groups"]):
+        parts.append(ON_ACTING)
+    parts.append("![Ratios by group](images/arena.png)\n")
     parts += [_group(summary, group) for group in summary["groups"]]
     if summary["half"]:
         parts.append(_half(summary))
