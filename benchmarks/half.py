@@ -106,7 +106,8 @@ def compare(path: Path, other: Path | None, page: str | None) -> None:
         there = [name for name in FUNCTIONS if (name, budget) in new]
         for functions in [*([name] for name in there), *([there] if len(there) == len(FUNCTIONS) else [])]:
             own = list(new.get((functions[0], budget), {}).values())
-            texts = [str(budget), ", ".join(functions), str(len(own))]
+            who = f"{budget}, the paper's GPOO" if budget == PAPER else str(budget)
+            texts = [who, ", ".join(functions), str(len(own))]
             alone = len(functions) == 1
             texts.append(f"{np.mean(own):.4f} ± {np.std(own) / np.sqrt(len(own)):.4f}" if alone else "")
             texts.append(f"{np.mean(np.array(own) > LOST):.1%}" if alone else "")
