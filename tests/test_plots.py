@@ -120,3 +120,12 @@ def test_a_rimmed_line_is_drawn_over_a_wider_white_one() -> None:
     rim(line, 5)
     (effect,) = line.get_path_effects()
     assert effect._gc == {"linewidth": 5, "foreground": "white"}  # type: ignore[attr-defined]
+
+
+def test_the_set_above_a_threshold_is_marked_and_what_is_still_unsure() -> None:
+    given: dict[str, Any] = {"kernel": zn.RBF(1.0, 0.2), "noise": 0.3, "policy": zn.Above(0.5)}
+    study = zn.Study(zn.Box([(0, 1)], smallest=1 / 32), budget=20, rng=0, **given)
+    study.optimize(zn.simulate(lambda x: np.sin(9 * x[:, 0]), zn.Mean(), noise=0.3, rng=1), n=8)
+    legend = study.plot().get_legend()
+    assert legend is not None
+    assert {"above 0.5", "perhaps above 0.5"} <= {text.get_text() for text in legend.get_texts()}
