@@ -153,7 +153,7 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
         ([*LINE, "--smallest", "1e-6"], ["65536", "524288", "wider smallest"]),
         ([*LINE, "--smallest", "2"], ["wider than the axis", "2.0"]),
         ([*LINE, "--budget", "0"], ["a budget must be at least 1", "0"]),
-        ([*LINE, "--budget", "2.5"], ["--budget", "2.5", "whole numbers"]),
+        ([*LINE, "--budget", "2.5"], ["a budget must be a whole number", "2.5"]),
         ([*LINE, "--runs", "1"], ["--runs", "1"]),
         ([*LINE, "--out", "picture.doc"], ["picture.doc", ".png, .pdf or .svg"]),
         (["table.csv"], ["--value"]),
