@@ -36,13 +36,13 @@ test tests test-oldest arena applications: export MPLBACKEND := Agg
 test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends all together.
-# A worker more than cores: some tests wait for processes, servers and browsers.
+# More workers than cores: some tests wait for processes, servers and browsers.
 # Types are checked beside the tests, on what they leave idle.
-test: $(READY) browser ## lint, and run all tests with three workers
+test: $(READY) browser ## lint, and run all tests with four workers
 	@$(MAKE) --no-print-directory -j 2 lint tests
 
 tests: $(READY)
-	@$(BIN)/python -m pytest -n 3 --dist worksteal
+	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
 # Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
 browser:
@@ -93,7 +93,7 @@ bench: $(READY) ## measure speed, as ratios within one run
 	@$(BIN)/python benchmarks/speed.py
 
 torture: $(READY) browser ## try every case of every law, interrupt studies at every line, kill 10,000 processes and 100 servers, mutate 1,000 recipes
-	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or tries or torture'
+	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 -m 'one_in or tries or torture or hypothesis'
 	@ZONAL_EVERY_LINE=1 $(BIN)/python -m pytest -q -n 2 tests/driving/test_run.py tests/rounds/test_forks.py
 	@ZONAL_MUTATIONS=1000 $(BIN)/python -m pytest -q tests/test_recipe.py -k mutated
 	@ZONAL_ROUNDS=100 $(BIN)/python -m pytest -q tests/commands/test_bench.py -k killed

@@ -7,7 +7,10 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-settings.register_profile("patient", deadline=None)  # whatever a busy machine takes
+from effort import tries
+
+# Whatever a busy machine takes; with half of hypothesis's own number of examples but for `make torture`.
+settings.register_profile("patient", deadline=None, max_examples=tries(50, 100))
 settings.load_profile("patient")
 
 

@@ -3,9 +3,16 @@
 import os
 from typing import Final
 
+from hypothesis import settings
+
 EVERYTHING: Final = bool(os.environ.get("ZONAL_EVERY_LINE"))
 
 
 def tries(usual: int, whole: int) -> int:
     """Return how many cases are tried: as a rule, or by `make torture`, which runs what is marked `tries`."""
     return whole if EVERYTHING else usual
+
+
+def examples(number: int) -> settings:
+    """Return the settings of a law: `make torture` tries `number` examples, `make test` half of them."""
+    return settings(max_examples=number if EVERYTHING else number // 2, deadline=None)

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
 import zonal as zn
 import zonal.spaces
+from effort import examples
 from zonal.campaigns.rehearsal import cut
 from zonal.problems.landscapes import from_table
 from zonal.spaces import AxisSpace, Interval
@@ -42,7 +43,7 @@ def nodes(draw: st.DrawFn, arity: int, deepest: int = 40) -> tuple[int, int]:
     return depth, draw(st.integers(0, arity**depth - 1))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(data=st.data())
 def test_children_tile_their_parent(data: st.DataObject) -> None:
     space = data.draw(boxes())
@@ -69,7 +70,7 @@ def test_children_tile_their_parent(data: st.DataObject) -> None:
     assert sum(child.weight for child in children) == pytest.approx(parent.weight, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_the_cell_of_a_node_is_what_splitting_again_and_again_gives(data: st.DataObject) -> None:
     space = data.draw(boxes())
@@ -82,7 +83,7 @@ def test_the_cell_of_a_node_is_what_splitting_again_and_again_gives(data: st.Dat
     assert region.node == node
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_cells_lie_where_the_paper_puts_them(data: st.DataObject) -> None:
     space = data.draw(boxes())
@@ -95,7 +96,7 @@ def test_cells_lie_where_the_paper_puts_them(data: st.DataObject) -> None:
     np.testing.assert_allclose(region.widths, space.widths(node[0]), rtol=0)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(data=st.data())
 def test_the_cells_of_a_depth_cover_the_space_once(data: st.DataObject) -> None:
     space = data.draw(boxes(most_axes=3))
@@ -208,7 +209,7 @@ def test_units_come_by_name_in_order_or_one_for_all() -> None:
     assert zn.Box(axes).units == ("", "")
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_no_two_neighbours_have_the_same_name(data: st.DataObject) -> None:
     space = zn.Box([(0, data.draw(st.floats(1e-6, 1e6)))], arity=data.draw(st.integers(2, 9)))
@@ -253,7 +254,7 @@ def test_a_region_given_by_a_cells_bounds_is_that_cell() -> None:
     np.testing.assert_allclose(same.widths, cell.widths, rtol=0, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_the_weight_of_a_region_is_its_volume(data: st.DataObject) -> None:
     space = data.draw(boxes())

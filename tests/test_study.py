@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
 import zonal as zn
 import zonal.looking
 import zonal.study
+from effort import examples
 from fingerprint import fingerprint
 from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make_study, play, table_of, wave
 from zonal.averages.feedback import Feedback
@@ -163,7 +164,7 @@ def test_the_policy_sees_pending_trials_as_if_they_came_back_as_predicted() -> N
         pending.append((trial.region, 0.0, NOISE))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(order=st.permutations(range(6)), sems=st.lists(st.floats(0.05, 2), min_size=6, max_size=6))
 def test_the_posterior_does_not_depend_on_the_order_of_tells(order: list[int], sems: list[float]) -> None:
     studies = [make_study(), make_study()]
@@ -210,7 +211,7 @@ def test_several_looks_at_one_region_are_numbered() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=8), held=st.integers(0, 3))
 def test_no_two_trials_are_alike(sizes: list[int], held: int) -> None:
     study = make_study()
@@ -345,7 +346,7 @@ def test_a_record_from_the_list_of_trials_may_be_told_and_given_up() -> None:
     assert [trial.state for trial in study.trials] == ["told", "given up"]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     looks=st.lists(
         st.tuples(st.floats(-3, 3), st.none() | st.floats(0.02, 3)),
@@ -369,7 +370,7 @@ def test_looks_with_different_noise_combine_by_precision(looks: list[tuple[float
     assert study.tree.std[0] <= (1 + 1e-12) / math.sqrt(precision)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), variance=st.sampled_from([VARIANCE, 1e4]))
 def test_no_node_is_less_certain_than_its_own_measurements_make_it(seed: int, variance: float) -> None:
     rng = np.random.default_rng(seed)
@@ -401,7 +402,7 @@ def test_values_may_be_any_kind_of_number() -> None:
 # The budget.
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     steps=st.lists(
         st.sampled_from(["ask", "ask 2", "tell", "give up", "impossible", "extend", "observe"]), max_size=40
@@ -461,7 +462,7 @@ def test_giving_up_refunds_and_extending_adds() -> None:
 # Looks.
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(max_looks=st.integers(1, 3), batch=st.integers(1, 4), arity=st.integers(2, 3), d=st.integers(1, 2))
 def test_no_region_is_looked_at_more_than_max_looks(max_looks: int, batch: int, arity: int, d: int) -> None:
     policy = zn.GPOO(delta=zn.GeometricDelta(0.05, 0.5), h_max=4)  # would look often
@@ -732,7 +733,7 @@ def test_native_units_change_nothing() -> None:
 # The smallest region.
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_nothing_is_asked_split_or_recommended_below_smallest(data: st.DataObject) -> None:
     d = data.draw(st.integers(1, 3))
@@ -876,7 +877,7 @@ def test_measurements_without_noise_are_believed() -> None:
 # All together.
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**9))
 def test_after_any_history_the_table_and_the_next_choice_are_those_of_a_dense_computation(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -21,7 +21,7 @@ def metered(case: Case, budget: int) -> tuple[Problem, Meter]:
     return problem, Meter(problem.instrument(np.random.default_rng(1)), budget)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.filterwarnings("ignore")  # of the peers
 @pytest.mark.parametrize("name", ["f2", "smooth draw 2-D", "TFBind8"])
 @pytest.mark.parametrize("one", ROSTER.values(), ids=lambda one: one.name)

@@ -6,10 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import zonal as zn
+from effort import examples
 from zonal.averages.feedback import Feedback
 from zonal.spaces import Interval
 
@@ -35,7 +36,7 @@ def test_a_mean_reaches_across_the_region() -> None:
     assert UNIT.reach(zn.Mean(), 0.3) == 0.3
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(s=st.integers(1, 20), width=st.floats(1e-3, 1e3), low=st.floats(-1e3, 1e3))
 def test_no_point_of_a_region_is_farther_from_a_seen_point_than_the_reach(
     s: int, width: float, low: float

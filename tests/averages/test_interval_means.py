@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import zonal as zn
+from effort import examples
 from numbered import numbered
 from zonal.averages.feedback import Footprints
 from zonal.averages.interval_means import mean_over_intervals
@@ -94,7 +95,7 @@ def test_two_points_have_the_kernels_own_value(name: str) -> None:
 
 
 @each_kernel
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(gap=gaps, wide=widths)
 def test_a_point_is_the_limit_of_narrow_intervals(name: str, gap: float, wide: float) -> None:
     tiny = 1e-14
@@ -104,7 +105,7 @@ def test_a_point_is_the_limit_of_narrow_intervals(name: str, gap: float, wide: f
 
 
 @each_kernel
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(gap=gaps, wide_a=widths | st.just(0.0), wide_b=widths | st.just(0.0))
 def test_neither_order_nor_direction_matters(name: str, gap: float, wide_a: float, wide_b: float) -> None:
     found = mean(name, gap, wide_a, wide_b)
@@ -112,7 +113,7 @@ def test_neither_order_nor_direction_matters(name: str, gap: float, wide_a: floa
 
 
 @each_kernel
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(gap=gaps, wide_a=widths, wide_b=widths | st.just(0.0), parts=st.integers(2, 5))
 def test_an_interval_is_the_average_of_its_parts(
     name: str, gap: float, wide_a: float, wide_b: float, parts: int

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import erfcx
 
 import zonal as zn
+from effort import examples
 from numbered import numbered
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
@@ -65,7 +66,7 @@ def test_two_beams_go_together_as_an_integral_says(kernel: Kernel, fwhm: float) 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(gap=st.floats(0, 50), std=st.floats(1e-3, 50))
 def test_a_rough_kernel_through_a_beam_has_a_closed_form(gap: float, std: float) -> None:
     # E exp(-|D|), D normal: two tails, each as exp(-gap^2 / (2 std^2)) erfcx(...) / 2.

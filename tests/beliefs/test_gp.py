@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from effort import examples
 from followed import alone
 from numbered import numbered
 from zonal.averages.feedback import Feedback
@@ -164,7 +165,7 @@ def replay(recorded: Recorded, history: list[tuple[str, tuple[float, ...] | list
 
 @each_feedback
 @pytest.mark.parametrize("space", [LINE, PLANE], ids=["line", "plane"])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(history=actions)
 def test_any_history_gives_the_dense_posterior(
     space: zn.Box, feedback: Feedback, history: list[tuple[str, tuple[float, ...]]]
@@ -377,7 +378,7 @@ def test_noise_of_a_millionth_leaves_no_nan_and_no_negative_variance(feedback: F
     np.testing.assert_allclose(found, recorded.belief.mean, rtol=0, atol=1e-7)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     noise=st.floats(1e-6, 1e-2),
     slots=st.lists(st.integers(0, 9), min_size=1, max_size=60),

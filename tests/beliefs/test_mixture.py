@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import oracle
 import zonal as zn
+from effort import examples
 from followed import Followed
 from zonal.averages.feedback import AnyFootprints
 from zonal.averages.kernels import Kernel
@@ -127,13 +128,13 @@ def observed(told: list[Reward]) -> Mixture:
     return mixture(told).mixture
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(told=rewards)
 def test_weights_follow_the_product_of_predictive_densities(told: list[Reward]) -> None:
     np.testing.assert_allclose(observed(told).weights, weights(told), rtol=1e-6, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(told=rewards)
 def test_mean_and_variance_are_those_of_the_models_mixed_by_hand(told: list[Reward]) -> None:
     belief = observed(told)
@@ -148,7 +149,7 @@ def test_mean_and_variance_are_those_of_the_models_mixed_by_hand(told: list[Rewa
     np.testing.assert_allclose(belief.joint(footprints(OTHERS))[1], covariance, rtol=0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(told=rewards, some=st.lists(st.integers(0, len(CELLS) - 1), min_size=1, max_size=12, unique=True))
 def test_joint_covariances_are_positive_and_agree_with_the_columns(told: list[Reward], some: list[int]) -> None:
     belief = observed(told)
@@ -161,7 +162,7 @@ def test_joint_covariances_are_positive_and_agree_with_the_columns(told: list[Re
     np.testing.assert_allclose(joint[0], belief.columns[0][some], rtol=0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(told=rewards, pending=st.lists(st.integers(0, len(CELLS) - 1), min_size=1, max_size=6))
 def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     told: list[Reward], pending: list[int]
@@ -184,7 +185,7 @@ def test_measurements_under_way_leave_the_means_and_shrink_the_rest(
     np.testing.assert_array_equal(belief.columns[1], before_variance)  # an overlay changes nothing below it
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(told=rewards)
 def test_loading_all_rewards_at_once_gives_the_posteriors_of_one_by_one(told: list[Reward]) -> None:
     made = mixture(told)
@@ -219,7 +220,7 @@ def test_one_model_is_that_models_belief() -> None:
     assert mixture([]).mixture.only is None
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(told=rewards, ways=st.lists(rewards, min_size=2, max_size=3))
 def test_a_mixture_once_made_stays_true_whoever_goes_on_from_it(
     told: list[Reward], ways: list[list[Reward]]

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import zonal as zn
+from effort import examples
 from forked import Forked
 from shell import ENVIRONMENT, PROGRAM, answer, fill, rows, zonal
 from zonal.commands import sheets
@@ -252,7 +253,7 @@ def test_a_campaign_whose_commands_are_killed_walks_as_one_whose_are_not(dna: Pa
 SHEET = "trial,region,look,value,sem,note\n0,ANN,1,0.5,,\n1,CNN,1,-1e-3,0.1,late\n2,GNN,1,,,\n"
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     at=st.integers(0, len(SHEET)),
     size=st.integers(0, 5),

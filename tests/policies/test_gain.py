@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from effort import examples
 from zonal.policies.gain import log_f, log_gains, log_pairs
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ def exact_log_f(z: float) -> float:
         return float(mpmath.log(mpmath.npdf(x) - x * mpmath.erfc(x / mpmath.sqrt(2)) / 2))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(lines=lines)
 def test_the_gain_is_that_of_quadrature(lines: tuple[list[float], list[float]]) -> None:
     means, slopes = np.array(lines[0]), np.array(lines[1])
@@ -139,7 +140,7 @@ def test_log_f_falls_all_the_way() -> None:
     assert (np.diff(values) < 0).all()
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(lines=lines)
 def test_the_best_pair_is_a_lower_bound(lines: tuple[list[float], list[float]]) -> None:
     means, slopes = np.array(lines[0]), np.array([lines[1]])

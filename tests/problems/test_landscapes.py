@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kinds
 import zonal as zn
+from effort import examples
 from kinds import KINDS, Kind
 from zonal import data
 from zonal.problems import Landscape, from_table
@@ -216,7 +217,7 @@ def brute_best(kind: Kind, landscape: Landscape, level: list[Any], sign: float) 
     return level[first].node, averages[first]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(kind=kinds.spaces(), seed=st.integers(0, 100), direction=st.sampled_from(["maximize", "minimize"]))
 def test_the_best_of_every_depth_is_that_of_brute_force(
     kind: Kind, seed: int, direction: Literal["maximize", "minimize"]

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import cubature
@@ -21,6 +21,7 @@ from scipy.integrate import cubature
 import oracle
 import zonal as zn
 import zonal.problems.instruments
+from effort import examples
 from zonal.averages.feedback import Feedback
 from zonal.problems import grid_optimum
 
@@ -230,7 +231,7 @@ def test_the_same_seed_gives_the_same_noise() -> None:
     assert values(None) != values(None)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(order=st.permutations(range(8)), seed=st.integers(0, 1000))
 def test_noise_drawn_here_may_be_used_elsewhere_in_any_order(order: list[int], seed: int) -> None:
     cells = [zn.Box([(0, 1)]).cell((3, number)) for number in range(8)]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
-from effort import tries
+from effort import examples, tries
 from kinds import KINDS, Kind, allowed, kernels, off_tree, spaces
 from own import Fine, MostUncertain, Rough, Tapered, own_delta, own_noise
 from zonal.averages.feedback import Feedback
@@ -58,7 +58,7 @@ def made(space: Any, **given: Any) -> Settings:
 
 
 @given(spaces())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_space_comes_back(kind: Kind) -> None:
     space = again(kind.space)
     assert space == kind.space

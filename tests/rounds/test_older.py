@@ -139,6 +139,7 @@ def test_everything_that_an_old_event_said_is_a_fact(tmp_path: Path) -> None:
     assert doubted.tree.forbidden.any()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)
 def test_histories_of_old_are_decided_again_in_the_same_way(golden: Path, tmp_path: Path) -> None:
     study = opened(golden.stem, tmp_path)

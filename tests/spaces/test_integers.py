@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kinds
 import zonal as zn
+from effort import examples
 from kinds import KINDS, Kind
 from numbered import numbered
 from zonal.spaces import Integers
@@ -25,7 +26,7 @@ def runs(space: Any, cell: Any) -> list[tuple[int, int]]:
     return [run for child in space.split(cell) for run in runs(space, child)]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(first=st.integers(-50, 50), more=st.integers(1, 60), arity=st.integers(2, 5))
 def test_runs_are_split_down_to_single_numbers_each_once(first: int, more: int, arity: int) -> None:
     space = zn.Box({"layers": (first, first + more)}, arity=arity, scale="integer")

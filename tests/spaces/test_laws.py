@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kinds
 import zonal as zn
+from effort import examples
 from kinds import KINDS, Kind
 from zonal.spaces import MemberRegion, MemberSpace
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-drawn = settings(deadline=None, max_examples=80)
+drawn = examples(80)
 
 
 def parts(region: Any) -> dict[str, list[Any]]:

@@ -17,6 +17,7 @@ from scipy.special import ndtr
 
 import oracle
 import zonal as zn
+from effort import examples
 from fingerprint import fingerprint
 from numbered import in_frame
 from zonal.averages.feedback import Feedback, footprints_of
@@ -215,7 +216,7 @@ def told(space: Any, kernel: Any, turn: float, feedback: Feedback) -> zn.Study:
     return study
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(turn=st.floats(-1000, 1000), family=st.sampled_from([*FAMILIES, "slow"]), view=st.sampled_from(VIEWS))
 @example(turn=849.9999999999999, family="RBF", view=VIEWS[0])  # a point, rounded to before itself in another turn
 def test_moving_all_observations_around_a_ring_moves_the_posterior_with_them(
