@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -316,8 +317,12 @@ def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
     tab.page.fill("#field-value", "0.77")
     server.kill()
     tab.shows("live", "connection lost")
-    tab.page.locator("#field-value").press("Enter")
-    tab.shows("refused", "cannot be reached")
+    for _ in range(3):  # a key may be lost on a busy machine
+        tab.page.locator("#field-value").press("Enter")
+        with suppress(Exception):
+            tab.shows("refused", "cannot be reached", seconds=15)
+            break
+    tab.shows("refused", "cannot be reached", seconds=1)
     assert tab.page.input_value("#field-value") == "0.77"
     keep(tab, "connection-lost")
     server = Server(tmp_path, port=server.port)
