@@ -3,6 +3,7 @@
 import gc
 import os
 from collections import Counter
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -17,11 +18,13 @@ settings.load_profile("patient")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of tests marked `one_in(k)` keep every k-th case, of those marked `torture` none; `make torture` keeps all.
 
-    With k prime to the number of values of each parameter, every value of every one is still met.
+    With k prime to the number of values of each parameter, every value of every one is still met. Where there is
+    one parameter alone, laws begin at different cases, so that each is met by some of them.
     """
     if os.environ.get("ZONAL_EVERY_LINE"):
         return
-    met: Counter[str] = Counter()
+    families = Counter(item.nodeid.partition("[")[0] for item in items)
+    met = Counter({name: crc32(name.encode()) for name, size in families.items() if size > 9})
     left_out = []
     for item in list(items):
         if item.get_closest_marker("torture") is not None:

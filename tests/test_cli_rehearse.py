@@ -21,6 +21,8 @@ from click.testing import CliRunner
 import zonal as zn
 from zonal.cli import main
 
+pytestmark = pytest.mark.one_in(2)
+
 CENSUS = Path(__file__).parents[2] / "shared" / "data" / "census_au_sa2.csv"
 PNG = b"\x89PNG"
 

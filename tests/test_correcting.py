@@ -30,6 +30,8 @@ from zonal.rounds.recheck import first_difference
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
 
+pytestmark = pytest.mark.one_in(2)
+
 WRONG = 73.0
 
 

@@ -18,6 +18,8 @@ from waves import make_study
 from zonal.beliefs.mixture import Mixture
 from zonal.rounds import journal
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def ended(pid: int, seconds: float = 60.0) -> int | None:
     """Return how a process ended; kill one that does not."""

@@ -13,6 +13,8 @@ import pytest
 import zonal as zn
 from zonal.problems import Simulation, draw, true_optimum
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def bump(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-(((x[:, 0] - 0.7) / 0.1) ** 2)))

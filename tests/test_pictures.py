@@ -19,6 +19,8 @@ from zonal.plots import plot_function, plot_pairs
 from zonal.plots.marks import found_label
 from zonal.plots.style import strength
 
+pytestmark = pytest.mark.one_in(2)
+
 mpl.use("Agg")
 
 RNG = np.random.default_rng(0)

@@ -31,6 +31,8 @@ from zonal.rounds.journal import Writer
 from zonal.rounds.recheck import first_difference
 from zonal.spaces import Interval
 
+pytestmark = pytest.mark.one_in(2)
+
 Floats = NDArray[np.float64]
 Sum = list[tuple[float, Functional]]  # what is measured: weights, and what is added with them
 

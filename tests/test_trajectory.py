@@ -25,6 +25,8 @@ import zonal as zn
 from effort import tries
 from zonal.averages.kernels import Kernel
 
+pytestmark = pytest.mark.one_in(2)
+
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 Node = tuple[int, int]

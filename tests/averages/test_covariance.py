@@ -19,6 +19,8 @@ from zonal.averages.measures import Uniform
 from zonal.averages.profiles import Profile
 from zonal.spaces import ProductRegion
 
+pytestmark = pytest.mark.one_in(2)
+
 Array = NDArray[np.float64]
 
 GPY = json.loads((Path(__file__).parents[1] / "data" / "gpy_integral.json").read_text())

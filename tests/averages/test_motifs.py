@@ -14,6 +14,8 @@ from zonal.averages.motifs import lengths_of_pieces
 from zonal.beliefs.frames import families_of, frame_of
 from zonal.problems import from_table
 
+pytestmark = pytest.mark.one_in(2)
+
 RHO = 0.3
 SPACE = zn.Sequences("ABC", 4)
 EVERY = np.array(list(np.ndindex(3, 3, 3, 3)), dtype=float)

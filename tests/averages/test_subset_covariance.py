@@ -17,6 +17,8 @@ from zonal.averages.feedback import Subsets
 from zonal.averages.kernels import Kernel
 from zonal.averages.subset_covariance import EXACT, FEW, LARGE, WHOLE, Representatives
 
+pytestmark = pytest.mark.one_in(2)
+
 Array = NDArray[np.float64]
 
 KERNEL = zn.RBF(1.0, 0.3)

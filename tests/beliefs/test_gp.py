@@ -26,6 +26,8 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.ledger import Ledger
 from zonal.spaces import ProductRegion
 
+pytestmark = pytest.mark.one_in(2)
+
 Array = NDArray[np.float64]
 
 LINE = zn.Box([(0.0, 1.0)])

@@ -25,6 +25,8 @@ from zonal.cli import main
 from zonal.problems import from_table
 from zonal.problems.draws import model_of
 
+pytestmark = pytest.mark.one_in(2)
+
 AREAS: Any = {"North": {"Coast": ["Reef", "Bay"], "Inland": None}, "South": ["Hills", "Plain"]}
 RNG = np.random.default_rng(0)
 SPACES: dict[str, Any] = {

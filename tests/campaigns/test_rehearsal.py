@@ -26,6 +26,8 @@ from zonal.problems.instruments import Instrument
 from zonal.problems.landscapes import Landscape, from_table
 from zonal.tables import Table
 
+pytestmark = pytest.mark.one_in(2)
+
 RAGGED: Any = {
     "North": {"Coast": ["Reef", "Bay", "Cape"], "Inland": None},
     "South": {"Hills": {"Top": ["Peak"]}, "Plain": ["East", "West"]},

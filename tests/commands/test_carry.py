@@ -20,6 +20,8 @@ from zonal.commands.carry import exported, imported
 from zonal.rounds.events import Edited, Fitted
 from zonal.rounds.recheck import first_difference
 
+pytestmark = pytest.mark.one_in(2)
+
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.jsonl"))
 
 

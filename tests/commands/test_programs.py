@@ -20,6 +20,8 @@ from forked import Forked
 from shell import ENVIRONMENT, PROGRAM, zonal
 from zonal.commands.programs import GRACE, Failed, Program
 
+pytestmark = pytest.mark.one_in(2)
+
 HEADER = f"""#!{sys.executable}
 import json, os, sys, time
 question = json.load(sys.stdin)

@@ -21,6 +21,8 @@ import zonal as zn
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
 from zonal.driving import engines
 
+pytestmark = pytest.mark.one_in(2)
+
 SPAWN = multiprocessing.get_context("spawn")
 
 

@@ -15,6 +15,8 @@ import zonal as zn
 from kinds import KINDS, kernels
 from zonal.policies.above import log_cleared, log_rough
 
+pytestmark = pytest.mark.one_in(2)
+
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.15), "noise": 0.1}
 
 

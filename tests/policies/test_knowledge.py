@@ -17,6 +17,8 @@ from zonal.policies.knowledge import KnowledgeRules
 from zonal.policies.rules import Draw, Setting, Views
 from zonal.tree import Tree
 
+pytestmark = pytest.mark.one_in(2)
+
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.15), "noise": 0.1}
 given_or_learned = pytest.mark.parametrize("model", [GIVEN, {}], ids=["given", "learned"])
 

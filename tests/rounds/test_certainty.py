@@ -23,6 +23,8 @@ from zonal.problems.draws import model_of
 from zonal.rounds.certainty import outlook, standings
 from zonal.tree import Tree
 
+pytestmark = pytest.mark.one_in(2)
+
 Floats = NDArray[np.float64]
 
 SPACE = zn.Box([(0.0, 1.0)], smallest=0.05)  # 16 smallest regions

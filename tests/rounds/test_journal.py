@@ -34,6 +34,8 @@ from zonal.rounds import decisions, journal
 from zonal.rounds.events import Measured
 from zonal.rounds.recheck import first_difference
 
+pytestmark = pytest.mark.one_in(2)
+
 GIVEN: dict[str, Any] = {
     "budget": 20,
     "kernel": zn.RBF(0.1, 0.1),

@@ -11,6 +11,8 @@ import pytest
 
 import zonal as zn
 
+pytestmark = pytest.mark.one_in(2)
+
 PLACES = pd.DataFrame({"lon": [1.0, 2.0, 4.0], "lat": [0.0, 5.0, 1.0]}, index=["Perth", "Hobart", "Cairns"])
 AREAS = pd.DataFrame({"state": ["WA", "TAS", "QLD"], "town": ["Perth", "Hobart", "Cairns"]}, index=[7, 8, 9])
 STUDIES: dict[str, tuple[Any, Any]] = {

@@ -14,6 +14,8 @@ from kinds import KINDS
 from lives import digest, value
 from zonal.rounds import decisions
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def opening(study: zn.Study) -> list[zn.Trial]:
     """Ask for the whole opening sweep, and nothing else."""

@@ -19,6 +19,8 @@ from zonal.averages.measures import Measure, Nodes
 from zonal.beliefs.frames import ProductFrame
 from zonal.spaces import Interval, with_feedback
 
+pytestmark = pytest.mark.one_in(2)
+
 Floats = NDArray[np.float64]
 
 

@@ -13,6 +13,8 @@ import pytest
 import zonal as zn
 from fingerprint import fingerprint
 
+pytestmark = pytest.mark.one_in(2)
+
 LINE = zn.Box([(0, 1)], smallest=1 / 64)
 GIVEN: dict[str, Any] = {"kernel": zn.RBF(0.5, 0.15), "noise": 0.2}
 POLICIES: dict[str, dict[str, Any]] = {

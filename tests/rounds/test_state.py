@@ -34,6 +34,8 @@ from zonal.rounds.events import (
     Split,
 )
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("policy", POLICIES)

@@ -13,6 +13,8 @@ from kinds import KINDS, Kind, Pair
 from zonal.averages.feedback import Feedback
 from zonal.theory import beta_t, log_nodes
 
+pytestmark = pytest.mark.one_in(2)
+
 CASES: dict[str, tuple[Kind, Pair, Feedback]] = {
     f"{name}, {kernel}, {feedback}": (kind, pair, feedback)
     for name, kind in KINDS.items()

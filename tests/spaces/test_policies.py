@@ -10,6 +10,8 @@ import zonal as zn
 from kinds import KINDS, Kind
 from policies.test_laws import POLICIES
 
+pytestmark = pytest.mark.one_in(2)
+
 every_policy = pytest.mark.parametrize("name", POLICIES)
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 

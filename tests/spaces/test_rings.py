@@ -28,6 +28,8 @@ from zonal.averages.wrapped import Wrapped
 from zonal.beliefs.frames import frame_of
 from zonal.spaces import Interval, Ring, with_feedback
 
+pytestmark = pytest.mark.one_in(2)
+
 Array = NDArray[np.float64]
 Kappa = Callable[[Array], Array]
 

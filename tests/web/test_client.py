@@ -23,6 +23,8 @@ import zonal as zn
 from shell import ENVIRONMENT
 from web.served import Server, line, serving
 
+pytestmark = pytest.mark.one_in(2)
+
 SPACES: dict[str, Any] = {
     "box": zn.Box({"x": (0, 1), "y": (1, 5)}),
     "mixed": zn.Product({"x": (0.001, 1), "dye": ["red", "green"]}, scale={"x": "log"}),
