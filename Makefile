@@ -36,13 +36,13 @@ test tests test-oldest arena applications: export MPLBACKEND := Agg
 test tests test-oldest torture: export PYTHONDONTWRITEBYTECODE :=
 
 # Stealing leaves the tests of a file with one worker, which makes what they share once, and ends all together.
-# More workers than cores: some tests wait for processes, servers and browsers.
+# A worker more than cores: some tests wait for processes, servers and browsers.
 # Types are checked beside the tests, on what they leave idle.
-test: $(READY) browser ## lint, and run all tests with four workers
+test: $(READY) browser ## lint, and run all tests with three workers
 	@$(MAKE) --no-print-directory -j 2 lint tests
 
 tests: $(READY)
-	@$(BIN)/python -m pytest -n 4 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
 browser:
