@@ -230,7 +230,9 @@ def power(out: Path, **options: Any) -> None:
 
 def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
     """Print a report line by line, as it comes."""
-    prices = {name: options.pop(name) for name in ("cost", "times", "overhead", "travel")}
+    from zonal.campaigns.rehearsal import PRICES
+
+    prices = {name: options.pop(name) for name in PRICES}
     options["prices"] = {name: own for name, own in prices.items() if own is not None}
     try:
         for line in report(*what, out=out, **options):

@@ -43,7 +43,7 @@ from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.spaces import Node, Region
 from zonal.theory import Variation
-from zonal.tree import NOTHING, Tree
+from zonal.tree import Tree
 
 TIE = 1e-9  # of the point prior's standard deviation
 NEWS = 0.25  # of the prior variance: what is known better is no news
@@ -105,7 +105,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
             checks.payable(draft, cost, draft.region(row))
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
-    look = table.tallies.get(row, NOTHING).looks + 1
+    look = table.tally(row).looks + 1
     draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
     return draft.close()
 

@@ -52,7 +52,7 @@ from zonal.rounds.log import Log
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
 from zonal.spaces import Region, with_feedback
-from zonal.tree import EXPANDED, NOTHING, Tree
+from zonal.tree import EXPANDED, Tree
 
 # Slot, reward, variance of its noise, all rewards with it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
@@ -577,7 +577,7 @@ class State:
     def _look(self, row: int, more: int) -> None:
         """Count one look at a node more or less, and decide whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
-        looks = table.tallies.get(row, NOTHING).looks + more
+        looks = table.tally(row).looks + more
         askable = (
             (self.problem.policy.inner or table.first_child[row] < 0)
             and row not in self.barred
