@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from zonal.blas import SHARED_FROM, libraries, one_thread
+from zonal.blas import SHARED_FROM, eigh, libraries, one_thread
 
 
 def threads() -> list[int]:
@@ -42,6 +43,23 @@ def test_the_number_is_restored_after_an_error() -> None:
 def test_products_too_small_to_share_are_left_alone() -> None:
     assert one_thread(SHARED_FROM - 1) is one_thread(1)
     assert one_thread(SHARED_FROM) is not one_thread(1)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5)])
+def test_eigenvalues_come_where_the_fast_method_does_not_converge(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = np.random.default_rng(0).normal(size=shape)
+    matrices = root @ root.swapaxes(-1, -2)
+    usual = eigh(matrices)[0]
+
+    def fails(_: object) -> None:
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(np.linalg, "eigh", fails)
+    values, vectors = eigh(matrices)
+    np.testing.assert_allclose(values, usual, rtol=1e-12)
+    np.testing.assert_allclose(vectors * values[..., None, :] @ vectors.swapaxes(-1, -2), matrices, atol=1e-12)
 
 
 def test_a_search_beside_a_busy_core_does_not_wait_for_time_slices() -> None:

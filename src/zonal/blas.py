@@ -1,9 +1,10 @@
-"""One BLAS thread around small products: handing them to several costs more than it saves.
+"""One BLAS thread around small products, and eigenvalues that always come.
 
-Worse, where another program holds a core, a product of a few numbers waits for that core's next time slice: a
-triangular solve of 2 x 2 numbers was seen to take 8 ms instead of 2 microseconds. Setting the number of threads
-costs a few microseconds, so matrix-vector products too small for BLAS to share are left alone; LAPACK routines
-share at any size. The user's own number of threads is restored afterwards.
+Handing small products to several threads costs more than it saves. Worse, where another program holds a core, a
+product of a few numbers waits for that core's next time slice: a triangular solve of 2 x 2 numbers was seen to
+take 8 ms instead of 2 microseconds. Setting the number of threads costs a few microseconds, so matrix-vector
+products too small for BLAS to share are left alone; LAPACK routines share at any size. The user's own number of
+threads is restored afterwards.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import TracebackType
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 SHARED_FROM = 9216  # numbers in a matrix from which OpenBLAS shares a matrix-vector product among threads
@@ -22,6 +25,24 @@ _LEFT_ALONE = nullcontext()
 def one_thread(numbers: int = SHARED_FROM) -> AbstractContextManager[None]:
     """Return a context in which BLAS uses one thread, unless it would anyway for so few numbers."""
     return _LEFT_ALONE if numbers < SHARED_FROM else _OneThread()
+
+
+def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues and eigenvectors of symmetric matrices, as `numpy.linalg.eigh` does.
+
+    LAPACK's fast method does not converge on a few matrices without fault (one of 77 cells of a regular grid was
+    seen); those are solved by the slower one, which does.
+    """
+    try:
+        values, vectors = np.linalg.eigh(matrices)
+    except np.linalg.LinAlgError:
+        from scipy.linalg import eigh as slow
+
+        square = matrices.reshape(-1, *matrices.shape[-2:])
+        found = [slow(matrix, driver="ev") for matrix in square]
+        values = np.stack([own for own, _ in found]).reshape(matrices.shape[:-1])
+        vectors = np.stack([own for _, own in found]).reshape(matrices.shape)
+    return values, vectors
 
 
 @cache

@@ -34,7 +34,7 @@ from zonal.beliefs.model import (
     Unknowns,
     standard_units,
 )
-from zonal.blas import one_thread
+from zonal.blas import eigh, one_thread
 
 Floats = NDArray[np.float64]
 Steps = tuple[int, ...]  # lengthscales, or correlations, in steps of the lattice from the prior's median
@@ -122,7 +122,7 @@ class Evidence:
         """Return log likelihoods, and best prior means, of rows scaled by `roots`."""
         unit = self.scale**2 if self.given else 1.0
         scaled = correlations * (roots[:, None] * roots / unit)
-        values, vectors = np.linalg.eigh(scaled)
+        values, vectors = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
         y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._total))
         # Rows are of noise variance v tau where all noise is learned, else of 1; either way one of v and tau is

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.blas import one_thread
+from zonal.blas import eigh, one_thread
 from zonal.policies.rules import Rows, View
 from zonal.tree import Tree
 
@@ -128,9 +128,7 @@ class _Update:
 
     def __init__(self, view: View, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
-            spread, vectors = np.linalg.eigh(
-                view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times)
-            )
+            spread, vectors = eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times))
             spread = np.maximum(spread, 0.0) + _jitter(view)  # as of the draws
             self._whiten = vectors / np.sqrt(spread)
             self._gain = self._whiten.T @ view.covariance(asked, others)
