@@ -114,8 +114,8 @@ forged(lambda lines: lines[0]["space"].update(features={**bomb(2 << 30), "shape"
 forged(lambda lines: ["[" * 100_000 + "]" * 100_000])""",
         [
             "h_max is too large; got 1000000.",
-            "arrays of more than 536870912 bytes are not kept in a file, and here is one of 2147483648.",
-            "an array is not as large as it says",
+            "arrays of more than 536870912 bytes cannot be stored in a file; this one has 2147483648.",
+            "an array is not as large as it claims",
             "the settings make no sense (RecursionError",
         ],
     ),
@@ -130,7 +130,7 @@ heads = '''INSERT INTO head SELECT number, 0, '' FROM (WITH RECURSIVE many(numbe
 studies = "INSERT INTO study SELECT one, digest, '', '', '' FROM head WHERE one > 1"
 database(sys.argv[1] + "/rows.db", heads, studies)
 refused(lambda: zn.Study.open(sys.argv[1] + "/rows.db"))""",
-        ["view events, and not the tables of a study alone", "there is no end to its events"],
+        ["view events, not exactly the tables of a study", "the end of its events is missing"],
     ),
 }
 

@@ -477,7 +477,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(given: Any, call: An
 def test_a_studys_own_measurements_are_averages() -> None:
     with pytest.raises(zn.InvalidInput, match="observe"):
         refused(feedback=zn.Slope("x"))
-    with pytest.raises(zn.InvalidInput, match="must be averages"):
+    with pytest.raises(zn.InvalidInput, match="must be an average"):
         refused(feedback=Wave("x"))
 
 

@@ -141,7 +141,7 @@ def test_stooo_needs_neither_kernel_nor_noise_and_says_what_it_cannot_do() -> No
     assert study.predict(study.space.cell((0, 0))) == (0.5, 1.0)
     with pytest.raises(zn.InvalidInput, match="outside of the tree"):
         study.predict([(0.1, 0.3)])
-    with pytest.raises(zn.InvalidInput, match="own measurements only"):
+    with pytest.raises(zn.InvalidInput, match="only from measurements of that region"):
         study.observe([(0.1, 0.3)], 0.4)
     with pytest.raises(zn.InvalidInput, match="Gaussian belief"):
         study.refine(lambda x: 0.0, 5, points=[[0.5]])

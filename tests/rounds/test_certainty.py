@@ -164,7 +164,7 @@ def test_a_belief_without_covariances_claims_nothing() -> None:
     assert math.isnan(found.gap)
     assert math.isnan(found.probability_best)
     for ask in (lambda: study.outlook(3), lambda: study.above(0.3)):
-        with pytest.raises(zn.InvalidInput, match="the empirical belief knows no covariances"):
+        with pytest.raises(zn.InvalidInput, match="a belief from empirical means has no covariances"):
             ask()
 
 

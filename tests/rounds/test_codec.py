@@ -217,10 +217,10 @@ def test_arrays_are_bounded_together_and_what_cannot_be_read_is_not_written(
     space = zn.Points(np.linspace(0, 1, 40))
     text = settings_to_json(made(space))
     monkeypatch.setattr(codec, "MOST_BYTES", 2000)
-    with pytest.raises(InvalidInput, match="bytes are not kept in a file; got "):
+    with pytest.raises(InvalidInput, match="bytes cannot be stored in a file; got "):
         settings_to_json(made(space))
     decode = Decoder(left=2000)
-    with pytest.raises(StudyFileError, match="bytes are not kept in a file"):
+    with pytest.raises(StudyFileError, match="bytes cannot be stored in a file"):
         decode(json.loads(text)["space"])
 
 
@@ -233,7 +233,7 @@ def test_many_events_may_be_read_one_after_the_other(monkeypatch: pytest.MonkeyP
     for _ in range(5):
         events.renew()
         assert events.read(text) == study.events[-1]
-    with pytest.raises(StudyFileError, match="bytes are not kept in a file"):
+    with pytest.raises(StudyFileError, match="bytes cannot be stored in a file"):
         events.read(text)
 
 
@@ -306,7 +306,7 @@ def test_what_is_the_users_own_is_asked_for_again(name: str) -> None:
 
 def test_what_is_in_the_file_is_not_to_be_given_again() -> None:
     text = settings_to_json(made(zn.Box([(0, 1)]), noise=0.1))
-    with pytest.raises(InvalidInput, match="noise is not the user's own"):
+    with pytest.raises(InvalidInput, match="noise is stored in its file"):
         settings_from_json(text, {"noise": 0.2})
 
 

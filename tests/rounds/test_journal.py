@@ -244,9 +244,9 @@ def truncated(path: Path) -> None:
 
 FORGETFUL = "forget AFTER INSERT ON events BEGIN DELETE FROM events WHERE number = NEW.number; END"
 DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "empty": (lambda path: path.touch(), "not a study of Zonal"),
-    "text": (lambda path: path.write_text("l,b,value\n" * 99), "no study of Zonal"),
-    "foreign": (foreign, "not a study of Zonal"),
+    "empty": (lambda path: path.touch(), "not a Zonal study"),
+    "text": (lambda path: path.write_text("l,b,value\n" * 99), "not a Zonal study"),
+    "foreign": (foreign, "not a Zonal study"),
     "newer": (pragma(f"PRAGMA user_version = {journal.FORMAT + 1}"), "made by a newer Zonal"),
     "another journal mode": (pragma("PRAGMA journal_mode = WAL"), "journal mode"),
     "truncated": (truncated, "damaged"),
@@ -255,11 +255,11 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "end lost": (pragma("DELETE FROM head"), "damaged"),
     "settings changed": (pragma("UPDATE study SET settings = '{}'"), "not those that were written"),
     "table lost": (pragma("DROP TABLE events"), "damaged"),
-    "table too many": (pragma("CREATE TABLE mine (text)"), "table mine, and not the tables of a study alone"),
-    "index": (pragma("CREATE INDEX faster ON events (time)"), "index faster, and not the tables"),
-    "view": (pragma("CREATE VIEW seen AS SELECT * FROM events"), "view seen, and not the tables"),
-    "trigger": (pragma(f"CREATE TRIGGER {FORGETFUL}"), "trigger forget, and not the tables"),
-    "column too many": (pragma("ALTER TABLE events ADD COLUMN mine TEXT"), "not the tables of a study alone"),
+    "table too many": (pragma("CREATE TABLE mine (text)"), "table mine, and not exactly the tables of a study"),
+    "index": (pragma("CREATE INDEX faster ON events (time)"), "index faster, not exactly the tables"),
+    "view": (pragma("CREATE VIEW seen AS SELECT * FROM events"), "view seen, not exactly the tables"),
+    "trigger": (pragma(f"CREATE TRIGGER {FORGETFUL}"), "trigger forget, not exactly the tables"),
+    "column too many": (pragma("ALTER TABLE events ADD COLUMN mine TEXT"), "not exactly the tables of a study"),
 }
 
 
@@ -274,7 +274,7 @@ def test_there_must_be_a_file_to_open_and_none_to_create(path: Path) -> None:
     with pytest.raises(StudyFileError, match="nowhere"):
         zn.Study.create(path.parent / "nowhere" / "sky.db", LINE, **GIVEN)
     path.write_text("mine")
-    with pytest.raises(StudyFileError, match=r"there is a file sky\.db already"):
+    with pytest.raises(StudyFileError, match=r"the file sky\.db already exists"):
         zn.Study.create(path, LINE, **GIVEN)
     assert path.read_text() == "mine"
     assert list(path.parent.iterdir()) == [path]
@@ -289,7 +289,7 @@ def test_a_file_that_was_replaced_or_put_back_is_not_written_to(path: Path) -> N
             zn.Study.create(path.with_name("new.db"), LINE, **GIVEN)
         os.replace(path.with_name(other), path)
         before = path.read_bytes()
-        with pytest.raises(StudyFileError, match="not the file it was"):
+        with pytest.raises(StudyFileError, match="no longer the same file"):
             study.ask()
         assert path.read_bytes() == before
     path.unlink()

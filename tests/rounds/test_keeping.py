@@ -97,6 +97,6 @@ def test_functions_of_the_users_own_are_passed_on_to_the_study_that_is_there(tmp
 
 def test_a_file_that_is_no_study_is_not_joined(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("mine")
-    with pytest.raises(zn.StudyFileError, match="no study of Zonal"):
+    with pytest.raises(zn.StudyFileError, match="not a Zonal study"):
         zn.Study.create(tmp_path / "a.db", [(0, 1)], **SETTINGS, exist_ok=True)
     assert (tmp_path / "a.db").read_text() == "mine"

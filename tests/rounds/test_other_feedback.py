@@ -161,6 +161,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(zn.InvalidInput, match="symbols"):
         pools.observe("ANN", 1.0, feedback=zn.Center())
     own = zn.Study([(0, 1)], budget=5, policy=zn.StoOO(zn.GeometricDelta(1.0, 0.5)))
-    with pytest.raises(zn.InvalidInput, match="seen otherwise"):
+    with pytest.raises(zn.InvalidInput, match="with another feedback"):
         own.observe([(0, 1)], 0.5, feedback=zn.Center())
     assert (len(study.observations), len(pools.observations), len(own.observations)) == (0, 0, 0)

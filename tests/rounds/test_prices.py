@@ -160,7 +160,7 @@ def test_the_time_really_spent_counts_and_may_overrun() -> None:
     study.tell(second, 0.4, time=30.0)
     assert study.spent == pytest.approx(34.5)
     assert study.remaining == 0
-    with pytest.raises(zn.BudgetSpent, match=r"costs 5 s, but of the budget of 20 s 34.5 are spent"):
+    with pytest.raises(zn.BudgetSpent, match=r"costs 5 s, but of the budget of 20 s 34.5 is spent"):
         study.ask()
     study.extend(25.5)
     assert study.remaining == pytest.approx(11.0)
@@ -254,12 +254,12 @@ def test_prices_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_a_number_for_travel_needs_distances() -> None:
-    with pytest.raises(zn.InvalidInput, match="unlike units"):
+    with pytest.raises(zn.InvalidInput, match="different units"):
         zn.Study(zn.Box({"l": (0, 9), "t": (0, 9)}, units={"l": "deg", "t": "s"}), budget=9, travel=1.0)
     with pytest.raises(zn.InvalidInput, match="no distances"):
         zn.Study(zn.Sequences("ACGT", 4), budget=9, travel=1.0)
     study = zn.Study(LINE, budget=9)
-    with pytest.raises(zn.InvalidInput, match="chooses no times"):
+    with pytest.raises(zn.InvalidInput, match="has no times to choose"):
         study.tell(study.ask(), 0.1, time=2.0)
 
 

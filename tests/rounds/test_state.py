@@ -435,7 +435,7 @@ def test_another_space_than_the_one_of_old_is_noticed() -> None:
     events = study.events
     changed = zn.Study([(0, 2)], budget=20, kernel=zn.RBF(1.0, 0.2), noise=0.1).settings
     zn.Study.replay(other, events)
-    with pytest.raises(zn.InvalidInput, match="splits the region in another way"):
+    with pytest.raises(zn.InvalidInput, match="splits the region differently"):
         zn.Study.replay(changed, events)
 
 

@@ -74,7 +74,7 @@ class EmpiricalBelief:
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Refuse: footprints know nothing of each other."""
         raise InvalidInput(
-            "the empirical belief knows no covariances", "StoOO", "Use a policy with a Gaussian belief."
+            "a belief from empirical means has no covariances", "StoOO", "Use a policy with a Gaussian belief."
         )
 
     def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:

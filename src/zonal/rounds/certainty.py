@@ -1,7 +1,8 @@
-"""How sure, and is more worth it? Read off joint draws from the posterior, under all models by their weights.
+"""How certain the recommendation is, and what more measurements would bring: from joint draws of the posterior.
 
-Everything here holds under the models; none of it is a certificate. It reads columns and views and changes
-nothing, and it draws the same random numbers each time, so that the same state gives the same answer.
+Draws come from all models, by their weights. Everything here holds under the models; none of it is a guarantee. It
+reads columns and views, changes nothing, and uses the same random numbers each time, so the same state gives the
+same answer.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from zonal.tree import Tree
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Under = tuple[float, Floats, Floats]  # one model: its weight, and means and standard deviations under it
+Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
 
-SURE, HELD = 0.9, 0.5  # how probable it must be to be listed, and to be held to be so
+SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold
 DRAWS = 2000
-RIVALS = 256  # regions that may be better than the recommended one
+MOST_RIVALS = 256  # regions compared with the recommended one
 JITTER = 1e-8  # of the prior variance
-HOPELESS = 5.0  # standard deviations below it: such regions are left out
+HOPELESS = 5.0  # regions this many standard deviations below the recommended one are left out
 
 
 class Standing(NamedTuple):
-    """How a region stands among all others, under the models.
+    """How a region compares with all others, under the models.
 
     Attributes
     ----------
     gap : float
-        With the wanted probability the best smallest region is better by no more than this.
-    probability_best : float
+        With the probability asked for, the best smallest region is better by no more than this.
+        probability_best : float
         The probability that no smallest region is better.
     """
 
@@ -54,7 +55,7 @@ class Outlook:
     rise : float
         By how much the true average of the recommended region is expected to improve.
     low, high : float
-        Between these the improvement lies with nine chances in ten.
+        The improvement lies between these with probability 0.9.
     """
 
     n: int
@@ -64,16 +65,16 @@ class Outlook:
 
 
 def rivals(tree: Tree, row: int) -> Rows:
-    """Return the regions that may be better than a recommended one, and itself, last."""
+    """Return the regions that may be better than a recommended one, and that one, last."""
     rows = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
     rows = rows[rows != row]
     behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
-    order = np.argsort(behind, kind="stable")[:RIVALS]
+    order = np.argsort(behind, kind="stable")[:MOST_RIVALS]
     return np.append(np.sort(rows[order[behind[order] < HOPELESS]]), row)
 
 
 def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
-    """Return how each of `rows` stands, from joint draws of the averages of all that may be better.
+    """Return how each of `rows` compares, from joint draws of the averages of all regions that may be better.
 
     Parameters
     ----------
@@ -98,15 +99,14 @@ def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[S
 def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Floats | float = 1.0) -> Outlook:
     """Return what measuring the nodes of `plan`, for `times` usual times each, would bring to `row`.
 
-    Truth and measurements are drawn together; the recommendation follows the new posterior mean, for which the
-    measurements weigh the models anew: nobody tells which of them is true. The plan is made at once, so that what
-    is learned on the way does not change it: a search that adapts does at least as well.
+    Truth and measurements are drawn together. The measurements update the weights of the models, and the
+    recommendation follows the new posterior mean. The plan is fixed: a search that adapts does at least as well.
     """
     among, asked = np.union1d(rivals(tree, row), plan), np.array(plan)
     at = np.searchsorted(among, asked)
-    # Only leaves can be recommended: a question may be about a larger region.
+    # Only leaves can be recommended; `row` may be a larger region.
     final = (tree.leaf[among] & ~tree.forbidden[among]) | (among == row)
-    # What is held now is chosen as what will be: a policy's other reasons to recommend bring no rise.
+    # Both recommendations are by the mean: a policy's other reasons must not look like a rise.
     held = int(np.argmax(np.sum([view.weight * view.mean[among[final]] for view in views], axis=0)))
     updates = [_Update(view, asked, among[final], times) for view in views]
     rng, expected, rises = np.random.default_rng(1), [], []
@@ -118,32 +118,32 @@ def outlook(tree: Tree, views: list[View], row: int, plan: list[int], times: Flo
         mixed = np.einsum("vd,vdr->dr", weights, means)
         truth, each, chosen = draws[:, final], np.arange(len(draws)), mixed.argmax(axis=1)
         rises.append(truth[each, chosen] - truth[:, held])
-        expected.append(mixed[each, chosen] - mixed[:, held])  # of the same mean, and scatters less
+        expected.append(mixed[each, chosen] - mixed[:, held])  # has the same mean as the rises, with less scatter
     low, high = np.quantile(np.concatenate(rises), [0.05, 0.95])
     return Outlook(len(plan), float(np.concatenate(expected).mean()), float(low), float(high))
 
 
 class _Update:
-    """What measurements of some nodes make of one model: of its weight, and of its means of other nodes."""
+    """How measurements of some nodes change one model: its weight, and its means of other nodes."""
 
     def __init__(self, view: View, asked: Rows, others: Rows, times: Floats | float) -> None:
         with one_thread():
             spread, vectors = eigh(view.covariance(asked, asked) + np.diag(view.noise[asked] ** 2 / times))
-            spread = np.maximum(spread, 0.0) + _jitter(view)  # as of the draws
+            spread = np.maximum(spread, 0.0) + _jitter(view)  # the same as in the draws
             self._whiten = vectors / np.sqrt(spread)
             self._gain = self._whiten.T @ view.covariance(asked, others)
         self._foreseen, self._mean = view.mean[asked], view.mean[others]
         self._log_weight = np.log(view.weight) - 0.5 * np.log(spread).sum()
 
     def __call__(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return for each row of values the logarithm of the weight, up to what models share, and the means."""
+        """Return, for each row of values, the log weight (up to a constant shared by all models) and the means."""
         with one_thread():
             surprise = (values - self._foreseen) @ self._whiten
             return self._log_weight - 0.5 * (surprise**2).sum(axis=1), self._mean + surprise @ self._gain
 
 
 def ranking(tree: Tree, first: int, k: int) -> list[int]:
-    """Return a recommended row and the next best, `k` disjoint regions at the most."""
+    """Return a recommended row and the next best ones: at most `k` disjoint regions."""
     if k == 1:
         return [first]
     leaves, rows, lineage = (tree.leaf & ~tree.forbidden).nonzero()[0], [first], tree.lineage(first)
@@ -158,7 +158,7 @@ def ranking(tree: Tree, first: int, k: int) -> list[int]:
 
 
 def candidates(tree: Tree) -> Rows:
-    """Return the regions of the smallest size, or where there are none yet the smallest there are."""
+    """Return the regions of the smallest size; where there are none yet, the leaves."""
     allowed = ~tree.forbidden
     rows = (tree.smallest & allowed).nonzero()[0]
     return rows if len(rows) else (tree.leaf & allowed).nonzero()[0]
@@ -170,7 +170,7 @@ def exceeding(models: Iterable[Under], threshold: float) -> Floats:
     Parameters
     ----------
     models : iterable of (weight, mean, std)
-        What is believed of the averages under each model.
+        Mean and standard deviation of the averages under each model.
     threshold : float
     """
     from scipy.special import ndtr
@@ -181,9 +181,9 @@ def exceeding(models: Iterable[Under], threshold: float) -> Floats:
 
 
 def misclassified(tree: Tree, views: list[View], limit: float) -> float:
-    """Return the expected weight of smallest regions that are held to be on the wrong side of a limit.
+    """Return the expected weight of the smallest regions that are classified on the wrong side of a limit.
 
-    Of a leaf that is not smallest, the regions within it scatter about its average as the prior has it.
+    Within a leaf that can still be split, regions vary about its average as the prior says.
     """
     rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
     hidden = [np.where(tree.smallest[rows], 0.0, view.hidden[rows]) for view in views]
@@ -196,9 +196,9 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
 
 
 def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[tuple[View, Floats]]:
-    """Return joint draws of the averages of some nodes, as many of each model as its weight asks for.
+    """Return joint draws of the averages of some nodes, from each model in proportion to its weight.
 
-    Of nodes in `within` one smallest region within is drawn, not the average.
+    For nodes flagged in `within`, one smallest region in the node is drawn instead of its average.
     """
     ends = np.rint(np.cumsum([view.weight for view in views]) * DRAWS).astype(int)
     numbers = np.diff(ends, prepend=0)
@@ -211,7 +211,7 @@ def _draws(views: list[View], rows: Rows, within: Flags | None = None) -> list[t
         covariance = view.covariance(rows, rows)
         if within is not None:
             covariance[np.diag_indices(len(rows))] += np.where(within, view.hidden[rows], 0.0)
-        # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
+        # Only the draws have this jitter, not the belief; it is far below the scatter of draws.
         covariance[np.diag_indices(len(rows))] += _jitter(view)
         with one_thread():
             found.append((view, view.mean[rows] + normal @ np.linalg.cholesky(covariance).T))

@@ -1,8 +1,8 @@
-"""What may happen to a study, and what cannot have happened: the checks of tell, and of all that is beside it.
+"""What may happen to a study and what cannot have happened: the checks of tell and of the other calls.
 
-A call asks here before anything is decided. `State.apply` asks before an event that did not come from a study's
-own file changes anything: somebody may have changed it. This room knows a state and what is to happen to it, never
-how that was written down.
+A call checks its arguments here before anything is decided. `State.apply` checks events that did not come from a
+study's own file, since somebody may have changed them. This module knows a state and what is to happen to it, not
+how that is stored.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ from zonal.spaces import Region, with_feedback
 if TYPE_CHECKING:
     from zonal.rounds.state import State
 
-ONE = 1e-6  # by which weights that add up to 1 may miss it
-ANEW = "Go back to what was written."
+WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
+RESTORE = "Restore what Zonal wrote."
 
 
 def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float, float | None]:
-    """Return a measured value and its standard error, or complain of them or of what was noted beside."""
+    """Check a measured value, its standard error and its note; return the first two."""
     fix = "Tell one finite number, its standard error as sem=, or give the trial up."
     number = finite_number(value, "a measured value", fix)
     if not abs(state.problem.sign * number - state.prior_mean) <= LARGEST_STD:
@@ -72,9 +72,9 @@ def measured(state: State, value: Any, sem: Any, note: Any = "") -> tuple[float,
 
 
 def seen(state: State, region: Region, minus: Region | None, sem: float | None) -> None:
-    """Complain of a slope, a difference or a signed measure without a standard error, or where it says nothing.
+    """Raise if a slope, a difference or a signed measure has no standard error, or the policy cannot use it.
 
-    Both regions are as they are seen.
+    Both regions carry the feedback they were measured with.
     """
     if minus is None and region.feedback == state.problem.feedback:
         return
@@ -83,23 +83,23 @@ def seen(state: State, region: Region, minus: Region | None, sem: float | None) 
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
     if state.problem.learner is None:
         fix = "Use a policy with a Gaussian belief, such as GPOO."
-        raise InvalidInput("slopes and differences say nothing to a policy with empirical means", what, fix)
+        raise InvalidInput("a policy with empirical means cannot use slopes and differences", what, fix)
     if sem is None:
-        fix = "Pass its standard error: sem=. The noise of averages says nothing about it."
+        fix = "Pass its standard error: sem=. The study's noise is that of averages."
         raise InvalidInput("a slope or a difference needs a standard error", what, fix)
 
 
 def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
-    """Return slopes of a region that were measured with its average, by the name of their axes, or complain."""
+    """Check slopes of a region measured together with its average, by axis; return them as observations."""
     if not isinstance(given, Mapping):
-        raise InvalidInput("slopes are a mapping of axis to (slope, sem)", given, 'Pass {"x": (0.3, 0.1)}.')
+        raise InvalidInput("slopes must be a mapping from axis to (slope, sem)", given, 'Pass {"x": (0.3, 0.1)}.')
     found = []
     for name, pair in given.items():
         by = checked_feedback(Slope(name), state.problem.space)
         try:
             value, sem = pair
         except (TypeError, ValueError):
-            fix = f"Pass {{{name!r}: (slope, sem)}}: the noise of averages says nothing about it."
+            fix = f"Pass {{{name!r}: (slope, sem)}}; the study's noise is that of averages."
             raise InvalidInput(f"the slope along {name} needs its standard error", pair, fix) from None
         own = with_feedback(region, by)
         value, sem = measured(state, value, sem)
@@ -111,9 +111,9 @@ def slopes(state: State, region: Region, given: Any) -> tuple[Observed, ...]:
 def consistent(
     state: State, slot: int, value: float, sem: float | None, noise: float, others: State | None = None
 ) -> None:
-    """Complain of a value without noise that contradicts another of the same region, if that is known.
+    """Raise if a value without noise contradicts another of the same region, if the belief is computed.
 
-    The others are those of the state, or of one in which the value was retracted.
+    The other values are those of `state`, or of `others`, a state in which the value was retracted.
     """
     belief = state.worked_out
     if isinstance(belief, Mixture) and state.problem.variance(noise, sem) == 0:
@@ -121,7 +121,7 @@ def consistent(
 
 
 def corrected(state: State, fact: Corrected) -> None:
-    """Complain of a correction that contradicts another value of the same region, as `consistent` does."""
+    """Raise if a correction contradicts another value of the same region, as `consistent` does."""
     slot, noise, _ = state.origin(fact.observed, fact.number)
     if state.problem.variance(noise, fact.sem) == 0:
         others = state.apply((Retracted(fact.number, fact.observed, "", ""),))
@@ -129,7 +129,7 @@ def corrected(state: State, fact: Corrected) -> None:
 
 
 def counted(state: State, number: int, observed: bool) -> Outcome:
-    """Return what was told of a trial, or observed, or complain that nothing was that still counts."""
+    """Return the outcome of a trial or an observation that still counts; raise if there is none."""
     last = outcomes(state.history)[True, number][-1] if observed else last_outcome(state.history, number)
     if last.value is None:
         what = "observation" if observed else "trial"
@@ -139,36 +139,36 @@ def counted(state: State, number: int, observed: bool) -> Outcome:
 
 
 def payable(state: State, cost: float, region: Region) -> None:
-    """Complain of a look that the rest of the budget does not pay for."""
+    """Raise if the rest of the budget does not pay for a look."""
     remaining = state.remaining
     if cost > remaining + SLACK * state.budget:
         unit = state.problem.settings.cost_unit
         cost_, budget, left = (f"{own:.6g} {unit}".rstrip() for own in (cost, state.budget, remaining))
         under_way = math.fsum(asked.cost for asked in state.pending.values())
         raise BudgetSpent(
-            f"a look at {region.name} costs {cost_}, but of the budget of {budget} {state.spent:.6g} are spent "
-            f"and {under_way:.6g} under way, so {left} remain. Call extend(n) for more."
+            f"a look at {region.name} costs {cost_}, but of the budget of {budget} {state.spent:.6g} is spent "
+            f"and {under_way:.6g} under way, so {left} remains. Call extend(n) for more."
         )
 
 
 def fits(state: State, fact: Measured) -> bool:
-    """Tell whether the budget has room for a trial that had been given up."""
+    """Tell whether the budget pays for a trial that had been given up."""
     if state.problem.prices is None:
         return state.remaining > 0
     return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
 
 
 def time_spent(state: State, time: Any) -> float | None:
-    """Return the time really spent on a trial, or complain."""
+    """Check the time really spent on a trial, and return it."""
     if time is None:
         return None
     if not state.problem.settings.times:
-        raise InvalidInput("this study chooses no times", time, "Leave time out, or begin one with times=.")
+        raise InvalidInput("this study has no times to choose", time, "Leave time out, or pass times= to Study.")
     return positive_number(time, "time")
 
 
 def within_budget(state: State, number: int = 1) -> None:
-    """Complain if the budget leaves fewer than `number` measurements; what they cost is checked later."""
+    """Raise if the budget leaves fewer than `number` measurements; costs are checked later."""
     if state.problem.prices is not None:
         return
     remaining = state.budget - state.told - len(state.pending)
@@ -180,26 +180,26 @@ def within_budget(state: State, number: int = 1) -> None:
 
 
 def added(state: State, n: Any) -> float:
-    """Return what is to be added to the budget, or complain."""
+    """Check what is to be added to the budget, and return it."""
     if state.problem.prices is not None:
         return positive_number(n, "what is added to the budget")
     return whole_number(n, "the number of measurements to add", 1)
 
 
 def under_way(state: State, number: int) -> None:
-    """Complain of a trial of this study that is not under way."""
+    """Raise if a trial of this study is not under way."""
     if number not in state.pending:
         became = last_outcome(state.history, number)
         how = became.state if became.value is None else f"told already ({became.value!r})"
-        raise TrialError(f"trial {number} was {how} and cannot be given up or withdrawn any more.")
+        raise TrialError(f"trial {number} was {how} and can no longer be given up or withdrawn.")
 
 
-# What follows is of events only: calls cannot bring it about.
+# The checks below are for events only: calls cannot cause these errors.
 
 
 @contextmanager
 def named(state: State, event: Event) -> Iterator[None]:
-    """Say in a complaint of which event it is."""
+    """Name the event in an error about it."""
     try:
         yield
     except ZonalError as error:
@@ -209,16 +209,16 @@ def named(state: State, event: Event) -> Iterator[None]:
 
 
 def facts(event: Any) -> Event:
-    """Return the facts of an event, if it has any."""
+    """Check that an event has facts, and return it."""
     _lists(event)
     if not event:
-        raise InvalidInput("an event has at least one fact", event, ANEW)
+        raise InvalidInput("an event has at least one fact", event, RESTORE)
     made: Event = event
     return made
 
 
 def began(problem: Problem, fact: Began) -> None:
-    """Complain of a beginning that no study has."""
+    """Raise if no study can have started like this."""
     _texts(fact.id, fact.policy)
     whole_number(fact.seed, "a seed", 0)
     whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
@@ -227,11 +227,11 @@ def began(problem: Problem, fact: Began) -> None:
     checked_price(fact.cheapest, "the cost of the cheapest look")
     positive_number(fact.time, "the usual time")
     if problem.prices is None and (fact.cheapest, fact.time) != (1, 1):
-        raise InvalidInput("looks have no time or cost here", (fact.time, fact.cheapest), ANEW)
+        raise InvalidInput("looks have no time or cost in this study", (fact.time, fact.cheapest), RESTORE)
 
 
 def happens(state: State, fact: Fact) -> None:
-    """Complain of a fact that cannot have come about in this state."""
+    """Raise if a fact cannot have happened in this state."""
     match fact:
         case Asked():
             _texts(fact.by, fact.key)
@@ -247,7 +247,7 @@ def happens(state: State, fact: Fact) -> None:
             _flags(fact.barred)
             _ongoing(state, fact.number)
             if fact.state not in ("given up", "withdrawn") or (fact.barred and fact.state != "given up"):
-                raise InvalidInput("a trial is given up or withdrawn", fact.state, ANEW)
+                raise InvalidInput("a trial is given up or withdrawn", fact.state, RESTORE)
         case Allowed():
             _lists(fact.numbers)
             for number in fact.numbers:
@@ -266,7 +266,7 @@ def happens(state: State, fact: Fact) -> None:
             _row(state, fact.row)
         case Fitted():
             if not state.ledger.total:
-                raise InvalidInput("there is nothing yet to learn from", "Fitted", ANEW)
+                raise InvalidInput("there is nothing yet to learn from", "Fitted", RESTORE)
             _flags(fact.anew)
             _learned(state, fact.fit)
         case Doubted():
@@ -278,7 +278,7 @@ def happens(state: State, fact: Fact) -> None:
 
 
 def _placed(state: State, fact: Asked) -> None:
-    """Complain of a trial that is not the next one, or of no node of the tree."""
+    """Raise if a trial is not the next one, or its node is not in the tree."""
     for number in (fact.number, fact.row, fact.replicate, fact.draw):
         whole_number(number, "a number of a trial", 0)
     row, table = fact.row, state.table
@@ -289,16 +289,16 @@ def _placed(state: State, fact: Asked) -> None:
         and fact.replicate == int(table.looks[row]) + 1
         and fact.draw in (state.draws, *state.freed)
     ):
-        raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {ANEW}")
+        raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
 
 
 def _priced(state: State, fact: Asked) -> None:
-    """Complain of a time or a cost that the trial cannot have had."""
+    """Raise if the trial cannot have had this time or cost."""
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices
     timed, priced = prices is not None and prices.timed, prices is not None
     if (fact.time != 1 and not timed) or (fact.cost != 1 and not priced):
-        raise InvalidInput("looks have no time or cost here", (fact.time, fact.cost), ANEW)
+        raise InvalidInput("looks have no time or cost in this study", (fact.time, fact.cost), RESTORE)
     if prices is not None:
         payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
 
@@ -308,9 +308,9 @@ def _told(state: State, fact: Measured) -> None:
     if fact.number not in state.pending:
         became = last_outcome(state.history, fact.number)
         if became.value is not None:
-            raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {ANEW}")
+            raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {RESTORE}")
         if not fits(state, fact):
-            raise BudgetSpent(f"trial {fact.number} was told beyond the budget. {ANEW}")
+            raise BudgetSpent(f"trial {fact.number} was told beyond the budget. {RESTORE}")
     time_spent(state, fact.time)
     measured(state, fact.value, fact.sem, fact.note)
     row = state.asked[fact.number].row
@@ -326,7 +326,7 @@ def _counted(state: State, fact: Corrected | Retracted) -> None:
     if not fact.observed:
         _exists(state, fact.number)
     elif whole_number(fact.number, "an observation", 0) >= state.observed.size:
-        raise TrialError(f"there is no observation {fact.number}: there are {state.observed.size}. {ANEW}")
+        raise TrialError(f"there is no observation {fact.number}: there are {state.observed.size}. {RESTORE}")
     counted(state, fact.number, fact.observed)
 
 
@@ -339,7 +339,7 @@ def _observed(state: State, fact: Observed) -> None:
 
 
 def _seen(state: State, region: Region, fact: Measured | Observed, noise: float) -> None:
-    """Complain of what cannot have been seen of a region, less another."""
+    """Raise if this cannot have been measured of a region (minus another)."""
     if fact.minus is not None:
         _of_space(state, fact.minus, region.feedback)
     seen(state, region, fact.minus, fact.sem)
@@ -351,51 +351,51 @@ def _seen(state: State, region: Region, fact: Measured | Observed, noise: float)
 def _of_space(state: State, region: Any, feedback: Any) -> None:
     if not isinstance(region, Region) or region.space != state.problem.space or region.feedback != feedback:
         kind = type(region).__name__
-        raise InvalidInput("this is no region of the space, seen as it was measured", kind, ANEW)
+        raise InvalidInput("this is not a region of the space, as it was measured", kind, RESTORE)
     region.check()
 
 
 def _row(state: State, row: Any) -> int:
     number = whole_number(row, "a row", 0)
     if number >= state.table.size:
-        raise InvalidInput("there is no such node", row, ANEW)
+        raise InvalidInput("there is no such node", row, RESTORE)
     return number
 
 
 def _split(state: State, fact: Split) -> None:
-    """Complain of nodes that cannot have been split together in this state."""
+    """Raise if nodes cannot have been split together in this state."""
     _lists(fact.rows, fact.noise, fact.forbidden)
     _flags(fact.expanded, *fact.forbidden)
     if not fact.rows or len(set(fact.rows)) < len(fact.rows):
-        raise InvalidInput("nodes are split once", fact.rows, ANEW)
+        raise InvalidInput("a node is split only once", fact.rows, RESTORE)
     children = 0
     for row in fact.rows:
         if not state.may_split(_row(state, row)):
-            raise InvalidInput("this node may not be split", row, ANEW)
+            raise InvalidInput("this node may not be split", row, RESTORE)
         depth, index = int(state.table.depth[row]), int(state.table.index[row])
         children += len(state.problem.space.children(depth, index, state.cells[row])[0])
     if not all(isinstance(std, float) and 0 <= std <= LARGEST_STD for std in fact.noise):
-        raise InvalidInput("every child has a noise", fact.noise, ANEW)
+        raise InvalidInput("the noise of every child must be 0 or more", fact.noise, RESTORE)
     if len(fact.noise) not in (0, children) or len(fact.forbidden) not in (0, children):
-        raise InvalidInput("every child has a noise, and may be forbidden", (fact.noise, fact.forbidden), ANEW)
+        raise InvalidInput("noise and forbidden need one entry per child", (fact.noise, fact.forbidden), RESTORE)
     if callable(state.problem.settings.noise) and not fact.noise:
-        raise InvalidInput("every child has a noise where that is a function", fact.noise, ANEW)
+        raise InvalidInput("noise is a function, so every child needs its noise", fact.noise, RESTORE)
     if fact.checksum is not None:
         whole_number(fact.checksum, "a checksum", 0)
 
 
 def _learned(state: State, fit: Fit) -> None:
-    """Complain of models that cannot have been learned in this study."""
+    """Raise if models cannot have been learned in this study."""
     learner = state.problem.learner
     if learner is None or not learner.learns or not isinstance(fit, Fit):
-        raise InvalidInput("this cannot have been learned here", fit, ANEW)
+        raise InvalidInput("this cannot have been learned in this study", fit, RESTORE)
     _lists(fit.members, fit.best)
     _lists(*fit.best)
     if not all(isinstance(own, Weighted) for own in fit.members):
-        raise InvalidInput("a model that stands for others has a weight", fit.members, ANEW)
+        raise InvalidInput("every model needs a weight", fit.members, RESTORE)
     weights = [positive_number(own.weight, "the weight of a model") for own in fit.members]
-    if not math.isclose(sum(weights), 1, abs_tol=ONE):
-        raise InvalidInput("the weights of models add up to 1", weights, ANEW)
+    if not math.isclose(sum(weights), 1, abs_tol=WEIGHTS_TOLERANCE):
+        raise InvalidInput("the weights of models must add up to 1", weights, RESTORE)
     for model in (fit.model, *(own.model for own in fit.members)):
         _model(state.problem, model)
     families = len(state.problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
@@ -404,24 +404,24 @@ def _learned(state: State, fit: Fit) -> None:
         family, steps = cell if len(cell) == 2 else (None, ())
         whole_number(family, "a family of models", 0, families - 1)
         if not isinstance(steps, tuple) or len(steps) != axes or not all(isinstance(own, int) for own in steps):
-            raise InvalidInput("this is no place among the models", cell, ANEW)
+            raise InvalidInput("this is not a place in the grid of models", cell, RESTORE)
 
 
 def _model(problem: Problem, model: Any) -> None:
     unknowns = problem.unknowns
     if not isinstance(model, Model) or not isinstance(model.kernel, Kernel):
-        raise InvalidInput("this is no model", model, ANEW)
+        raise InvalidInput("this is not a model", model, RESTORE)
     if unknowns.given is not None and model.kernel != unknowns.given:
-        raise InvalidInput("the kernel was given, and cannot have been learned", model.kernel, ANEW)
+        raise InvalidInput("the kernel was given, so it cannot have been learned", model.kernel, RESTORE)
     if (model.noise is not None) != unknowns.noise:
-        raise InvalidInput("a model has a noise where noise is learned, and nowhere else", model.noise, ANEW)
+        raise InvalidInput("a model has a noise exactly where noise is learned", model.noise, RESTORE)
     if model.noise is not None:
         standard_deviation(model.noise, "noise")
     finite_number(model.mean, "a prior mean")
     whole_number(model.measurements, "the number of measurements", 0)
     spread = model.spread
     if not isinstance(spread, dict) or not all(isinstance(own, float) for own in spread.values()):
-        raise InvalidInput("the spread of a parameter is a number", model.spread, ANEW)
+        raise InvalidInput("the spread of a parameter must be a number", model.spread, RESTORE)
 
 
 def _ongoing(state: State, number: Any) -> None:
@@ -431,21 +431,21 @@ def _ongoing(state: State, number: Any) -> None:
 
 def _exists(state: State, number: Any) -> None:
     if whole_number(number, "a trial", 0) >= state.asked.size:
-        raise TrialError(f"trial {number} was never asked for: there are {state.asked.size}. {ANEW}")
+        raise TrialError(f"trial {number} was never asked for: there are {state.asked.size}. {RESTORE}")
 
 
 def _texts(*values: Any) -> None:
     for value in values:
-        text(value, "what is said in words")
+        text(value, "this entry")
 
 
 def _lists(*values: Any) -> None:
     for value in values:
         if not isinstance(value, tuple):
-            raise InvalidInput("this must be a list", value, ANEW)
+            raise InvalidInput("this must be a list", value, RESTORE)
 
 
 def _flags(*values: Any) -> None:
     for value in values:
         if not isinstance(value, bool):
-            raise InvalidInput("this must be true or false", value, ANEW)
+            raise InvalidInput("this must be true or false", value, RESTORE)

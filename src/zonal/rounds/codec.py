@@ -1,8 +1,8 @@
 """Settings and events as JSON, and back.
 
-Values are stored by their class (`values.py`). What has no fields to be stored by, a function of the user's, is
-marked: whoever reads the settings back has to give it again. So are values of the user's own classes, with what
-they are: giving the class is enough.
+Values are stored by their class (`values.py`). A function of the user's has no fields to store: it is replaced by
+a mark, and has to be passed again when the settings are read back. Values of the user's own classes are marked and
+stored: passing the class is enough.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ OWN = (
     "forbidden",
     "cost",
     "travel",
-)  # what may be the user's own
-NEEDED = ("space", "feedback")  # to make anything at all of the events
+)  # settings that may be the user's own
+NEEDED = ("space", "feedback")  # without these the events cannot be read at all
 FACTS = get_args(Fact)
-from_json = json.JSONDecoder().decode  # `json.loads` without its questions: files have many events
+from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Stands for a function that was not given again: it may be there, and not be called."""
+    """Takes the place of a function that was not passed again: it raises when it is called."""
 
     name: str
 
     def __call__(self, *_: object) -> NoReturn:
         """Refuse."""
         raise StudyFileError(
-            f"this needs the study's own {self.name}, which is not in its file. Open it with {self.name}=..."
+            f"this needs the user's own {self.name}, which no file holds. Open it with {self.name}=..."
         )
 
 
 @dataclass(frozen=True)
 class AbsentPolicy(Policy):
-    """Stands for a policy that was not given again; the state still follows from what it was like."""
+    """Takes the place of a policy that was not passed again; its flags are known, so states can be read."""
 
     empirical: bool
     whole: bool
@@ -89,11 +89,11 @@ class Opened:
     Attributes
     ----------
     settings : Settings
-        With stand-ins for what is missing.
+        With placeholders for what is missing.
     missing : dict of str to str
-        What was the user's own and was not given again, and how it was called.
-    classes : dict of str to class
-        The user's own that were given, by name.
+        The user's own settings that were not passed again, and their names in the user's code.
+        classes : dict of str to class
+        The user's own classes that were passed, by name.
     """
 
     settings: Settings
@@ -102,7 +102,7 @@ class Opened:
 
     @property
     def knows(self) -> bool:
-        """Whether there can be a posterior: not without the kernel."""
+        """Whether there can be a posterior: not without a kernel."""
         return "kernel" not in self.missing
 
 
@@ -111,12 +111,12 @@ def settings_to_json(settings: Settings) -> str:
     document: dict[str, Any] = {}
     for own in fields(settings):
         if own.default is not MISSING and getattr(settings, own.name) == own.default:
-            continue  # as in files of releases that did not know it
+            continue  # so files stay as releases without this setting wrote them
         try:
             document[own.name] = _own(own.name, getattr(settings, own.name))
         except NotStorable as error:
             raise InvalidInput(
-                f"{own.name} cannot be kept in a file", error.args[0], "Use what comes with Zonal, or functions."
+                f"{own.name} cannot be stored in a file", error.args[0], "Use Zonal's own classes, or functions."
             ) from None
     size = sum(array_sizes(document))
     if size > MOST_BYTES:
@@ -125,14 +125,14 @@ def settings_to_json(settings: Settings) -> str:
 
 
 def users_own(settings: Settings) -> dict[str, Any]:
-    """Return what of the settings is the user's own: no file can hold it, and who opens one has to pass it."""
+    """Return the settings that are the user's own: files cannot hold them, so they are passed again on opening."""
     parts = {**vars(settings), "delta": getattr(settings.policy, "delta", None)}
     marks = {name: _own(name, part) for name, part in parts.items() if name in OWN}
     return {name: parts[name] for name, mark in marks.items() if isinstance(mark, dict) and mark.get("$") == "own"}
 
 
 def same_settings(there: Settings, here: Settings, file: str, seed: bool) -> None:
-    """Complain if a file has a study with other settings than these; its `seed` may be another if it was drawn."""
+    """Raise if a file's study has other settings; the seed is compared only if `seed`."""
     stored, wanted = (json.loads(settings_to_json(own)) for own in (there, here))
     for name in {**wanted, **stored}:
         if stored.get(name) != wanted.get(name) and (name != "seed" or seed):
@@ -143,7 +143,7 @@ def same_settings(there: Settings, here: Settings, file: str, seed: bool) -> Non
 
 
 def _own(name: str, value: Any) -> Any:
-    """Return a setting to be stored; where it is the user's own, a mark, with what it is if that can be stored."""
+    """Return a setting as stored; if it is the user's own, a mark, with its value where that can be stored."""
     kind, strange = type(value), own_classes(value)
     if not strange:
         try:
@@ -157,7 +157,7 @@ def _own(name: str, value: Any) -> Any:
     mark = {"$": "own", "name": name, "shown": getattr(value, "__qualname__", kind.__qualname__)}
     if name == "policy":
         mark |= {trait: bool(getattr(value, trait)) for trait in ("empirical", "whole", "inner")}
-    with suppress(NotStorable, ZonalError, *SENSELESS):  # a class of the user's may want more than its fields
+    with suppress(NotStorable, ZonalError, *SENSELESS):  # a user's class may not be made from its fields
         document = encode(value)
         if Decoder(strange)(document) == value:
             mark["is"] = document
@@ -172,9 +172,9 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
     text : str
         As `settings_to_json` made it.
     given : mapping of name to function, object or class
-        What is the user's own, again.
+        The user's own settings, passed again.
     classes : mapping of name to class, optional
-        Classes of the user's own, of whatever is in the settings or in the events.
+        The user's own classes that occur in the settings or in the events.
     """
     missing: dict[str, str] = {}
     claimed: dict[str, Any] = {}
@@ -195,8 +195,8 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
             return value
         if name in NEEDED:
             raise StudyFileError(
-                f"this study was made with the user's own {name} ({mark['shown']}), and without it there is "
-                f"nothing to see. Open it with {name}=..."
+                f"this study was made with the user's own {name} ({mark['shown']}), needed to read it. "
+                f"Open it with {name}=..."
             )
         missing[name] = mark["shown"]
         if name == "policy":
@@ -205,14 +205,14 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
 
     document = from_json(text)
     decode = Decoder(known, own)
-    decode.space = decode(document.pop("space"))  # first: regions are parts of it
+    decode.space = decode(document.pop("space"))  # first, since regions refer to it
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name in given:
         if name not in used:
             raise InvalidInput(
-                f"this study's {name} is not the user's own: it is in the file",
+                f"this study's {name} is stored in its file",
                 given[name],
-                f"Leave {name}= out; to change it begin a new study.",
+                f"Leave {name}= out; to change it, start a new study.",
             )
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
@@ -221,12 +221,12 @@ def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str
     settings = checked_again(settings)
     for name, document in claimed.items():
         if not _is(given[name], document):
-            raise InvalidInput(f"this study was made with another {name}", given[name], "Pass the one it had.")
+            raise InvalidInput(f"this study was made with another {name}", given[name], "Pass the original one.")
     return Opened(settings, missing, known)
 
 
 def _is(value: Any, document: Any) -> bool:
-    """Tell whether a value is stored as what a file has."""
+    """Tell whether a value is stored as this document."""
     try:
         return bool(from_json(_dump(encode(value))) == document)
     except NotStorable:
@@ -234,12 +234,12 @@ def _is(value: Any, document: Any) -> bool:
 
 
 class Events:
-    """Events of one study as text, and back.
+    """The events of one study as text, and back.
 
     Parameters
     ----------
     opened : Opened
-        The study's settings; where the kernel is missing, fits are left out: they are nothing without it.
+        The study's settings; if the kernel is missing, fits are skipped, since they are useless without it.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -257,11 +257,11 @@ class Events:
             return _dump(encode(event, self._mark))
         except NotStorable as error:
             raise InvalidInput(
-                "this cannot be kept in a file", error.args[0], "Use what comes with Zonal, or a study in memory."
+                "this cannot be stored in a file", error.args[0], "Use Zonal's classes, or a study in memory."
             ) from None
 
     def _mark(self, value: Any) -> Any:
-        """Return a mark for the kernel that was given, as a kernel or as a function, and for a feedback."""
+        """Return a mark for the kernel that was given, as a kernel or a function, and for a user's feedback."""
         kernel = self._settings.kernel
         if isinstance(value, Kernel) and kernel in (value, getattr(value, "function", value)):
             return {"$": "given", "name": "kernel"}
@@ -271,7 +271,7 @@ class Events:
         return None
 
     def _given(self, mark: dict[str, Any]) -> Any:
-        """Return what a mark stands for; kernels of the user's own were marked by earlier releases."""
+        """Return what a mark stands for; releases before format 3 marked learned kernels of the user's own."""
         if mark["$"] == "learned":
             return self._settings.kernel(**{name: self._decode(own) for name, own in mark.items() if name != "$"})
         return self._kernel if mark["name"] == "kernel" else self._settings.feedback
@@ -282,7 +282,7 @@ class Events:
         return Problem(self._settings).unknowns.given
 
     def renew(self) -> None:
-        """Read on: what is bounded is the size of arrays that are read together."""
+        """Start another batch: the limit on array sizes is per batch."""
         self._decode.left = MOST_BYTES
 
     def read(self, text: str) -> Event:

@@ -1,7 +1,7 @@
-"""What to do next: functions of a state that change nothing and return the state after what was decided.
+"""What to do next: functions of a state that return the state after the decision and leave the given one as it is.
 
-Decisions are made fact by fact, on a fork: each is written, and the next is decided with it in view. Only this
-room calls policies and fits, and the user's noise, delta and forbidden.
+Decisions are made fact by fact, on a fork: each fact is written before the next is decided. Only this module calls
+policies and fits, and the user's noise, delta and forbidden.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from zonal.rounds.events import (
     Split,
     Taken,
 )
-from zonal.rounds.prices import SHARE, SLACK
+from zonal.rounds.prices import OPENING_SHARE, SLACK
 from zonal.rounds.settings import Problem, Settings, is_of_user
-from zonal.rounds.state import EVEN, State
+from zonal.rounds.state import TOTAL_TOLERANCE, State
 from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.spaces import Node, Region
 from zonal.theory import Variation
 from zonal.tree import Tree
 
-TIE = 1e-9  # of the point prior's standard deviation
-NEWS = 0.25  # of the prior variance: what is known better is no news
-MOST_REFINED = 500  # nodes in one round: where a prior knows every pool's average, refining would not end
-MOST_PARTS = 64  # of an opening cell that the user is asked about, in search of one that is allowed
-GIVE_UPS = 3  # in a row, after which a region counts as impossible to measure
+TIE = 1e-9  # of the prior standard deviation of a point
+KNOWN_SHARE = 0.25  # of the prior variance: an opening cell with less than this left is not measured
+MOST_REFINED = 500  # nodes in one round: where the prior already knows every average, refining would not end
+MOST_PARTS = 64  # of an opening cell that are tested with the user's `forbidden`, to find an allowed one
+GIVE_UPS = 3  # in a row, after which a region is never asked for again
 
 
 def begin(settings: Settings) -> State:
@@ -62,13 +62,13 @@ def begin(settings: Settings) -> State:
         time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
     h_max = problem.depth(looks)
     root = problem.space.cell((0, 0), problem.feedback)
-    if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > EVEN:
-        fix = "Pass a feedback whose weights add up to 1, and this one to observe()."
-        raise InvalidInput("a study's own measurements must be averages", problem.feedback, fix)
+    if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
+        fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
+        raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
     noise = settings.noise
     if noise is None:
         noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
-        noise *= math.sqrt(time)  # what is learned is of the usual time
+        noise *= math.sqrt(time)  # learned noise refers to the usual time
     began = Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
@@ -85,16 +85,16 @@ def begin(settings: Settings) -> State:
         _open(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in state.of_depth(began.opening) if began.opening else ():
         _open_to_allowed(state, row)
-    state.belief  # noqa: B018  # complains now if the kernel does not fit the space
+    state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.close()
-    rules(state)  # complains now if the policy does not fit the problem
+    rules(state)  # raises now if the policy does not fit the problem
     return state
 
 
 def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
     """Decide on the next trial; return the state in which it is under way.
 
-    If it is `free`, the budget does not matter.
+    A `free` trial may exceed the budget.
     """
     draft, draw, time, cost = state.fork(), state.draw(), 1.0, 1.0
     terms = None if state.problem.prices is None else _terms(draft, by, free)
@@ -111,7 +111,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
 
 
 def as_tour(state: State, after: State, by: str) -> State:
-    """Return the state in which the trials asked for since `state` are under way in the order of a short tour."""
+    """Return the state with the trials asked for since `state` reordered to a short tour, if that is cheaper."""
     prices, draft = state.problem.prices, state.fork()
     assert prices is not None
     asked = [after.asked[at] for at in range(state.asked.size, after.asked.size)]
@@ -130,7 +130,7 @@ def as_tour(state: State, after: State, by: str) -> State:
 
 
 def _place(state: State, by: str) -> Node | None:
-    """Return where a worker was last, or anybody; None if nobody was anywhere."""
+    """Return where this worker was last, or else any worker; None if there was none."""
     row = state.places.get(by, state.places.get("", -1))
     return None if row < 0 else (int(state.table.depth[row]), int(state.table.index[row]))
 
@@ -160,7 +160,7 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
-    """Return the depth of the opening sweep where looks have a cost: no more than 2/5 of it, ways included."""
+    """Return the depth of the opening sweep where looks have a cost: at most 2/5 of it, travel included."""
     prices, budget = problem.prices, problem.settings.budget
     assert prices is not None
     each = prices.usual_price(cheapest, time)
@@ -169,15 +169,15 @@ def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
         cells = [problem.space.leaf(level, number) for number in range(problem.space.leaves(level))]
         ways = prices.tour(None, cells)[1]
         if ways > 0 and not problem.learned:
-            return 0  # the gain for its cost finds its own way
-        if each * len(cells) + ways <= SHARE * budget:
+            return 0  # gain per cost does well without an opening
+        if each * len(cells) + ways <= OPENING_SHARE * budget:
             break
         level -= 1
     return level
 
 
 def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State:
-    """Take in a trial's measurement, and slopes measured beside it: learn, expand its node if line 6 says so."""
+    """Record a trial's measurement, and slopes measured with it; learn; expand its node if line 6 says so."""
     draft, number = state.fork(), fact.number
     row = (state.pending if number in state.pending else state.asked)[number].row
     if fact.minus is not None:
@@ -201,33 +201,33 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
 
 
 def _is_last(state: State) -> bool:
-    """Tell whether the budget is spent: nothing is under way, and not even the cheapest look could be paid."""
+    """Tell whether the budget is spent: nothing is under way, and even the cheapest look cannot be paid."""
     return not state.pending and state.remaining + SLACK * state.budget < state.began.cheapest
 
 
 def _consistent(state: State, slot: int, value: float, sem: float | None, noise: float) -> None:
-    """Complain of a value without noise that contradicts an earlier one of the same region."""
-    state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+    """Raise if a value without noise contradicts an earlier one of the same region."""
+    state.belief  # noqa: B018  # computed, so that a contradiction is noticed
     checks.consistent(state, slot, value, sem, noise)
 
 
 def _agreeing(state: State, region: Region, fact: Measured | Observed) -> None:
-    """Complain of a value without noise that contradicts an earlier one of the same slope, or difference."""
+    """Raise if a value without noise contradicts an earlier one of the same slope or difference."""
     slot = state.find_slot(region, fact.minus)
     if slot is not None:
         _consistent(state, slot, fact.value, fact.sem, fact.noise if isinstance(fact, Observed) else 0.0)
 
 
 def observe(state: State, facts: Sequence[Observed]) -> State:
-    """Take in measurements of any regions, made outside of the study; what noise they have is worked out here."""
+    """Record measurements of any regions, made outside the study; their noise is determined here."""
     problem, draft = state.problem, state.fork()
     for fact in facts:
         region, sem = fact.region, fact.sem
         plain = fact.minus is None and fact.feedback == problem.feedback
         if problem.learner is None and not (plain and state.find(region) is not None):
             raise InvalidInput(
-                "StoOO learns of a region from its own measurements only, and this one is no node, or seen "
-                "otherwise",
+                "StoOO learns about a region only from measurements of that region, and this one is not a node, "
+                "or was measured with another feedback",
                 region.name,
                 "Use a policy with a Gaussian belief, such as GPOO.",
             )
@@ -244,11 +244,11 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
 
 
 def correct(state: State, facts: Sequence[Corrected | Retracted]) -> State:
-    """Take in that measurements were others, or none, and learn the models anew; no splitting rule runs."""
+    """Correct or retract measurements, and learn the models from scratch; no splitting rule runs."""
     draft = state.fork()
     for fact in facts:
         if isinstance(fact, Corrected):
-            state.belief  # noqa: B018  # worked out, so that a contradiction is seen
+            state.belief  # noqa: B018  # computed, so that a contradiction is noticed
             checks.corrected(state, fact)
         draft.write(fact)
     _learn_anew(draft)
@@ -256,7 +256,7 @@ def correct(state: State, facts: Sequence[Corrected | Retracted]) -> State:
 
 
 def end(state: State, number: int, given_up: bool, retry: bool) -> State:
-    """Take back a trial; a region that fails again and again, or within one that did, is never asked for again."""
+    """Give up or withdraw a trial; a region that fails repeatedly, or lies in one that did, is barred."""
     draft, row = state.fork(), state.asked[number].row
     hopeless = (
         not retry
@@ -275,7 +275,7 @@ def allow(state: State, region: Region) -> State | None:
     name = region.name
 
     def inside(row: int) -> bool:
-        # By name too: edges that were copied from what is printed are rounded.
+        # By name too: edges copied from printed output are rounded.
         own, *above = (state.region(at) for at in (row, *state.table.lineage(row)))
         return region.holds(own) or any(other.name == name for other in (own, *above))
 
@@ -291,7 +291,7 @@ def forgive(state: State, numbers: Iterable[int]) -> State | None:
 
 
 def refit(state: State, anew: bool = True) -> State | None:
-    """Learn the models, from the rewards alone if `anew`; None if nothing is learned, or nothing else."""
+    """Learn the models, from scratch if `anew`; None if nothing is to be learned or nothing changed."""
     learner, known, draft = state.problem.learner, state.known, state.fork()
     if learner is None or known is None or not learner.learns or not state.ledger.total:
         return None
@@ -306,19 +306,19 @@ def refit(state: State, anew: bool = True) -> State | None:
 
 
 def edit(state: State, why: str) -> State:
-    """Note that the history was changed by hand, and learn the models from what it says now."""
+    """Record that the history was edited by hand, and learn the models from what it says now."""
     draft, problem = state.fork(), state.problem
     draft.write(Edited(why))
     _learn_anew(draft)
     draft.close()
-    # Complain now, and not at the next call, if what was given does not fit the space or the model.
+    # Raise now, not at the next call, if the settings do not fit the space or the model.
     rules(draft)
     if problem.noise_by_region:
         problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
     if np.isnan([draft.tree.mean, draft.tree.std]).any():
-        fix = "Change less of it."
-        raise InvalidInput("with these settings nothing can be computed of what is known", why, fix)
+        fix = "Change fewer of the settings."
+        raise InvalidInput("with these settings the posterior cannot be computed", why, fix)
     return draft
 
 
@@ -328,12 +328,12 @@ def extend(state: State, n: float) -> State:
 
 
 def take_up(state: State, number: int, by: str) -> State:
-    """Have another process, or the same one again, at a trial whose worker has ended."""
+    """Have another process, or the same one again, measure a trial whose worker has ended."""
     return state.apply((Taken(number, by),))
 
 
 def rules(state: State) -> Rules:
-    """Return the policy bound to the model: delta and ties follow it."""
+    """Return the policy bound to the model in use; delta and ties depend on it."""
     problem, known = state.problem, state.known
     model = None if known is None else known.fit.model
     if problem.bound is None or problem.bound[0] is not model:
@@ -347,12 +347,12 @@ def recommend(state: State) -> int:
 
 
 def limit(state: State) -> float | None:
-    """Return above which mean the policy looks for regions, counted from the prior mean; None if for the best."""
+    """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
     return rules(state).limit(state.tree, partial(views, state, False))
 
 
 def bands(state: State) -> tuple[Floats, Floats]:
-    """Return confidence and variation of every node, as the next trial is chosen by."""
+    """Return confidence and variation of every node, as used to choose the next trial."""
     return replies.bands(rules(state).bands(state.tree, state.rounds + 1), state.tree)
 
 
@@ -385,22 +385,22 @@ def _bind(problem: Problem, state: State) -> Rules:
         )
     )
     if not hasattr(bound, "choose"):
-        raise InvalidInput("the policy's bind must return its rules", bound, "Mend the policy.")
+        raise InvalidInput("the policy's bind must return its rules", bound, "Correct the policy.")
     return bound
 
 
 def opening_size(state: State) -> int:
-    """Return the number of cells of the opening sweep, but for leaves above its depth."""
+    """Return the number of cells of the opening sweep, without leaves above its depth."""
     return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
 
 
 def has_scale(state: State) -> bool:
-    """Tell whether rewards can be compared with delta: not while even their scale is a guess."""
+    """Tell whether rewards can be compared with delta: not before their scale was learned."""
     return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
 
 
 def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
-    """Return the next row of the opening sweep, the cheapest to go to where it costs; None once it is over."""
+    """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done."""
     if not state.opening or state.known is None or state.averages >= len(state.opening):
         return None
     table = state.table
@@ -413,15 +413,15 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     if not len(left):
         return None
     costs = terms.costs(left, terms.times.min())
-    nearest = int(np.argmax(costs <= costs.min() * (1 + TIE)))  # of equal ones the first
+    nearest = int(np.argmax(costs <= costs.min() * (1 + TIE)))  # the first of equal ones
     return int(left[nearest]) if costs[nearest] <= terms.left else None
 
 
 def _is_news(state: State, row: int, terms: Terms | None) -> bool:
-    """Tell whether a cell of the opening is worth a look: under a given model, if it is not known already.
+    """Tell whether a cell of the opening is worth a look: under a given model, if it is not well known already.
 
-    Where the time of a look is chosen too, only if the usual one would show little: what a look may gain for its
-    cost is then too small everywhere to tell places apart, and else finds its own way.
+    Where the time of a look is chosen too, only if a look of the usual time shows little. Only then is the gain
+    per cost too small everywhere to tell cells apart; otherwise the policy does well without an opening.
     """
     if state.problem.unknowns.given is None:
         return True
@@ -430,11 +430,11 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     chosen = terms is not None and terms.times.size > 1 and not state.problem.learned
     if chosen and views(state)[0].noise[row] ** 2 < prior:
         return False
-    return bool(state.seen().std[row] ** 2 > NEWS * prior)
+    return bool(state.seen().std[row] ** 2 > KNOWN_SHARE * prior)
 
 
 def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, float]:
-    """Return the row to measure in round `t`, and for how long; whatever has to be split for it is split."""
+    """Return the row to measure in round `t`, and for how long; nodes are split as needed."""
     first = next_of_opening(draft, terms) if draft.opening else None
     if first is not None:
         return first, 1.0 if terms is None else _time(draft, first, terms)
@@ -458,14 +458,14 @@ def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, 
 
 
 def _offered(tree: Tree, terms: Terms) -> Tree:
-    """Return the table with what looks cost."""
+    """Return the table with what looks cost added."""
     twin = Tree(tree)
     twin.terms = terms
     return twin
 
 
 def _time(draft: State, row: int, terms: Terms) -> float:
-    """Return how long to look at a cell of the opening: the usual time, or as long as can be paid."""
+    """Return how long to look at a cell of the opening: the usual time, or the nearest that can be paid."""
     if not draft.problem.policy.thrifty:
         return float(terms.times[0])
     able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
@@ -474,7 +474,7 @@ def _time(draft: State, row: int, terms: Terms) -> float:
 
 
 def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
-    """Return a row that a policy chose, if it may be chosen, and for how long."""
+    """Check the row, and the time, that a policy chose; return them."""
     time = 1.0
     if tree.terms is not None:
         pair = isinstance(answer, tuple) and len(answer) == 2
@@ -493,7 +493,7 @@ def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
 
 
 def _grow(draft: State, t: int, forgiving: bool = False) -> None:
-    """Split what the policy wants split before round `t`, as far as the user's functions allow if `forgiving`."""
+    """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
     before = draft.table.size
     bound, look = rules(draft), partial(views, draft)
     while True:
@@ -511,10 +511,10 @@ def _grow(draft: State, t: int, forgiving: bool = False) -> None:
 
 
 def _prepare(draft: State) -> None:
-    """Grow for the next round ahead of it, so that what is recommended until then is of the smallest size.
+    """Split for the next round ahead of it, so that recommendations until then are of the smallest size.
 
-    Noise and forbidden regions are the user's functions: if one fails, the next ask says so, and nothing told is
-    held up by it.
+    Noise and forbidden may be the user's functions: if one fails here, the value just told is still accepted, and
+    the next ask raises the error.
     """
     _grow(draft, draft.rounds + len(draft.pending) + 1, forgiving=True)
 
@@ -541,7 +541,7 @@ def _split_by_force(draft: State, t: int) -> None:
 
 
 def _open(draft: State, rows: list[int], expanded: bool) -> None:
-    """Split nodes together; those that may not be split are marked as if they had been, if they are to be."""
+    """Split nodes in one step; if `expanded`, mark those that may not be split as if they had been."""
     leaf, smallest = draft.table.first_child, draft.table.smallest
     able = [row for row in rows if leaf[row] < 0 and not smallest[row]]
     if expanded:
@@ -553,7 +553,7 @@ def _open(draft: State, rows: list[int], expanded: bool) -> None:
 
 
 def _open_to_allowed(draft: State, cell: int) -> None:
-    """Split a forbidden cell level by level until a part of it is allowed, asking about `MOST_PARTS` at most."""
+    """Split a forbidden cell level by level until a part of it is allowed, testing at most `MOST_PARTS`."""
     level, left = [cell], MOST_PARTS
     while level and left > 0 and draft.table.forbidden[level].all():
         before = draft.table.size
@@ -563,7 +563,7 @@ def _open_to_allowed(draft: State, cell: int) -> None:
 
 
 def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
-    """Return nodes as they are to be split; the user's functions are asked about the children."""
+    """Return the fact that splits nodes, with what the user's functions return for the children."""
     problem = draft.problem
     noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
     if not (noise or forbidden):
@@ -579,7 +579,7 @@ def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
 
 
 def _learn(draft: State, before: int, last: bool = False) -> None:
-    """Learn the models if it is time, always with the `last` reward; also note doubts about what was given.
+    """Learn the models if it is time, always after the `last` reward; also record doubts about the given model.
 
     `before` is the number of rewards at the start of this call.
     """
@@ -594,7 +594,7 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
 
 
 def _learn_anew(draft: State) -> None:
-    """Learn the models, if anything is learned, wherever the last ones lay: they came from something else."""
+    """Learn the models from scratch, if anything is learned: the last fit used other values."""
     learner = draft.problem.learner
     if learner is not None and learner.learns and draft.ledger.total:
         draft.write(Fitted(_fit(draft, anew=True), anew=True))
@@ -607,7 +607,7 @@ def _fit(draft: State, anew: bool = False) -> Fit:
 
 
 def _doubt(draft: State) -> str:
-    """Return what speaks against the model that was given, if anything does."""
+    """Return what contradicts the model that was given; "" if nothing does."""
     learner, known, noise = draft.problem.learner, draft.known, draft.problem.settings.noise
     assert learner is not None
     assert known is not None

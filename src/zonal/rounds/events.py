@@ -1,8 +1,8 @@
-"""What was decided or happened, as facts: frozen values, complete enough to be applied without deciding again.
+"""What happened, as facts: frozen values that can be applied without deciding anything again.
 
-A study is its settings and its events; an event is the facts of one call, in the order in which they came about.
-Facts name nodes by their row in the table. A split says what the user's own functions said of the children; their
-regions follow from the space, and a checksum tells whether the space still splits as it did.
+A study is its settings and its events; an event is the facts of one call, in order. Facts name nodes by their row
+in the table. A split stores what the user's own functions returned for the children; their regions follow from the
+space, and a checksum shows whether the space still splits in the same way.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ class Began(NamedTuple):
     Attributes
     ----------
     id : str
-        What tells its trials from those of other studies.
+        Identifies the study, so that its trials are not mixed up with those of others.
     seed : int
         Of its random numbers.
     policy : str
-        Which one was settled on.
+        The policy used, as text.
     h_max : int
         The deepest depth at which nodes are expanded.
     opening : int
         The depth of the opening sweep, 0 for none.
     noise : float
-        Standard deviation of one measurement of the whole space, of one unit of time.
+        Standard deviation of one measurement of the whole space in one unit of time.
     forbidden : bool
-        Whether the user forbids to measure the whole space.
+        Whether the user forbids measuring the whole space.
     cheapest : float
         What the cheapest look costs.
     time : float
-        The usual time of a look, by which rewards are weighed.
+        The usual time of a look; rewards are weighted relative to it.
     """
 
     id: str
@@ -51,21 +51,21 @@ class Began(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Leaves were partitioned into their children (line 7), together.
+    """Leaves were split into their children (line 7) in one step.
 
     Attributes
     ----------
     rows : tuple of int
-        Which nodes.
+        The nodes that were split.
     expanded : bool
-        Whether they count as expanded from now on.
+        Whether they count as expanded.
     noise : tuple of float
-        Standard deviation of one measurement of each child, of one unit of time, where that is the user's own
-        function of a region.
+        Standard deviation of one measurement of each child in one unit of time, if noise is the user's own
+        function of a region; else empty.
     forbidden : tuple of bool
-        Whether the user forbids each child, where the user forbids anything.
+        Whether the user forbids each child; empty if nothing is forbidden.
     checksum : int or None
-        Of the children's extents; None in histories of old, which had others.
+        Of the children's extents; None in files of early releases, which computed it differently.
     """
 
     rows: tuple[int, ...]
@@ -76,7 +76,7 @@ class Split(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """A node that has no children to come counts as expanded, as if it had been split."""
+    """A node without children counts as expanded, as if it had been split."""
 
     row: int
 
@@ -87,22 +87,22 @@ class Asked(NamedTuple):
     Attributes
     ----------
     number : int
-        Of the trial.
+        The trial's number.
     row : int
-        Of the node.
+        The node's row.
     node : (depth, index)
     replicate : int
         Which measurement of this region this is, counted from 1.
     draw : int
-        From which its random numbers follow.
+        Determines the trial's random numbers.
     by : str
         The process that asked.
     key : str
-        What the asker calls this request, so that asking again does not ask twice; "" for nothing.
+        The caller's name for this request, so that repeating it does not ask twice; "" for none.
     time : float
-        How long to look.
-    cost : float
-        Of the look, its time and the way there included.
+        How long to measure.
+        cost : float
+        Of the look, including its time and the way to its region.
     """
 
     number: int
@@ -117,14 +117,14 @@ class Asked(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """A trial whose worker has ended was taken up by another process, or by the same one again.
+    """A trial whose worker has ended was taken over by another process, or by the same one again.
 
     Attributes
     ----------
     number : int
-        Of the trial.
+        The trial's number.
     by : str
-        Who is at it from now on.
+        The process that measures it from now on.
     """
 
     number: int
@@ -132,19 +132,19 @@ class Taken(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A trial's measurement came in.
+    """A trial was told its value.
 
     Attributes
     ----------
     number : int
-        Of the trial.
+        The trial's number.
     value : float
         As told.
     sem : float or None
         Its standard error, None where the study's noise applies.
     note : str
     time : float or None
-        The time really spent; None if it is that asked for.
+        The time really spent; None if it is the time asked for.
     minus : Region or None
         The region whose average was subtracted, if the value is a difference.
     """
@@ -163,10 +163,10 @@ class Ended(NamedTuple):
     Attributes
     ----------
     number : int
-        Of the trial.
+        The trial's number.
     state : {"given up", "withdrawn"}
     barred : bool
-        Whether its region is never asked for again.
+        Whether its region will never be asked for again.
     """
 
     number: int
@@ -175,19 +175,19 @@ class Ended(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """Give-ups were taken back: they count against no region any more, and bar none.
+    """Give-ups were taken back: they no longer count against any region, nor bar it.
 
     Attributes
     ----------
     numbers : tuple of int
-        Of the trials that had been given up.
+        The trials that had been given up.
     """
 
     numbers: tuple[int, ...]
 
 
 class Observed(NamedTuple):
-    """A measurement made outside of the study came in.
+    """A measurement made outside the study came in.
 
     Attributes
     ----------
@@ -195,13 +195,13 @@ class Observed(NamedTuple):
     value : float
     sem : float or None
     noise : float
-        Standard deviation that applies without a sem, of the usual time.
+        Standard deviation of one measurement of the usual time; applies if there is no sem.
     feedback : Feedback
-        How the measurement saw its region.
+        What part of its region the measurement saw.
     time : float
-        How long it looked.
+        How long it took.
     minus : Region or None
-        The region of which the same was subtracted, if the value is a difference.
+        The region whose average (or slope) was subtracted, if the value is a difference.
     """
 
     region: Region
@@ -214,18 +214,18 @@ class Observed(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """A measurement was told or observed wrongly; it is this from now on, and the rest stays as it was.
+    """A wrong value was corrected; everything else about the measurement stays as it was.
 
     Attributes
     ----------
     number : int
-        Of the trial, or of the observation.
+        The number of the trial or of the observation.
     observed : bool
         Whether it is an observation.
     value : float
     sem : float or None
     note : str
-        All that is kept with it, whether it is new or as before.
+        What holds from now on, whether it is new or as before.
     by : str
         Who corrected it.
     """
@@ -239,12 +239,12 @@ class Corrected(NamedTuple):
 
 
 class Retracted(NamedTuple):
-    """A measurement should never have been told, or observed: it counts no more.
+    """A measurement that should never have been told or observed was removed; it no longer counts.
 
     Attributes
     ----------
     number : int
-        Of the trial, or of the observation.
+        The number of the trial or of the observation.
     observed : bool
         Whether it is an observation.
     note : str
@@ -260,14 +260,14 @@ class Retracted(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The models were learned anew, from all rewards so far.
+    """The models were learned again, from all rewards so far.
 
     Attributes
     ----------
     fit : Fit
     anew : bool
-        Whether they were looked for everywhere, and not from where the last ones lay: then they follow from the
-        rewards alone, in whichever order these came.
+        Whether all models were searched instead of starting from the last fit: then the result
+        follows from the rewards alone, whatever their order.
     """
 
     fit: Fit
@@ -275,7 +275,7 @@ class Fitted(NamedTuple):
 
 
 class Doubted(NamedTuple):
-    """The measurements spoke against the model that was given; the user was told so, once."""
+    """The measurements contradict the model that was given; the user was warned, once."""
 
     doubt: str
 
@@ -287,14 +287,14 @@ class Extended(NamedTuple):
 
 
 class Edited(NamedTuple):
-    """All that is above was read from an export that is not as Zonal wrote it.
+    """The history up to here was read from an export that was changed after Zonal wrote it.
 
-    Models are learned anew with it, since those above may have been learned from something else.
+    The models are learned again, since the ones stored may have been learned from other values.
 
     Attributes
     ----------
     why : str
-        How that is known.
+        How the change was noticed.
     """
 
     why: str

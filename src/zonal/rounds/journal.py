@@ -1,8 +1,8 @@
-"""A study's file: its settings and, appended one by one, its events. SQLite, so that nothing is ever torn.
+"""A study's file: its settings and, appended one by one, its events, in SQLite, so that no write is half done.
 
-Every use opens the file anew: it may have been moved or replaced, and connections survive neither a fork nor a
-pickle. A writer holds the lock from reading what it has not seen until its own events are on the disk. Every row
-carries a digest of itself and all rows before it, so that a file that was damaged is never believed.
+The file is opened again for every use: it may have been moved or replaced, and connections survive neither a fork
+nor pickling. A writer holds the lock from reading new events until its own are on disk. Every row carries a digest
+of itself and all rows before it, so that damage is always noticed.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ from zonal.rounds.settings import Settings
 from zonal.rounds.values import SENSELESS
 from zonal.tables.files import file_path
 
-APPLICATION = 0x5A6F6E61  # "Zona", where SQLite files say whose they are
+APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
 FORMAT = 3  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
-FORK_PATIENCE = 5.0  # seconds for which a fork waits until no other thread uses a file
+FORK_PATIENCE = 5.0  # seconds that a fork waits for other threads to finish with their files
 TABLES = {
-    # The settings may be long: what is read at each call comes before them.
+    # The settings may be long: what is read in each call stands before them.
     "study": "CREATE TABLE study (one INTEGER PRIMARY KEY, digest BLOB, made TEXT, versions TEXT, settings TEXT)",
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, time TEXT, event TEXT, digest BLOB)",
-    # So that no end can be missing.
+    # The number of events and the last digest, so that a missing end is noticed.
     "head": "CREATE TABLE head (one INTEGER PRIMARY KEY, events INTEGER, digest BLOB)",
 }
 FIRST = "CREATE TABLE study (one INTEGER PRIMARY KEY, made TEXT, versions TEXT, settings TEXT, digest BLOB)"
 SCHEMAS = [{("table", *item) for item in tables.items()} for tables in (TABLES, {**TABLES, "study": FIRST})]
 PROBLEMS = {
     sqlite3.SQLITE_BUSY: f"another process has been writing to {{}} for {PATIENCE:g} s. Try again.",
-    sqlite3.SQLITE_FULL: "the disk is full, and nothing was written to {}. Make room, and try again.",
+    sqlite3.SQLITE_FULL: "the disk is full; nothing was written to {}. Free some space and try again.",
     sqlite3.SQLITE_READONLY: "{} may not be written to ({}). Change its permissions.",
-    sqlite3.SQLITE_IOERR: "the disk does not take or give what {} needs ({}); nothing was written. Try again.",
-    sqlite3.SQLITE_CANTOPEN: "{} cannot be opened, or its folder not written to ({}).",
+    sqlite3.SQLITE_IOERR: "{} cannot be read or written ({}); nothing was written. Check the disk and try again.",
+    sqlite3.SQLITE_CANTOPEN: "{} or its folder cannot be opened ({}). Check their permissions.",
 }
-DAMAGED = "{} is damaged, or no study of Zonal ({}). Nothing was written; go back to a copy."
+DAMAGED = "{} is damaged or not a Zonal study ({}). Nothing was written; use a backup."
 REPLACED = (
-    "{} is not the file it was: another was put in its place, or an older copy of it. Nothing was written; open "
-    "it again to go on from there."
+    "{} is no longer the same file: another one, or an older copy, was put in its place. Nothing was written; "
+    "open it again to continue from there."
 )
-TAKEN = "there is a file {} already. Open it with Study.open, or name another."
+TAKEN = "the file {} already exists. Open it with Study.open, or choose another name."
 
 
 class StoredEvent(NamedTuple):
-    """An event as it is in the file: its number, when it was written, and what it says, as JSON."""
+    """An event as stored: its number, when it was written, and its JSON text."""
 
     number: int
     time: str
@@ -89,7 +89,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
-        """Make a file of settings and events; it is there whole or not at all, and never in another's place."""
+        """Make a file of settings and events; it appears complete or not at all, and never replaces another."""
         ending = f".{uuid.uuid4().hex[:12]}.new"
         target = file_path(path, beside=f".{ending}-journal").absolute()
         if target.exists():
@@ -121,7 +121,7 @@ class Journal:
     def open(
         cls, path: str | os.PathLike[str], given: Mapping[str, Any], classes: Mapping[str, type] | None = None
     ) -> tuple[Journal, list[Event]]:
-        """Read a file; `given` is what of the settings is the user's own, `classes` are the user's, by name."""
+        """Read a file; `given` are the user's own settings, `classes` the user's own classes by name."""
         target = file_path(path).absolute()
         _check_kind(target)
         with _trouble(target), closing(_connect(target)) as connection:
@@ -144,7 +144,7 @@ class Journal:
             return journal, journal._unseen(connection, 0)
 
     def rows(self, first: int = 0) -> list[StoredEvent]:
-        """Return the events from a number on as they are in the file."""
+        """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
         with _trouble(self.path), closing(_connect(self.path)) as connection:
             _begin(connection)
@@ -158,19 +158,19 @@ class Journal:
             return connection.serialize()
 
     def unseen(self, known: int) -> list[Event]:
-        """Return the events after the first `known`: what other processes have appended."""
+        """Return the events after the first `known`, which other processes have appended."""
         with _trouble(self.path), closing(_connect(self.path)) as connection:
             _begin(connection)
             return self._unseen(connection, known)
 
     @contextmanager
     def writing(self, known: int) -> Iterator[Writer]:
-        """Hold the lock; what the writer appends is on the disk once it says so, and else nothing of it is.
+        """Hold the lock; what the writer appends is on disk after `append` returns, else none of it is.
 
         Parameters
         ----------
         known : int
-            Events that the caller has seen.
+            The number of events the caller has seen.
         """
         if self.read_only:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
@@ -183,13 +183,13 @@ class Journal:
             yield Writer(self, connection, unseen, known + len(unseen))
 
     def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
-        """Return the events after those known, which are still what they were."""
+        """Return the events after the known ones, having checked that those are unchanged."""
         one = "SELECT study.digest, head.events, head.digest FROM study, head LIMIT 2"
         ends = connection.execute(one).fetchall()
         query = "SELECT number, time, event, digest FROM events WHERE number >= ? ORDER BY number"
         rows = connection.execute(query, (max(known - 1, 0),)).fetchall()
         if len(ends) != 1:
-            raise sqlite3.DatabaseError("there is no end to its events")
+            raise sqlite3.DatabaseError("the end of its events is missing")
         ((first, number, last),) = ends
         before = rows.pop(0)[3] if known and rows else first
         if first != self._digests[0] or before != self._digests[known]:
@@ -199,16 +199,16 @@ class Journal:
         for at, (place, time, text, stored) in enumerate(rows, known):
             digests.append(_digest(digests[-1], place, time, text))
             if place != at or digests[-1] != stored:
-                raise sqlite3.DatabaseError(f"event {at} is not what was written after those before it")
+                raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
             try:
                 events.append(self._text.read(text))
             except ZonalError:
                 raise
             except SENSELESS as error:
                 raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
-        # More than the head counts is no harm: a copy may have been taken between two pages.
+        # More events than the head counts are fine: a copy may have been taken between two pages.
         if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
-            raise sqlite3.DatabaseError(f"of {number} events there are {len(digests) - 1}")
+            raise sqlite3.DatabaseError(f"only {len(digests) - 1} of {number} events are there")
         self._digests = digests
         return events
 
@@ -229,7 +229,7 @@ class Writer:
     Attributes
     ----------
     unseen : list of Event
-        What other processes have appended since.
+        Events that other processes have appended since.
     """
 
     def __init__(self, journal: Journal, connection: sqlite3.Connection, unseen: list[Event], known: int) -> None:
@@ -239,7 +239,7 @@ class Writer:
         self._known = known
 
     def append(self, events: Iterable[Event]) -> None:
-        """Append events and release the lock; once this returns they are on the disk."""
+        """Append events and release the lock; when this returns they are on disk."""
         with _trouble(self._journal.path):
             if self._connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
                 self._connection.execute(
@@ -251,7 +251,7 @@ class Writer:
 
 
 class _Connection(sqlite3.Connection):
-    """A file in use, for whose end forks wait: what a child inherits open, SQLite keeps locked there for ever."""
+    """An open file. Forks wait until it is closed, since SQLite would keep a file that a child inherits locked."""
 
     known: ClassVar[WeakSet[_Connection]] = WeakSet()
     gate: ClassVar[threading.RLock] = threading.RLock()  # held by a thread that forks
@@ -276,13 +276,13 @@ class _Connection(sqlite3.Connection):
 
     @classmethod
     def forget(cls) -> None:
-        """Begin anew in a child: there are no other threads here."""
+        """Start with no connections in a child process: it has no other threads."""
         cls.known = WeakSet()
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
     os.register_at_fork(before=_Connection.await_end, after_in_child=_Connection.forget)
-    # Called first, and straight away: Ctrl-C between two lines of our own could leave the gate shut for ever.
+    # Called first, and as C functions: Ctrl-C within a Python function could leave the gate locked for ever.
     _GATE = _Connection.gate
     os.register_at_fork(before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release)
 
@@ -298,33 +298,33 @@ def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
         factory=_Connection,
     )
     connection.execute("PRAGMA trusted_schema = OFF")
-    # Not only the data but also the end of the transaction (a deleted file) is on the disk when COMMIT returns.
+    # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
     connection.execute("PRAGMA synchronous = EXTRA")
     return connection
 
 
 def _begin(connection: sqlite3.Connection, how: str = "") -> None:
-    """Begin a transaction on a file that has the tables of a study and nothing else: no view, no trigger."""
+    """Begin a transaction, having checked that the file holds the tables of a study and nothing else."""
     connection.execute(f"BEGIN {how}")
     schema = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 9").fetchall()
     if set(schema) not in SCHEMAS or len(schema) != len(TABLES):
         found = ", ".join(f"{kind} {name}" for kind, name, _ in schema)
-        raise sqlite3.DatabaseError(f"it holds {found}, and not the tables of a study alone")
+        raise sqlite3.DatabaseError(f"it holds {found}, not exactly the tables of a study")
 
 
 def _check_kind(path: Path) -> None:
-    """Complain if this is no file of a study, without touching it: no lock, no recovery."""
+    """Raise if this is not the file of a study, without touching it: no lock, no recovery."""
     if not path.is_file():
         raise StudyFileError(f"there is no file {path.name} in {path.parent}. Make one with Study.create.")
     with _trouble(path):
-        # Read as it lies there: where a writer was killed, only opening it to write puts its pages right.
+        # Read as plain bytes: where a writer was killed, only opening for writing repairs the file.
         with path.open("rb") as file:
             header = file.read(HEADER)
         if header and header[: len(MAGIC)] != MAGIC:
             raise sqlite3.DatabaseError("file is not a database")
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if kind != APPLICATION or number < 1:
-        raise StudyFileError(f"{path.name} is not a study of Zonal.")
+        raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create or `zonal new`.")
     if number > FORMAT:
         raise StudyFileError(
             f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."
@@ -332,20 +332,20 @@ def _check_kind(path: Path) -> None:
 
 
 def _why_read_only(path: Path, opened: Opened) -> str:
-    """Return why a study can be looked at only; "" if it can go on."""
+    """Return why a study can only be read; "" if it can be continued."""
     if opened.missing:
         named = ", ".join(f"{name} ({shown})" for name, shown in opened.missing.items())
         again = ", ".join(f"{name}=..." for name in opened.missing)
         blind = "" if opened.knows else "; without its kernel there are trials, but no posterior"
-        return f"it was made with the user's own {named}, which no file can hold. Pass {again} to open{blind}."
+        return f"it was made with the user's own {named}, which no file can hold. Pass {again} to open it{blind}."
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        return "the file, or the folder that it is in, may not be written to."
+        return "the file or its folder may not be written to."
     return ""
 
 
 @contextmanager
 def _trouble(path: Path) -> Iterator[None]:
-    """Turn what goes wrong with a file into a clear error."""
+    """Turn errors of the file system or of SQLite into clear ones."""
     try:
         yield
     except StudyFileError:
@@ -360,7 +360,7 @@ def _trouble(path: Path) -> Iterator[None]:
 
 
 def _put_in_place(draft: Path, target: Path) -> None:
-    """Give a finished file its name, unless somebody else has taken it meanwhile."""
+    """Give a finished file its name, unless the name was taken meanwhile."""
     try:
         os.link(draft, target)
     except FileExistsError:

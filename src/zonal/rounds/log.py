@@ -1,4 +1,4 @@
-"""Lists that only grow, shared by all states that know how much of them is theirs."""
+"""Lists that only grow, shared by all states; each state knows how many entries are its own."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class Log(Generic[T]):
-    """The first entries of a list that may go on for others.
+    """The first `size` entries of a list that other logs may share and extend.
 
-    Entries are never overwritten: whoever adds to a log that someone else has added to works on a copy.
+    Entries are never overwritten: adding to a log that another one has extended makes a copy.
     """
 
     __slots__ = ("_items", "size")
@@ -34,7 +34,7 @@ class Log(Generic[T]):
     def plus(self, more: T) -> Log[T]:
         """Return the log with one more entry."""
         items, size = self._items, self.size
-        if items[size:]:  # somebody else went on from here
+        if items[size:]:  # another log has extended the list
             items = items[:size]
         items += (more,)
         longer = object.__new__(Log)

@@ -1,7 +1,7 @@
 """Events as earlier releases wrote them, turned into facts as they are read.
 
-Up to format 1 an event was one object that said all that a call did: a `Told` with the models learned, the splits
-made and the doubts raised. Old and new events may stand in one file.
+Up to format 1 an event was one object with everything a call did: a `Told`, for example, held the models learned,
+the splits made and the doubts raised. Old and new events may stand in one file.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from zonal.rounds.settings import Settings
 
 
 def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> Event:
-    """Return the facts of an event of old.
+    """Return the facts of an event in the old format.
 
     Parameters
     ----------
     kind : str
-        Its class then.
+        The name of its class.
     parts : dict
         Its attributes.
     settings : Settings
@@ -65,9 +65,9 @@ def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> Event:
 
 
 def _splits(growth: Sequence[Any], settings: Settings) -> list[Fact]:
-    """Return what was split, a batch after the other; of each node its row, and what was said of its children.
+    """Return the splits as facts, batch by batch.
 
-    Noises that are the same everywhere, and that nothing is forbidden, are not said of every child any more.
+    The old format stored noise and forbidden of every child; now only where the user passed functions.
     """
     said = callable(settings.noise), settings.forbidden is not None
     facts: list[Fact] = []

@@ -1,4 +1,4 @@
-"""What became of every trial and every observation, and what was said of them before that."""
+"""The outcome of every trial and observation, with its earlier values if it was corrected."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Source = tuple[bool, int]  # whether it is an observation, and its number
 
 
 class Outcome(NamedTuple):
-    """What became of a trial or an observation.
+    """One outcome of a trial or an observation.
 
     Attributes
     ----------
     event : int
-        Of the history, counted from 0.
+        The number of the event that caused it, from 0.
     state : {"asked", "told", "given up", "withdrawn", "observed", "retracted"}
     value, sem : float or None
-        None where there is none.
+        None if there is none.
     note : str
-        Kept with the value, or why it counts no more.
+        Kept with the value, or why the value was retracted.
     by : str
-        Who asked, corrected or retracted it.
+        Who asked for, corrected or retracted it.
     time : float or None
         The time really spent, if it was told.
     """
@@ -39,9 +39,9 @@ class Outcome(NamedTuple):
 
 
 def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
-    """Return all that became of each trial and observation, the last thing last.
+    """Return all outcomes of each trial and observation, the latest last.
 
-    They are in the order in which their values came in, however often these were corrected.
+    The trials and observations are in the order in which their values first came in, whatever was corrected later.
     """
     found: dict[Source, list[Outcome]] = {}
     observations = 0
@@ -60,7 +60,7 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
 
 
 def last_outcome(events: Sequence[Event], number: int) -> Outcome:
-    """Return what became of a trial, as it is now."""
+    """Return the latest outcome of a trial."""
     for at in reversed(range(len(events))):
         for fact in reversed(events[at]):
             said = _said(fact, at)
@@ -70,7 +70,7 @@ def last_outcome(events: Sequence[Event], number: int) -> Outcome:
 
 
 def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:
-    """Return of what a fact says what became, and what; None if it says nothing of the kind."""
+    """Return which trial or observation a fact is about, and its outcome; None if it is about neither."""
     match fact:
         case Asked():
             return (False, fact.number), Outcome(at, "asked", by=fact.by)

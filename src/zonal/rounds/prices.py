@@ -1,7 +1,7 @@
-"""What looks cost: the region, their time and the way there, in the user's own unit.
+"""What looks cost: region, time and travel, in the user's unit.
 
-What the user's functions say is remembered by node: they are asked when a look is decided on, and never when a
-history is read, since a trial carries what it costs.
+What the user's functions return is cached by node. They are called when a look is decided on, never when a history
+is read: a trial stores its cost.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from zonal.spaces import Node, Region
 
 Floats = NDArray[np.float64]
 
-OPENING = 8  # cells of an opening, at least
-SHARE = 0.4  # of the budget
-STOPS, MOST_STOPS = 16, 32  # cells of a tour over the whole space, and looks of one tour at most
-TYPICAL, DEEP = 4, 16  # cells of a depth, and depths, that show what looks cost
-SLACK = 1e-9  # of a budget: less is rounding
+LEAST_OPENING_CELLS = 8
+OPENING_SHARE = 0.4  # of the budget
+MOST_TOUR_CELLS, MOST_TOUR_LOOKS = 16, 32  # cells of the tour that sets its length; looks of one tour
+TYPICAL_CELLS, MOST_DEPTHS = 4, 16  # cells of each depth, and depths, at which the user's cost is evaluated
+SLACK = 1e-9  # of the budget: smaller differences are rounding
 
 
 def checked_times(times: Any) -> tuple[float, ...]:
-    """Return times to choose from, or complain."""
+    """Check the times to choose from, and return them."""
     if times is None or (isinstance(times, Sequence) and not isinstance(times, str) and len(times) == 0):
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
@@ -35,12 +35,12 @@ def checked_times(times: Any) -> tuple[float, ...]:
         raise InvalidInput("times must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
     if len(set(listed)) < len(listed):
-        raise InvalidInput("a time is there twice", times, fix)
+        raise InvalidInput("times must differ from each other", times, fix)
     return listed
 
 
 def checked_price(value: Any, name: str) -> float:
-    """Return a cost, or complain."""
+    """Check a cost, and return it."""
     number = finite_number(value, name)
     if number < 0:
         raise InvalidInput(f"{name} must not be negative", value, "Pass 0 or more.")
@@ -48,7 +48,7 @@ def checked_price(value: Any, name: str) -> float:
 
 
 def checked_travel(travel: Any, space: Any) -> Any:
-    """Return what travel costs: a function of two regions, or a number per unit of distance; or complain."""
+    """Check the cost of travel, a function of two regions or a number per unit of distance; return it."""
     if travel is None or (callable(travel) and not isinstance(travel, type)):
         return travel
     number = checked_price(travel, "travel")
@@ -56,8 +56,10 @@ def checked_travel(travel: Any, space: Any) -> Any:
         fix = "Pass a function of two regions."
         raise InvalidInput("this space has no distances of its own", travel, fix)
     if len(set(space.units)) > 1:
-        fix = "Pass a function of two regions, which knows how far it is."
-        raise InvalidInput(f"axes of unlike units ({', '.join(space.units)}) have no common distance", travel, fix)
+        fix = "Pass a function of two regions that returns the cost of the way."
+        raise InvalidInput(
+            f"axes of different units ({', '.join(space.units)}) have no common distance", travel, fix
+        )
     return number
 
 
@@ -67,9 +69,9 @@ class Prices:
     Attributes
     ----------
     times : array
-        To choose from; 1 alone where looks take no time that is chosen.
-    timed : bool
-        Whether they cost their time.
+        The times to choose from; 1 alone where times are not chosen.
+        timed : bool
+        Whether looks cost their time.
     """
 
     def __init__(self, settings: Any) -> None:
@@ -90,7 +92,7 @@ class Prices:
         return time if self.timed else 0.0
 
     def of_region(self, region: Region) -> float:
-        """Return what a look at a region costs, without its time and the way."""
+        """Return what a look at a region costs, without its time and travel."""
         overhead = float(self._overhead)
         if not callable(self._cost):
             usual = 0.0 if self.timed else 1.0
@@ -98,43 +100,43 @@ class Prices:
         return checked_price(answer(self._cost, region), f"cost({region.name})") + overhead
 
     def cheapest(self) -> float:
-        """Return what the cheapest look costs, as far as typical regions tell; what is nearby costs no travel."""
+        """Return what the cheapest of some typical looks costs, without travel."""
         space = self._space
         least = math.inf
         deepest = space.deepest()
         for depth in range(
-            min(DEEP, space.cut() if deepest is None else deepest) + 1 if callable(self._cost) else 1
+            min(MOST_DEPTHS, space.cut() if deepest is None else deepest) + 1 if callable(self._cost) else 1
         ):
-            least = min(least, *(self.of_region(space.cell(node)) for node in space.typical(depth, TYPICAL)))
+            least = min(least, *(self.of_region(space.cell(node)) for node in space.typical(depth, TYPICAL_CELLS)))
         return least + float(self.of_time(self.times.min()))
 
     def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
-        """Return the usual time of a look: the first, or if they are `chosen` one in the middle.
+        """Return the usual time of a look: the first of `times`, or, if they are `chosen`, one in the middle.
 
-        It is longer where looks cost more besides, and so short that an opening can be paid.
+        It is longer where looks have other costs, and short enough to pay for an opening.
         """
         if not chosen:
             return float(self.times[0])
         times = np.sort(self.times)
         besides = cheapest - float(self.of_time(times[0]))
         middle = max(besides, float(times[(times.size - 1) // 2]))
-        longest = min(middle, SHARE * budget / OPENING - besides) * (1 + SLACK)
+        longest = min(middle, OPENING_SHARE * budget / LEAST_OPENING_CELLS - besides) * (1 + SLACK)
         return float(max(times[times <= longest], default=times[0]))
 
     def usual_price(self, cheapest: float, time: float) -> float:
-        """Return what the cheapest look costs if it takes a time."""
+        """Return what the cheapest look costs if it takes this time."""
         return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
 
     def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
-        """Return what looks at some rows cost, without their time and the way.
+        """Return what looks at some rows cost, without their time and travel.
 
         Parameters
         ----------
         rows : array of int
         nodes : list of node
-            Of the rows.
+            The nodes of the rows.
         region : callable
-            Row to region.
+            Returns the region of a row.
         """
         kept = self._regions
         for row, node in zip(rows.tolist(), nodes, strict=True):
@@ -143,7 +145,7 @@ class Prices:
         return np.array([kept[node] for node in nodes])
 
     def way(self, here: Node, nodes: list[Node]) -> Floats:
-        """Return what it costs to go from one node to others."""
+        """Return what it costs to travel from one node to others."""
         space = self._space
         if not callable(self._travel):
             for node in (here, *nodes):
@@ -161,7 +163,7 @@ class Prices:
         return np.array([kept[here, node] for node in nodes])
 
     def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
-        """Return the order of a short tour over nodes, always to the nearest, and what its ways cost."""
+        """Return the order of a short tour over nodes, always to the nearest next, and its travel cost."""
         left, order, length = list(range(len(nodes))), list[int](), 0.0
         if self._travel is None:
             return left, 0.0
@@ -174,23 +176,23 @@ class Prices:
         return order, length
 
     def looks_of_tour(self, each: float) -> int:
-        """Return the number of looks that cost twice as much as a tour over the whole space, each `each`."""
+        """Return how many looks, at `each` apiece, cost twice as much as a tour over the whole space."""
         if self._looks is None:
             space, level = self._space, 0
-            while level + 1 < DEEP and space.leaves(level) < space.leaves(level + 1) <= STOPS:
+            while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
                 level += 1
             _, ways = self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])
-            self._looks = min(max(round(2 * ways / max(each, 1e-300)), 1), MOST_STOPS)
+            self._looks = min(max(round(2 * ways / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
         return self._looks
 
     @property
     def travels(self) -> bool:
-        """Whether ways cost anything."""
+        """Whether travel has a cost."""
         return self._travel is not None
 
 
 def answer(function: Callable[[Region], Any], region: Region) -> Any:
-    """Return what a function of the user's says of a region; what it raises is marked as its own."""
+    """Call a function of the user's with a region; mark what it raises as the user's error."""
     try:
         return function(region)
     except Exception as error:

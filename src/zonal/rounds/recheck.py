@@ -1,7 +1,7 @@
-"""Decide everything again, from the settings on, and say where that first comes out differently.
+"""Decide everything again, from the settings on, and report the first difference.
 
-Opening a study decides nothing; this is for whoever wants to know whether the same rules, on this machine, with
-this release, would have walked the same way.
+Opening a study decides nothing; this checks whether the same rules, on this machine and with this release, would
+have made the same choices.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from zonal.rounds.events import (
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
-CLOSE = 1e-6  # relative: another BLAS rounds in another way
+CLOSE = 1e-6  # relative: BLAS libraries round differently
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def first_difference(settings: Settings, events: Iterable[Event]) -> str:
-    """Return the first event that would be decided differently now, and in what; "" if there is none.
+    """Return the first event that would be decided differently now, and how; "" if there is none.
 
     Parameters
     ----------
     settings, events
-        Of a study, as its ``settings`` and ``events`` give them.
+        Of a study: `study.settings` and `study.events`.
     """
     state: State | None = None
     for number, event in enumerate(events):
@@ -63,19 +63,19 @@ def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
     """Return where the facts of two events differ first; "" if they do not."""
     for name, fact in was.items():
         if name not in now:
-            return f"there was a {name}, and there would be none"
+            return f"there was a {name}; now there would be none"
         where = difference(fact, now[name])
         if where:
             return where
     more = next((name for name in now if name not in was), "")
-    return more and f"there was no {more}, and there would be one"
+    return more and f"there was no {more}; now there would be one"
 
 
 def _compared(event: Event) -> dict[str, Any]:
-    """Return the facts of an event that decisions are compared by.
+    """Return the facts of an event that are compared.
 
-    Doubts decide nothing, and a study built at once may have others; an id is drawn, histories of old have other
-    checksums, and functions of the user's are elsewhere in memory.
+    Not compared: doubts, which decide nothing and may differ when a study is built at once; ids, which are random;
+    checksums, which early releases computed differently; addresses of the user's functions in memory.
     """
     named: dict[str, Any] = {}
     for fact in event:
@@ -89,16 +89,16 @@ def _compared(event: Event) -> dict[str, Any]:
 
 
 def _call(event: Event) -> Any:
-    """Return the fact that says what was called for."""
+    """Return the fact that shows which call made the event."""
     calls = Began, Asked, Measured, Ended, Allowed, Observed, Corrected, Retracted, Extended, Taken, Edited
     return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
 
 
 def _decide(settings: Settings, state: State | None, what: Any, event: Event) -> State:
-    """Return the state after what would be decided now; of a call that took in several, the event has them all."""
+    """Return the state after what would be decided now; calls that took several measurements get them all."""
     if state is None or isinstance(what, Began):
         if state is not None or not isinstance(what, Began):
-            raise InvalidInput("a study begins once, and first", what, "Pass all of study.events.")
+            raise InvalidInput("a study begins once, with Began first", what, "Pass all of study.events.")
         return decisions.begin(settings)
     match what:
         case Asked():
@@ -106,7 +106,7 @@ def _decide(settings: Settings, state: State | None, what: Any, event: Event) ->
         case Measured():
             return decisions.tell(state, what, [fact for fact in event if isinstance(fact, Observed)])
         case Ended():
-            # Whether it was to be tried again is not kept: only a region not barred before can tell.
+            # `retry` is not stored; `barred` shows it, unless the region was barred before.
             return decisions.end(state, what.number, what.state == "given up", retry=not what.barred)
         case Observed():
             return decisions.observe(state, [fact for fact in event if isinstance(fact, Observed)])
@@ -121,8 +121,8 @@ def _decide(settings: Settings, state: State | None, what: Any, event: Event) ->
 
 
 def difference(one: Any, other: Any, at: str = "") -> str:
-    """Return where two values differ, and how; "" if they do not, but for rounding."""
-    if one is other:  # the space of all regions
+    """Return where two values differ, other than by rounding, and how; "" if they do not."""
+    if one is other:  # for example the space that all regions share
         return ""
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))

@@ -1,4 +1,4 @@
-"""What a policy answers, checked where it is given: a policy may be the user's own."""
+"""Checks of what a policy returns: a policy may be the user's own."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def number(answer: Any, question: str) -> int:
 
 
 def time(answer: Any, terms: Any) -> float:
-    """Return one of the times to choose from."""
+    """Return one of the times that may be chosen."""
     if terms is None or answer not in terms.times:
-        raise _wrong("choose", "a row, and where times are given one of them", answer)
+        raise _wrong("choose", "a row, or a row and one of the study's times", answer)
     return float(answer)
 
 
@@ -51,7 +51,7 @@ def rows(answer: Any, question: str, tree: Tree) -> list[int]:
 
 
 def truth(answer: Any, question: str) -> bool:
-    """Return yes or no."""
+    """Return True or False."""
     if answer is True or answer is False:
         return bool(answer)
     if not isinstance(answer, np.bool_):
@@ -71,4 +71,4 @@ def bands(answer: Any, tree: Tree) -> tuple[Floats, Floats]:
 
 
 def _wrong(question: str, wanted: str, answer: Any) -> InvalidInput:
-    return InvalidInput(f"the policy's {question} must return {wanted}", answer, "Mend the policy.")
+    return InvalidInput(f"the policy's {question} must return {wanted}", answer, "Correct the policy.")

@@ -1,4 +1,4 @@
-"""What the user gave, checked and frozen, and what follows from it once and for all."""
+"""The settings of a study, checked and frozen, and what can be computed from them alone."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
 
 MOST_OPENING_CELLS = 64
-MOST = 1_000_000  # looks of a budget, where they cost next to nothing
-TRIED = 200  # points on which a kernel is tried out
+MOST_LOOKS = 1_000_000  # assumed for a budget where looks cost almost nothing
+TRIED_POINTS = 200  # on which a user's kernel function is tested
 
 
 class Given(TypedDict, total=False):
-    """What may be said of a study, but for its space, budget and direction: see `Study`."""
+    """The keyword arguments of `Study` other than space, budget and direction: see `Study`."""
 
     kernel: Spec | Callable[..., Any]
     noise: Noise | None
@@ -81,7 +81,7 @@ class Settings:
     travel, cost_unit
         As given to `Study`; `feedback` is never None.
     seed : int
-        From which every random number of the study follows.
+        Determines every random number of the study.
     direction : {"maximize", "minimize"}
     """
 
@@ -106,12 +106,12 @@ class Settings:
 
     @property
     def priced(self) -> bool:
-        """Whether looks have a cost, so that the budget is not a number of them."""
+        """Whether looks have a cost; if not, the budget is a number of looks."""
         return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
 
     @property
     def sign(self) -> float:
-        """What turns the user's values into rewards, of which more is better."""
+        """The factor that turns the user's values into rewards: 1, or -1 when minimising."""
         return 1.0 if self.direction == "maximize" else -1.0
 
 
@@ -136,7 +136,7 @@ def checked(
     travel: Any = None,
     cost_unit: Any = "",
 ) -> Settings:
-    """Return what a user gave as settings, or complain."""
+    """Check what the user passed and return it as settings."""
     own: Any = as_space(space)
     times, overhead = checked_times(times), checked_price(overhead, "overhead")
     if cost is not None and (isinstance(cost, type) or not callable(cost)):
@@ -182,13 +182,13 @@ def checked(
 
 
 def checked_again(settings: Settings) -> Settings:
-    """Return settings that come from elsewhere, or complain as of those that a user gives."""
+    """Check settings that come from a file or another process, as if a user had passed them."""
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
 def checked_feedback(feedback: Any, space: Any) -> Feedback:
-    """Return what a measurement sees, or complain that it has no meaning on a space."""
+    """Check that a feedback is one, and that it has a meaning on this space; return it."""
     if not isinstance(feedback, Feedback):
         fix = "Pass one, with parentheses: zn.Mean()."
         raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
@@ -197,13 +197,13 @@ def checked_feedback(feedback: Any, space: Any) -> Feedback:
 
 
 def _seed(rng: Any) -> int:
-    """Return the seed of a study: the number given, or one drawn from what was given."""
+    """Return the seed of a study: the number given, or one drawn from the generator given."""
     generator = random_generator(rng)
     return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(1 << 62))
 
 
 class Problem:
-    """What follows from the settings once and for all, and the memory of averages that states share.
+    """What can be computed from the settings alone, and caches that all states of a study share.
 
     Attributes
     ----------
@@ -215,22 +215,21 @@ class Problem:
     unknowns : Unknowns
         What is learned.
     frame : Frame
-        The space as beliefs see it; it remembers averages of kernels, and nothing that could be told from
-        outside.
+        The space as beliefs see it; it caches averages of kernels.
     learner : Learner or None
         None on an empirical belief.
     sign : float
-        What turns the user's values into rewards.
+        The factor that turns the user's values into rewards.
     learned : bool
         Whether the kernel is learned.
     checksum : int
-        Of the space's sides, with which checksums of splits begin.
+        Of the sides of the space; the checksums of splits start from it.
     bound : (Model, Rules) or None
         The policy bound to the model in use.
     smallest : (Fit, list of float) or None
         Prior variances of a smallest region's average under each of the models in use.
     weights : dict of node to float
-        How much lies in each, as far as a policy asked.
+        How much of the space (length, members, ...) lies in each node, for those a policy asked about.
     prices : Prices or None
         What looks cost; None if the budget is a number of them.
     """
@@ -243,7 +242,7 @@ class Problem:
         self.sign = settings.sign
         kernel: Spec = settings.kernel
         if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
-            kernel = custom(kernel, self.space.features[:: -(-self.space.size // TRIED)])
+            kernel = custom(kernel, self.space.features[:: -(-self.space.size // TRIED_POINTS)])
         mean = None if settings.mean is None else self.sign * settings.mean
         if mean is None and (isinstance(kernel, Kernel) or self.policy.empirical):
             mean = 0.0
@@ -262,19 +261,19 @@ class Problem:
         return {**vars(self), "bound": None, "smallest": None, "weights": {}}
 
     def looks(self, cheapest: float, left: float | None = None) -> int:
-        """Return how many looks the budget, or what is left of it, pays for if all are of the cheapest."""
+        """Return how many of the cheapest looks the budget, or what is left of it, pays for."""
         budget = self.settings.budget
         if self.prices is None:
             return int(budget)
-        paid = int((budget if left is None else left) / max(cheapest, budget / MOST) * (1 + SLACK))
+        paid = int((budget if left is None else left) / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
     def depth(self, looks: int) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded, as the policy wants it."""
+        """Return h_max, the deepest depth at which nodes are expanded, as the policy chooses it."""
         return self.checked_depth(self.policy.depth(self.space, looks), "the policy's depth")
 
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
-        """Return a depth at which nodes may be expanded, or complain."""
+        """Check a depth at which nodes may be expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
         if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
@@ -300,13 +299,13 @@ class Problem:
         return min(level, h_max + 1)
 
     def noise_of(self, region: Region) -> float:
-        """Return the standard deviation of one measurement of `region`, where that is the user's own function."""
+        """Return the std of one measurement of `region`, where the user passed noise as a function."""
         noise = self.settings.noise
         assert callable(noise)
         return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
-        """Tell whether the user forbids a region."""
+        """Tell whether the user forbids measuring a region."""
         forbidden = self.settings.forbidden
         if forbidden is None:
             return False
@@ -318,7 +317,7 @@ class Problem:
         return bool(said)
 
     def variance(self, noise: float, sem: float | None, weight: float = 1.0) -> float | None:
-        """Return the noise variance of a reward that took `weight` usual times, None if it is to be learned."""
+        """Return the noise variance of a reward that took `weight` times the usual time; None if it is learned."""
         if self.learner is None:  # every reward counts the same on an empirical belief
             return None
         if sem is not None:
@@ -327,6 +326,6 @@ class Problem:
 
 
 def is_of_user(error: Exception) -> bool:
-    """Tell whether a function of the user's failed, unless for lack of memory, or gave an unusable answer."""
+    """Tell whether a function of the user's failed (but not for lack of memory) or returned a wrong value."""
     own = isinstance(error, InvalidInput) or "raised_by_user" in vars(error)
     return own and not isinstance(error, MemoryError)

@@ -1,12 +1,11 @@
-"""What applying facts gives: the tree, the belief, the trials.
+"""The state of a study after some facts: the tree, the belief, the trials.
 
-Whoever changes a state forks it first, writes facts into the fork, and puts it in the old one's place by one
-assignment once all is done. `State.write` is the only writer: deciding and replaying both go through it. It
-decides nothing, and of the user's own code it calls the kernel and the space only. Everything a state holds is a
-value that is replaced and never changed, so a fork is a shallow copy, and a state once made stays true for ever.
-
-The belief is worked out when it is first read, from the rewards and what was believed before. Rewards are counted
-from 0, more is better; means in the table are counted from the prior mean.
+Every change forks the state, writes facts into the fork, and then replaces the old state by one assignment.
+`State.write` is the only writer: deciding and replaying both use it. It decides nothing, and of the user's code it
+calls only the kernel and the space. Everything a state holds is a value that is replaced and never changed, so a
+fork is a shallow copy and a state, once made, stays valid for ever. The belief is computed when it is first read,
+from the rewards and the belief before. Rewards are relative to 0, more is better; means in the table are relative
+to the prior mean.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ from zonal.rounds.settings import Problem
 from zonal.spaces import Region, with_feedback
 from zonal.tree import EXPANDED, Tree
 
-# Slot, reward, variance of its noise, all rewards with it, and its weight.
+# Slot, reward, noise variance, the ledger including it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
 
-EVEN = 1e-9  # by which the total weight of an average may miss 1
+TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
 
 class State:
-    """All that a study knows after some events.
+    """Everything a study knows after some events.
 
     Attributes
     ----------
@@ -70,17 +69,17 @@ class State:
     events : Log of Event
         The whole history.
     facts : tuple of Fact
-        Of the event that is being written.
+        Of the event being written.
     opening : tuple of int
         Rows of the opening sweep, in order.
     h_max, counts : int, tuple of int
-        The deepest depth at which nodes are expanded, and the number of nodes at each depth.
+        The deepest depth at which nodes are expanded; the number of nodes at each depth.
     table : Tree
-        The nodes; their posterior may be out of date, that of `tree` is not.
+        The nodes. Its posterior columns may be out of date; those of `tree` are not.
     cells : array of int
-        By row, the region as the space keeps it.
+        By row, the extent of the region as the space encodes it.
     tracked : Tracked
-        The footprints that the belief follows, by slot: those of the nodes, and of regions observed outside.
+        The footprints that the belief tracks, by slot: those of the nodes, and of other regions observed.
     ledger : Ledger
         All rewards.
     known : Knowledge or None
@@ -88,26 +87,26 @@ class State:
     asked : Log of Asked
         The trials, by number.
     pending : dict of int to Asked
-        Those under way, oldest first.
+        Trials under way, oldest first.
     told, budget : int, float
     rounds : int
-        Trials told as averages, by which policies count t.
-    differences : dict of int to (int, Region)
-        Trials that were told as differences, with the slot of what was measured and the region subtracted.
+        Trials told as averages; policies count rounds t by them.
+        differences : dict of int to (int, Region)
+        Trials told as differences: the slot of the difference and the region subtracted.
     paid : dict of int to float
-        What the trials told have cost, by number, where looks have a cost.
+        What each trial told has cost, by number, where looks have a cost.
     places : dict of str to int
-        Rows of the last trials: of each worker, and of all (""), where ways cost something.
+        Rows of the last trial of each worker, and of any ("" as key), where travel has a cost.
     observed : Log of (int, Observed)
-        The measurements made outside of the study, by number, each with its slot.
+        Measurements made outside the study, by number, each with its slot.
     barred : dict of int to int
-        Rows that cannot be measured, and the trial whose give-up said so.
+        Rows that cannot be measured, and the trial whose give-up barred them.
     failures : dict of int to tuple of int
-        Trials given up in a row, by row.
+        Trials given up in a row, by row of the table.
     """
 
     def __init__(self, problem: Problem, began: Began) -> None:
-        """Begin with the root alone."""
+        """Start with the root alone."""
         space = problem.space
         self.problem = problem
         self.began = began
@@ -133,9 +132,9 @@ class State:
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
         self.worked_out: Mixture | EmpiricalBelief | None = None
-        self._base = self.tracked, self.ledger  # from which a belief that is not there yet is built at once
-        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be taken in step by step
-        self._shown = False  # whether the table has the posterior
+        self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
+        self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
+        self._shown = False  # whether the table holds the current posterior
         self._overlay: Any = None
         self._overlaid = 0
         self.asked: Log[Asked] = Log()
@@ -148,11 +147,11 @@ class State:
 
     @classmethod
     def begin(cls, problem: Problem, first: Event, foreign: bool = False) -> State:
-        """Return the state after the first event; what is `foreign` is checked."""
+        """Return the state after the first event; a `foreign` one, not from a study's own file, is checked."""
         began = first[0]
         if not isinstance(began, Began):
             raise InvalidInput("a study's history begins with Began", began, "Pass all of study.events.")
-        problem.checked_depth(began.h_max)  # which says how much is made
+        problem.checked_depth(began.h_max)  # limits how many nodes can follow
         if foreign:
             checks.began(problem, began)
         state = cls(problem, began)
@@ -160,28 +159,28 @@ class State:
         return state
 
     def fork(self) -> State:
-        """Return the same state, to be written into; this one stays as it is."""
+        """Return a copy to write into; this state stays as it is."""
         twin = State.__new__(State)
         twin.__dict__ = {**self.__dict__}
         return twin
 
     def apply(self, event: Event, foreign: bool = False) -> State:
-        """Return the state after one more event; a `foreign` one is checked: it may not be what was decided."""
+        """Return the state after one more event; a `foreign` one, not from a study's own file, is checked."""
         after = self.fork()
         after._enter(event, foreign)
         return after
 
     def apply_all(self, events: Iterable[Event], at_once: bool = False, foreign: bool = False) -> State:
-        """Return the state after many events; with `at_once` the belief is built anew when it is first read."""
+        """Return the state after many events; with `at_once` the belief is built from scratch when first read."""
         after, learner = self.fork(), self.problem.learner
         for event in events:
             after._enter(event, foreign)
-            if at_once and (learner is None or not learner.learns):  # else weights follow reward by reward
+            if at_once and (learner is None or not learner.learns):  # else weights change reward by reward
                 after._rebase()
         return after
 
     def _enter(self, event: Event, foreign: bool) -> None:
-        """Make the facts of an event true, one after the other."""
+        """Write the facts of an event, one after the other."""
         if foreign:
             with checks.named(self, event):
                 for fact in checks.facts(event):
@@ -193,7 +192,7 @@ class State:
         self.close()
 
     def close(self) -> State:
-        """End the event that is being written, and return the state after it."""
+        """End the event being written, and return the state after it."""
         if not self.events.size and self.began.opening:
             self.opening = self._spread_out()
         self.events = self.events.plus(self.facts)
@@ -201,7 +200,7 @@ class State:
         return self
 
     def blind(self) -> State:
-        """Return the state with nothing known of any average: only what happened."""
+        """Return the state without a posterior: only what happened."""
         after = self.fork()
         nothing = np.full(self.table.size, np.nan)
         after.table, after._shown = self.table.believed(nothing, nothing, in_order=True), True
@@ -209,7 +208,7 @@ class State:
 
     @property
     def history(self) -> tuple[Event, ...]:
-        """All events, and the facts so far of the one that is being written."""
+        """All events, and the facts so far of the one being written."""
         return (*self.events, self.facts)
 
     @property
@@ -224,17 +223,17 @@ class State:
 
     @property
     def looks(self) -> int:
-        """N, as rules of the beginning take it: the looks that the budget pays for if all are of the cheapest."""
+        """N as used at the start of a study: how many of the cheapest looks the budget pays for."""
         return self.problem.looks(self.began.cheapest)
 
     @property
     def spent(self) -> float:
-        """What was spent of the budget: trials told, or what they cost."""
+        """How much of the budget is spent: the number of trials told, or their cost."""
         return self.told if self.problem.prices is None else math.fsum(self.paid.values())
 
     @property
     def remaining(self) -> float:
-        """What remains of the budget once all that is under way is paid; 0 where more was spent."""
+        """What remains of the budget after paying for the trials under way; 0 if it is overspent."""
         if self.problem.prices is None:
             return self.budget - self.told - len(self.pending)
         bound = (asked.cost for asked in self.pending.values())
@@ -247,14 +246,14 @@ class State:
 
     @property
     def averages(self) -> int:
-        """Rewards that are averages, and no slopes or differences."""
+        """The number of rewards that are averages, not slopes or differences."""
         odd, lines = self.tracked.odd, self.ledger.lines
         others = sum(line.number for (slot, _), line in lines.items() if slot in odd) if odd else 0
         return self.ledger.total - others
 
     @property
     def belief(self) -> Mixture | EmpiricalBelief:
-        """What the rewards say of every tracked footprint."""
+        """What the rewards say about every tracked footprint."""
         belief = self.worked_out
         if belief is None:
             belief = self._built(*self._base)
@@ -266,20 +265,20 @@ class State:
         return belief
 
     def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
-        """Return what some rewards say at once, under the models to go by now."""
+        """Return the belief from some rewards at once, under the models in use."""
         if self.known is None:
             return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
         fit = self.known.fit
         return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)
 
     def _rebase(self) -> None:
-        """Have the belief built anew, from all rewards at once, when it is next read."""
+        """Have the belief built from scratch, from all rewards at once, when it is next read."""
         self.worked_out, self._base, self._waiting = None, (self.tracked, self.ledger), ()
         self._shown, self._overlay = False, None
 
     @property
     def complaints(self) -> tuple[NumericalWarning, ...]:
-        """What the belief has to say, as far as it was worked out."""
+        """Warnings of the belief, as far as it was computed."""
         return () if self.worked_out is None else self.worked_out.complaints
 
     @property
@@ -291,7 +290,7 @@ class State:
         return self.table
 
     def seen(self) -> Tree:
-        """Return the nodes as a policy should see them: with trials under way, std is smaller."""
+        """Return the nodes as a policy should see them: trials under way make std smaller."""
         if not self.pending:
             return self.tree
         overlay = self.overlay()
@@ -299,7 +298,7 @@ class State:
         return self.table.believed(*overlay.columns, self.in_order)
 
     def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
-        """Return the belief with the trials under way; None if there are none."""
+        """Return the belief including the trials under way; None if there are none."""
         if not self.pending:
             return None
         if self._overlay is None:
@@ -320,7 +319,7 @@ class State:
         return region
 
     def find(self, region: Region) -> int | None:
-        """Return the row of a region, None if it is no node."""
+        """Return the row of a region, None if it is not a node."""
         row = 0
         while self.region(row).key != region.key:
             children = (self.table.parent == row).nonzero()[0].tolist()
@@ -330,7 +329,7 @@ class State:
         return row
 
     def find_slot(self, region: Region, minus: Region | None = None) -> int | None:
-        """Return the belief's slot of any region as it is seen, less another; None if it is not tracked yet."""
+        """Return the belief's slot of a region (minus another) as it was measured; None if it is not tracked."""
         plain = minus is None and region.feedback == self.problem.feedback
         row = self.find(region) if plain else None
         return self.outside.get(self._name(region, minus)) if row is None else int(self.table.slot[row])
@@ -341,26 +340,26 @@ class State:
         return region.key, region.feedback, minus and minus.key
 
     def seen_as(self, region: Region, minus: Region | None) -> tuple[NDArray[Any], float]:
-        """Return the key of what is measured of a region, less another, and its total weight: 1 for averages."""
+        """Return the key of the average of a region (minus another), and its total weight: 1 for an average."""
         weights, regions = zip(*difference(region, minus, self.problem.feedback), strict=True)
         layout, seen = self.tracked.layout, footprints_of(regions, self.problem.feedback)
         keys, total = layout.keys(seen), float(np.array(weights) @ layout.totals(seen))
         if len(weights) > 1:
             keys = layout.summed(np.array(weights), keys)
-        return keys, 1.0 if abs(total - 1) <= EVEN else total
+        return keys, 1.0 if abs(total - 1) <= TOTAL_TOLERANCE else total
 
     def draw(self) -> int:
-        """Return the draw of the next trial: the lowest that is free."""
+        """Return the draw number of the next trial: the lowest that is free."""
         return min(self.freed) if self.freed else self.draws
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""
         return bool(self.table.first_child[row] < 0 and not self.table.smallest[row])
 
-    # What follows writes, on a fork.
+    # The methods below write, on a fork.
 
     def write(self, fact: Fact) -> None:
-        """Make one fact true."""
+        """Apply one fact."""
         match fact:
             case Asked():
                 self._ask(fact)
@@ -388,7 +387,7 @@ class State:
             case Extended():
                 self.budget += fact.n
             case Edited():
-                pass  # a word about the history, which changes nothing by itself
+                pass  # a remark about the history; it changes nothing itself
             case Taken():
                 asked = self.pending[fact.number]._replace(by=fact.by)
                 self.pending = {**self.pending, fact.number: asked}
@@ -399,7 +398,7 @@ class State:
         self.facts = (*self.facts, fact)
 
     def _ask(self, asked: Asked) -> None:
-        """Note that a trial is under way."""
+        """Record that a trial is under way."""
         self.asked = self.asked.plus(asked)
         self.pending = {**self.pending, asked.number: asked}
         if self.problem.prices is not None:
@@ -411,12 +410,12 @@ class State:
             self.freed = tuple(draw for draw in self.freed if draw != asked.draw)
 
     def _go(self, asked: Asked) -> None:
-        """Note where a worker is."""
+        """Record where a worker is."""
         if self.problem.settings.travel is not None:
             self.places = {**self.places, asked.by: asked.row, "": asked.row}
 
     def _measure(self, fact: Measured) -> None:
-        """Take in a trial's value."""
+        """Record a trial's value."""
         table, number, pending = self.table, fact.number, self.pending
         if number in pending:
             row = pending[number].row
@@ -442,21 +441,21 @@ class State:
         self._reward(int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
 
     def spent_on(self, fact: Measured) -> tuple[float, float]:
-        """Return the time really spent on a trial, and what that cost."""
+        """Return the time really spent on a trial, and its cost."""
         asked = self.asked[fact.number]
         if fact.time is None:
             return asked.time, asked.cost
         return fact.time, asked.cost - asked.time + fact.time
 
     def _reward(self, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
-        """Enter a reward into the ledger; the belief follows when it is read."""
+        """Enter a reward into the ledger; the belief is updated when it is read."""
         reward, variance = self.problem.sign * value, self.problem.variance(noise, sem, weight)
         self.ledger = self.ledger.plus(slot, reward, variance, weight)
         self.has_sems = self.has_sems or sem is not None
         self._wait((slot, reward, variance, self.ledger, weight))
 
     def _recount(self, fact: Corrected | Retracted) -> None:
-        """Count the rewards of a footprint anew, since one of them is another, or none; splits made are facts."""
+        """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
         slot, problem = self.origin(fact.observed, fact.number)[0], self.problem
         rewards, own, self.has_sems = [], [], False
         for (observed, number), (*_, last) in outcomes((*self.events, (*self.facts, fact))).items():
@@ -484,13 +483,13 @@ class State:
                 self._look(row, -1)
         self._rebase()
         if self.known is not None:
-            self.known = self.known._replace(warned=False)  # a doubt may have come from the mistake
+            self.known = self.known._replace(warned=False)  # the doubt may have been due to the mistake
         learner = problem.learner
         if learner is not None and learner.learns and not self.ledger.total:
             self._fit(Fitted(learner.begin().fit, True))
 
     def origin(self, observed: bool, number: int) -> tuple[int, float, float]:
-        """Return the slot of what a trial or an observation measures, the noise without a sem, and its weight."""
+        """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""
         if observed:
             slot, fact = self.observed[number]
             return slot, fact.noise, fact.time / self.began.time
@@ -505,7 +504,7 @@ class State:
         self._shown, self._overlay = False, None
 
     def _fit(self, fact: Fitted) -> None:
-        """Go by other models from now on; splits made are facts."""
+        """Use other models from now on; splits already made stay."""
         fit, learner = fact.fit, self.problem.learner
         assert learner is not None
         assert self.known is not None
@@ -515,7 +514,7 @@ class State:
             self.table = self.table.as_noisy(fit.model.noise)
 
     def _split(self, fact: Split) -> int:
-        """Split nodes together (line 7); return the checksum of their children."""
+        """Split nodes in one step (line 7); return the checksum of their children."""
         table, problem, space = self.table, self.problem, self.problem.space
         families, sums = [], problem.checksum
         for row in fact.rows:
@@ -530,9 +529,9 @@ class State:
         number = indices.size
         if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
             raise InvalidInput(
-                "this space splits the region in another way than when the study was made",
+                "this space splits the region differently than when the study was made",
                 self.region(fact.rows[0]).name,
-                "Open it with the version of Zonal, and the space, that it was made with.",
+                "Open it with the space and the version of Zonal that it was made with.",
             )
         forbidden = np.array(fact.forbidden) if fact.forbidden else False
         noise = np.array(fact.noise) * self._scale if fact.noise else self.usual_noise()
@@ -544,7 +543,7 @@ class State:
         return sums
 
     def usual_noise(self) -> float:
-        """Return the standard deviation of one measurement of the usual time where it is the same everywhere."""
+        """Return the standard deviation of one measurement of the usual time, where it is the same everywhere."""
         noise = self.problem.settings.noise
         if noise is None:
             model = self.model
@@ -552,7 +551,7 @@ class State:
         return 0.0 if self.problem.noise_by_region else noise * self._scale  # type: ignore[operator]
 
     def _end(self, fact: Ended) -> None:
-        """Note that a trial was given up or withdrawn."""
+        """Record that a trial was given up or withdrawn."""
         asked = self.asked[fact.number]
         if fact.barred:
             self.barred = {**self.barred, asked.row: fact.number}
@@ -565,7 +564,7 @@ class State:
         self._look(asked.row, -1)
 
     def _allow(self, fact: Allowed) -> None:
-        """Note that give-ups count no more."""
+        """Record that give-ups no longer count."""
         taken_back = set(fact.numbers)
         left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in self.failures.items()}
         self.failures = {row: trials for row, trials in left.items() if trials}
@@ -575,7 +574,7 @@ class State:
             self._look(row, 0)
 
     def _look(self, row: int, more: int) -> None:
-        """Count one look at a node more or less, and decide whether it may be asked for."""
+        """Change the number of looks at a node by `more`, and update whether it may be asked for."""
         table, most = self.table, self.problem.settings.max_looks
         looks = table.tally(row).looks + more
         askable = (
@@ -587,7 +586,7 @@ class State:
         self.table = table.looked(row, looks, bool(askable))
 
     def _slot_of(self, region: Region, minus: Region | None) -> int:
-        """Return the belief's slot of any region as it is seen, less another, tracking it if it is new."""
+        """Return the belief's slot of a region (minus another) as it was measured, tracking it if it is new."""
         slot = self.find_slot(region, minus)
         if slot is None:
             slot = self.tracked.size
@@ -597,12 +596,12 @@ class State:
         return slot
 
     def _follow(self, keys: NDArray[Any], total: float = 1.0) -> None:
-        """Have the belief follow more footprints, of a total weight."""
+        """Have the belief track more footprints of this total weight."""
         self.tracked = self.tracked.plus(keys, total)
         self._wait(self.tracked)
 
     def _track(self, first: int, keys: NDArray[Any]) -> None:
-        """Have the belief follow new nodes, from row `first` on, but those that were observed before."""
+        """Have the belief track new nodes, from row `first` on, except those observed before."""
         if self.outside:
             rows = range(first, self.table.size)
             known = [self.outside.get(self.region(row).key, -1) for row in rows]
@@ -620,7 +619,7 @@ class State:
         return rows
 
     def allowed_within(self, row: int) -> int | None:
-        """Return one of the largest allowed regions within a node, None if the tree as it is grown has none."""
+        """Return one of the largest allowed regions within a node; None if the tree has none yet."""
         table, level = self.table, np.array([row])
         while len(level := np.isin(table.parent, level).nonzero()[0]):
             allowed = level[~table.forbidden[level]]
@@ -629,9 +628,9 @@ class State:
         return None
 
     def _spread_out(self) -> tuple[int, ...]:
-        """Return the cells of the opening in an order that covers the space evenly from the start.
+        """Return the cells of the opening sweep in an order that covers the space evenly from the start.
 
-        In the place of a forbidden cell stands one of its largest allowed parts.
+        A forbidden cell is replaced by one of its largest allowed parts.
         """
         table, base = self.table, self.problem.space.base
 
@@ -645,7 +644,7 @@ class State:
 
 
 def _together(families: list[Any]) -> list[NDArray[Any]]:
-    """Return indices, cells, keys and flags of all children of some nodes."""
+    """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
     return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]

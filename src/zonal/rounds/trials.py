@@ -1,4 +1,4 @@
-"""The values a study hands out: trials, records, recommendations, results: dead values, no handle to it."""
+"""The values a study returns: trials, records, recommendations, results. None of them refers back to the study."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Trial:
     study : str
         The study it belongs to.
     time : float
-        How long to look; 1 where times are not chosen.
-    cost : float
-        Of the look, its time and the way there included; 1 where looks have no cost.
+        How long to measure; 1 where times are not chosen.
+        cost : float
+        Of the look, including its time and the way to its region; 1 where looks have no cost.
     """
 
     number: int
@@ -52,11 +52,11 @@ class Trial:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Complain of a name that is not there, with the one it has here."""
+            """Raise AttributeError; where another library's name was used, name the one used here."""
             raise missing("a trial", name)
 
     def _repr_html_(self) -> str:
-        """Return what a person wants to know first, for a notebook."""
+        """Return the main facts, for a notebook."""
         facts: dict[str, object] = {"region": self.region.name, "look": self.replicate}
         if (self.time, self.cost) != (1, 1):
             facts |= {"time": self.time, "cost": self.cost}
@@ -65,7 +65,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class TrialRecord(Trial):
-    """A trial and what became of it.
+    """A trial and its outcome.
 
     Attributes
     ----------
@@ -87,14 +87,14 @@ class TrialRecord(Trial):
     minus: Region | None = None
 
     def _repr_html_(self) -> str:
-        """Return the trial and what became of it, for a notebook."""
+        """Return the trial and its outcome, for a notebook."""
         facts: dict[str, object] = {"region": self.region.name, "look": self.replicate, "state": self.state}
         return card(f"Trial {self.number}", facts if self.value is None else facts | {"value": self.value})
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A measurement made outside of the study.
+    """A measurement made outside the study.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Observation:
     note : str
         As corrected.
     minus : Region or None
-        The region of which the same was subtracted, if the value is a difference.
+        The region whose average (or slope) was subtracted, if the value is a difference.
     study : str
         The study it belongs to.
     """
@@ -125,7 +125,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A region to settle for, and how sure that is under the model.
+    """The recommended region, and how certain the recommendation is under the model.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Recommendation:
     unit: str = ""
 
     def __repr__(self) -> str:
-        """Return the answer in a line."""
+        """Return the answer in one line."""
         return f"Recommendation(region={self.region.name!r}, {_sure(self)})"
 
     def _repr_html_(self) -> str:
@@ -169,7 +169,7 @@ class Likely:
     mean, std : float
         Posterior mean and standard deviation of its average.
     probability : float
-        Of its average lying beyond the threshold, under the model.
+        That its average lies beyond the threshold, under the model.
     """
 
     region: Region
@@ -186,12 +186,12 @@ class Prediction(NamedTuple):
 
 
 class Bands(NamedTuple):
-    """The two kinds of doubt about a node, one entry per node, in value units.
+    """The two kinds of uncertainty about a node, one entry per node, in the unit of the values.
 
     Attributes
     ----------
     confidence : array
-        CI: the node's average lies this close to its posterior mean, with high probability.
+        CI: with high probability the node's average lies within this distance of its posterior mean.
     variation : array
         delta(depth): f varies by at most this much within the node.
     """
@@ -209,19 +209,19 @@ class Result:
     region : Region
         The recommended region.
     x : array of shape (d,), text or mapping
-        Where it is: its centre; of symbols the pool, the name or a part an axis (`Region.x`).
+        Where it is: its centre; on categorical axes the symbols or the name (see `Region.x`).
     mean, std : float
         Posterior mean and standard deviation of its average.
     gap, probability_best : float
-        How sure that is under the model: see `Recommendation`.
+        How certain that is under the model: see `Recommendation`.
     nfev : int
         Measurements told.
     success : bool
         Whether the whole budget was spent, or the tolerance reached.
     message : str
-        How it ended.
+        Why it stopped.
     study : Study
-        The study, to look at or to go on with.
+        The study, to inspect or to continue.
     """
 
     region: Region
@@ -237,7 +237,7 @@ class Result:
 
     @property
     def unit(self) -> str:
-        """Of mean, std and gap."""
+        """The unit of mean, std and gap."""
         return self.study.value_unit
 
     def __repr__(self) -> str:
@@ -253,7 +253,7 @@ class Result:
 
 
 def _sure(found: Recommendation | Result) -> str:
-    """Return how good an answer is and how sure, in a line."""
+    """Return mean, std, gap and probability of an answer in one line."""
     shown = {name: number(getattr(found, name), found.std) or "nan" for name in ("mean", "std", "gap")}
     return ", ".join(f"{name}={value}" for name, value in shown.items()) + (
         f", probability_best={percent(found.probability_best) or 'nan'}"
@@ -261,7 +261,7 @@ def _sure(found: Recommendation | Result) -> str:
 
 
 def answer(found: Recommendation | Result) -> dict[str, object]:
-    """Return an answer as facts for people."""
+    """Return an answer as labelled facts, for people."""
     gap = f"{number(found.gap, found.std)} {found.unit}".rstrip()
     return {
         "region": found.region.name,

@@ -1,8 +1,8 @@
-"""Frozen values as JSON, and back to the last bit: each is stored by its class, field by field.
+"""Frozen values as JSON, and back exactly: each is stored by its class, field by field.
 
-An object has its class's name under "$". Names are looked up among Zonal's own public ones and among classes that
-the caller gives; nothing is ever imported because a file says so. Numbers keep all their digits; large arrays are
-compressed. What a value is read from is not trusted: its class checks it as if a user had given it.
+An object has the name of its class under "$". Names are looked up among Zonal's public ones and classes that the
+caller passes; nothing is imported because a file names it. Numbers keep all digits; large arrays are compressed.
+What is read is not trusted: each class checks its fields as if a user had passed them.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from zonal.errors import StudyFileError
 from zonal.rounds import events
 from zonal.spaces import Interval, Logarithmic, Region
 
-NESTED = frozenset((dict, list))  # what JSON has beside plain values
-MARKS = ("own", "given", "learned")  # of what is not stored
+NESTED = frozenset((dict, list))  # JSON types that are not plain values
+MARKS = ("own", "given", "learned")  # for what is not stored
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
-LONG = 64  # numbers in a tuple of whole numbers, from which on it is stored as an array
-MOST_BYTES = 1 << 29  # of all arrays that are read together: a few bytes of a file may say that they are more
-TOO_LARGE = f"arrays of more than {MOST_BYTES} bytes are not kept in a file"
-# What reading values that make no sense may raise, beside what Zonal says itself.
+LEAST_PACKED = 64  # integers in a tuple, from which on it is stored as an array
+MOST_BYTES = 1 << 29  # of all arrays read together: a few compressed bytes can claim to be far more
+TOO_LARGE = f"arrays of more than {MOST_BYTES} bytes cannot be stored in a file"
+# What reading meaningless values may raise, besides Zonal's own errors.
 SENSELESS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 
 
 class NotStorable(Exception):
-    """Something that has no fields to be stored by."""
+    """A value without fields to store."""
 
 
 class UnknownClass(StudyFileError):
-    """A file names a class that is neither Zonal's nor among those given."""
+    """A file names a class that is neither Zonal's nor among those passed."""
 
 
 @cache
 def public() -> dict[str, type]:
-    """Return the classes of Zonal's own values by name: public ones, and those that values are made of."""
+    """Return Zonal's own classes that can be stored, by name: public ones, and those their fields need."""
     found: dict[str, type] = {}
     for shelf in (lattice, events, kernels, spaces, sys.modules["zonal"]):
         listed = getattr(shelf, "__all__", None)
@@ -59,12 +59,12 @@ def public() -> dict[str, type]:
 
 @cache
 def stored(kind: type) -> tuple[str, ...] | None:
-    """Return the names of the fields by which values of a class are stored; None if they cannot be."""
+    """Return the names of the fields by which values of a class are stored; None if they cannot be stored."""
     if issubclass(kind, tuple):
         return getattr(kind, "_fields", None)
     if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return None
-    skipped = "space" if issubclass(kind, Region) else ""  # it is the study's
+    skipped = "space" if issubclass(kind, Region) else ""  # all regions of a study share it
     return tuple(own.name for own in fields(kind) if own.name != skipped)
 
 
@@ -85,13 +85,13 @@ def own_classes(value: Any) -> dict[str, type]:
 
 
 def encode(value: Any, given: Callable[[Any], Any] | None = None) -> Any:
-    """Return a value as JSON has it.
+    """Return a value as JSON types.
 
     Parameters
     ----------
     value : object
     given : callable, optional
-        Returns a mark for what is known without being stored, None for all else.
+        Returns a mark for a value that is not stored but known from the settings; None for others.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -102,7 +102,7 @@ def encode(value: Any, given: Callable[[Any], Any] | None = None) -> Any:
     if isinstance(value, np.ndarray):
         return _packed(value)
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-        if len(value) >= LONG and all(type(item) is int for item in value):
+        if len(value) >= LEAST_PACKED and all(type(item) is int for item in value):
             return {**_packed(np.array(value)), "$": "numbers"}
         return [encode(item, given) for item in value]
     if isinstance(value, dict):
@@ -129,7 +129,7 @@ def _packed(value: NDArray[Any]) -> dict[str, Any]:
 
 
 def array_sizes(document: Any) -> Iterator[int]:
-    """Yield the size of each array among what is stored, in bytes."""
+    """Yield the size in bytes of each array in a document."""
     if isinstance(document, dict) and "zlib" in document:
         yield _size_of(document)
     elif isinstance(document, dict | list):
@@ -138,27 +138,27 @@ def array_sizes(document: Any) -> Iterator[int]:
 
 
 def _size_of(packed: dict[str, Any]) -> int:
-    """Return the size of a stored array in bytes, whatever its compressed bytes come to."""
+    """Return the size that a stored array claims to have, in bytes."""
     kind, shape = np.dtype(packed["kind"]), packed["shape"]
     if kind.kind not in "iufb" or not all(isinstance(number, int) and number >= 0 for number in shape):
-        raise ValueError(f"there are no arrays of {kind}, {shape}")
+        raise ValueError(f"arrays of {kind}, {shape} are not possible")
     return int(kind.itemsize * math.prod(shape))
 
 
 @dataclass
 class Decoder:
-    """Makes values of JSON.
+    """Turns JSON back into values.
 
     Attributes
     ----------
     classes : mapping of name to class
-        Those that may be named beside Zonal's.
-    own : callable, optional
-        Turns marks for what is not stored into values.
+        Classes that may be named besides Zonal's.
+        own : callable, optional
+        Turns marks, for what is not stored, into values.
     space : optional
         Of the study whose regions are read.
     left : int
-        Bytes that arrays may still have.
+        Bytes that arrays may still take.
     """
 
     classes: Mapping[str, type] = field(default_factory=dict)
@@ -168,14 +168,14 @@ class Decoder:
     _makers: dict[str, Callable[..., Any]] = field(default_factory=lambda: {"Interval": _interval}, init=False)
 
     def __call__(self, value: Any) -> Any:
-        """Return the value of which `encode` made this."""
+        """Return the value that `encode` turned into this."""
         if isinstance(value, list):
             return tuple([self(item) if type(item) in NESTED else item for item in value])
         if not isinstance(value, dict):
             return value
         name = value["$"]
         if name in self._makers:
-            # Most parts are plain, and a call takes long.
+            # Most parts are plain; skipping the call saves time.
             return self._makers[name](
                 **{part: self(own) if type(own) in NESTED else own for part, own in value.items() if part != "$"}
             )
@@ -199,7 +199,7 @@ class Decoder:
         return self(value)
 
     def _kind(self, name: Any) -> type:
-        """Return a class that a file names."""
+        """Return the class that a file names."""
         kind = public().get(name) or self.classes.get(name)
         if kind is None:
             raise UnknownClass(
@@ -209,15 +209,15 @@ class Decoder:
         return kind
 
     def _array(self, packed: dict[str, Any]) -> NDArray[Any]:
-        """Return an array; it is not made before its size is known and allowed."""
+        """Return an array, after its size was checked."""
         size = _size_of(packed)
         self.left -= size
         if self.left < 0:
-            raise StudyFileError(f"{TOO_LARGE}, and here is one of {size}.")
+            raise StudyFileError(f"{TOO_LARGE}; this one has {size}.")
         unpack = zlib.decompressobj()
         content = unpack.decompress(base64.b64decode(packed["zlib"]), size + 1)
         if len(content) != size or not unpack.eof:
-            raise ValueError("an array is not as large as it says")
+            raise ValueError("an array is not as large as it claims")
         kind = np.dtype(packed["kind"])
         array = np.frombuffer(content, kind).reshape(packed["shape"]).astype(kind.newbyteorder("="))
         array.flags.writeable = False
@@ -225,12 +225,12 @@ class Decoder:
 
 
 def _interval(log: bool = False, given: Any = None, **parts: Any) -> Interval:
-    """Return a continuous axis; up to format 2 logarithmic ones were called intervals too."""
+    """Return a continuous axis; up to format 2 logarithmic ones were stored under this name too."""
     return Logarithmic(**parts, given=given) if log else Interval(**parts)
 
 
 def _whole(kind: type, **parts: Any) -> Any:
-    """Return a value that is made of what users pass, but kept as what it came to; nothing is taken on trust."""
+    """Return a value whose constructor takes other arguments than its fields; it checks itself."""
     if not parts.keys() <= set(stored(kind) or ()):
         raise ValueError(f"{kind.__name__} has no {', '.join(parts.keys() - set(stored(kind) or ()))}")
     value: Any = object.__new__(kind)

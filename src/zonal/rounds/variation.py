@@ -1,4 +1,4 @@
-"""How much f varies within the cells of a depth, from the prior alone: what `SpreadDelta` is made of."""
+"""How much f varies within the cells of a depth, from the prior alone; `SpreadDelta` uses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zonal.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-CELLS = 16  # of a depth that are looked at
+TYPICAL_CELLS = 16  # of each depth, over which the maximum is taken
 
 
 def spread_by_depth(
@@ -28,7 +28,7 @@ def spread_by_depth(
     deepest = space.deepest()
     bottom = h_max + 1 if deepest is None else min(h_max + 1, deepest)
     for depth in range(bottom + 1):
-        cells = [space.cell(node, feedback) for node in space.typical(depth, CELLS)]
+        cells = [space.cell(node, feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         variance[depth] = max(frame.within(kernel, cell) for cell in cells)
         log_members[depth] = math.log(space.inside(depth, bottom))
     tiny = 1e-12 * kernel.point_variance  # less is rounding

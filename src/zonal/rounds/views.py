@@ -1,4 +1,4 @@
-"""The nodes of a tree under each model, for policies and answers that need more than columns."""
+"""The nodes of the tree under each model, for policies and answers that need more than the table's columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from zonal.errors import InvalidInput
 from zonal.policies.rules import Floats, Rows, View
 from zonal.rounds.state import State
 
-SOME = 8  # cells of a depth that stand for all
+TYPICAL_CELLS = 8  # of the smallest, which stand for all
 
 
 def views(state: State, pending: bool = True) -> list[View]:
-    """Return the nodes under each model, trials under way included or not."""
+    """Return the nodes under each model, with or without the pending trials."""
     belief, tree = state.belief, state.tree
     if not isinstance(belief, Mixture):
-        raise InvalidInput("the empirical belief knows no covariances", "StoOO", "Use another policy.")
+        raise InvalidInput("a belief from empirical means has no covariances", "StoOO", "Use another policy.")
     size, slots = tree.size, tree.slot
     of_rows: Any = slice(0, size) if state.in_order else slots
     overlay = state.overlay() if pending else None
@@ -50,7 +50,7 @@ def views(state: State, pending: bool = True) -> list[View]:
 
 
 def _weights(state: State, rows: Rows) -> Floats:
-    """Return how much lies in some nodes, each worked out once."""
+    """Return how much of the space lies in some nodes; each is computed once."""
     table, kept = state.table, state.problem.weights
     nodes = list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
     for node, row in zip(nodes, rows.tolist(), strict=True):
@@ -60,14 +60,14 @@ def _weights(state: State, rows: Rows) -> Floats:
 
 
 def _smallest_variances(state: State, belief: Mixture) -> list[float]:
-    """Return the prior variance of a smallest region's average under each model, computed once a fit."""
+    """Return the prior variance of a smallest region's average under each model, computed once per fit."""
     problem = state.problem
     assert state.known is not None
     kept = problem.smallest
     if kept is None or kept[0] is not state.known.fit:
         space, deepest = problem.space, problem.space.deepest()
         depth = state.h_max + 1 if deepest is None else min(state.h_max + 1, deepest)
-        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, SOME)]
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
         layout = problem.frame.layout
         own = layout.own(layout.keys(problem.feedback.footprints(cells), enter=False))
         covariances = (problem.frame.covariance(member.model.kernel) for member in belief.members)

@@ -1,4 +1,4 @@
-"""Who is at a trial: a process, and in it perhaps one run of `optimize`; and whether anybody still is."""
+"""Which process, or which run of `optimize` in it, is measuring a trial, and whether it is still running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _running: set[str] = set()
 
 
 def me() -> str:
-    """Return what tells this process from others: its host, its number, and when it started."""
+    """Return a name for this process that no other has: host, process number and start time."""
     return _named(os.getpid())
 
 
@@ -26,7 +26,7 @@ def _named(pid: int) -> str:  # kept by number: a forked process is another one
 
 
 def person() -> str:
-    """Return who is at the keyboard: a user and a host."""
+    """Return the person who runs this process: user and host."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container may run as a number without a name
@@ -36,7 +36,7 @@ def person() -> str:
 
 @contextmanager
 def run_of_mine() -> Iterator[str]:
-    """Return what tells one run of this process from its others, and from what is asked for by hand."""
+    """Return a name for one run of this process, distinct from other runs and from calls made by hand."""
     run = f"{me()}:{next(_numbers)}"
     _running.add(run)
     try:
@@ -49,22 +49,22 @@ def is_gone(who: str) -> bool:
     """Tell whether the worker that claimed a trial has ended: a process of this host, or a run of this process."""
     host, pid, started, run = [*who.split(":"), "", "", ""][:4]
     if host != socket.gethostname() or not pid.isdigit():
-        return False  # of other hosts nothing is known
+        return False  # processes on other hosts cannot be checked
     if f"{host}:{pid}:{started}" == me():
         return bool(run) and who not in _running
     if os.name == "nt":
-        return False  # where asking a process would end it
+        return False  # there, os.kill would end the process
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
     except OSError:
-        pass  # it runs, and is not ours
+        pass  # it runs under another user
     return bool(started) and _started(int(pid)) != started
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since the host did; nothing of the dead, or where nobody says."""
+    """Return when a process started, in ticks since the host did; "" if it has ended or that is unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if fields[0] == "Z" else fields[19]
