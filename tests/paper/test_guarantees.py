@@ -13,8 +13,9 @@ import pytest
 import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
-from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Field, Truth
+from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
 from zonal.paper.sweeps import Answer, Plan
+from zonal.problems.functions import Field
 
 CASES = list(theory.CASES)
 AVERAGES, BEFORE, BY_SIZE, TWO_AXES = CASES[:4]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import zonal as zn
 from zonal import theory
 from zonal.paper.sweeps import Floats
 from zonal.policies.rules import Policy
 from zonal.problems import PerWeight
+from zonal.problems.functions import Field, climbed
 from zonal.theory import bounds
 from zonal.theory.bounds import Test
 from zonal.theory.steepness import Smoothness, certified_constants
@@ -24,8 +24,6 @@ Node = tuple[int, int]
 THETA = 0.1
 ARITY = 2
 ROUNDING = 1e-9
-CUT = 8.5  # frequencies above CUT / lengthscale have no power
-PERIOD = 10.0  # lengthscales between the unit interval and its next copy: enough to be independent of it
 
 
 @dataclass(frozen=True)
@@ -163,53 +161,6 @@ def valley(points: Floats) -> Floats:
     return np.asarray(VALLEY.kernel(points, [[0.25], [0.7]]) @ [-2.5, 0.1])
 
 
-class Field:
-    """A function on the unit cube drawn from a zero-mean GP with an RBF kernel of one lengthscale.
-
-    The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
-    coefficient for every combination of waves along the axes.
-
-    Parameters
-    ----------
-    kernel : RBF
-        With one lengthscale.
-    d : int
-        Axes, 1 or 2.
-    rng : Generator
-        Where the randomness comes from.
-    """
-
-    def __init__(self, kernel: zn.RBF, d: int, rng: np.random.Generator) -> None:
-        scale = float(kernel.lengthscales(1)[0])
-        step = 2 * math.pi / (1 + PERIOD * scale)
-        self._waves = step * np.arange(math.ceil(CUT / (scale * step)) + 1)
-        power = 2 * step * scale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (scale * self._waves) ** 2)
-        power[0] /= 2  # both signs of a frequency are one term, but not of 0
-        self._heights = np.sqrt(power)
-        shape = (2 * len(self._waves),) * d
-        self._coefficients = math.sqrt(kernel.variance) * rng.standard_normal(shape)
-
-    def __call__(self, points: ArrayLike) -> Floats:
-        """Return the values at points of shape (n, d)."""
-        columns = np.asarray(points, dtype=float).T
-        values = self._basis(columns[0]) @ self._coefficients
-        return np.asarray(values if len(columns) == 1 else np.sum(values * self._basis(columns[1]), axis=1))
-
-    def on_grid(self, x: Floats, along: int | None = None) -> Floats:
-        """Return f, or its derivative along an axis, on the grid whose every axis is `x`; shape (len(x),) * d."""
-        values = self._coefficients
-        for j in range(values.ndim):
-            values = np.moveaxis(np.tensordot(self._basis(x, j == along), values, (1, j)), 0, j)
-        return np.asarray(values)
-
-    def _basis(self, x: Floats, derivative: bool = False) -> Floats:
-        phase = x[:, None] * self._waves
-        if derivative:
-            heights = self._heights * self._waves
-            return np.hstack([-np.sin(phase) * heights, np.cos(phase) * heights])
-        return np.hstack([np.cos(phase) * self._heights, np.sin(phase) * self._heights])
-
-
 class Truth:
     """The function of a seed, the same in every case on a problem, and what only the simulation knows of it.
 
@@ -238,12 +189,3 @@ class Truth:
         self.lowest = float(self.values.min())
         self.instrument = zn.simulate(self.f, case.feedback, problem.noise, rng=noise)
         self.averages = {node: self.instrument.average(problem.space.cell(node)) for node in problem.nodes}
-
-
-def climbed(f: Callable[[Floats], Floats], x: Floats, step: float) -> Floats:
-    """Return the maximum of a smooth function beside the best point of a grid with a step."""
-    ways = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * len(x), indexing="ij"), axis=-1).reshape(-1, len(x))
-    for _ in range(40):
-        around = np.clip(x + step * ways, 0.0, 1.0)
-        x, step = around[np.argmax(f(around))], step / 2
-    return x

@@ -13,7 +13,7 @@ from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
 from zonal.plots.marks import found_label
 from zonal.problems import Simulation, draw
-from zonal.problems.functions import Curve
+from zonal.problems.functions import Field
 
 # The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
 # before it prefers any. A gentler one shows the tree leaning towards the maximum.
@@ -26,7 +26,7 @@ TRIES = 60  # functions to choose from
 class Scene(NamedTuple):
     """A function drawn from the model, as Assumption 1 has it, and a search for its best cell."""
 
-    f: Curve
+    f: Field
     slope: float  # its steepest, the L of the study's delta
     instrument: Simulation
     study: zn.Study  # GPOO, nothing measured yet

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,8 @@ from zonal.errors import check_choice
 from zonal.problems.instruments import Floats, Function, Simulation
 from zonal.spaces import Region
 
-Curve = Callable[[Floats], Floats]
+CUT = 8.5  # frequencies above CUT / lengthscale have no power
+PERIOD = 10.0  # lengthscales between an axis and its next copy: enough to be independent of it
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,58 @@ def reward_function(
     return RewardFunction(name, preset, tuple((np.array(x) + shift).tolist()), tuple(y), lengthscale, noise)
 
 
-def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Curve:
-    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
+class Field:
+    """A function of one or two variables drawn from a zero-mean GP with an RBF kernel, exact to rounding.
 
-    The RBF's spectrum is Gaussian, so f is a random Fourier series; its period is so much longer than the interval
-    that values in the next period are independent of those in this one.
+    The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
+    coefficient for every combination of waves along the axes. Its period is so much longer than the axes that
+    values in the next period are independent of those in this one.
+
+    Parameters
+    ----------
+    kernel : RBF
+        With one lengthscale.
+    d : int
+        Axes, 1 or 2.
+    rng : Generator
+        Where the randomness comes from.
+    side : float
+        How long each axis is.
+    """
+
+    def __init__(self, kernel: RBF, d: int, rng: np.random.Generator, side: float = 1.0) -> None:
+        scale = float(kernel.lengthscales(1)[0])
+        step = 2 * math.pi / (side + PERIOD * scale)
+        self._waves = step * np.arange(math.ceil(CUT / (scale * step)) + 1)
+        power = 2 * step * scale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (scale * self._waves) ** 2)
+        power[0] /= 2  # both signs of a frequency are one term, but not of 0
+        self._heights = np.sqrt(power)
+        shape = (2 * len(self._waves),) * d
+        self._coefficients = math.sqrt(kernel.variance) * rng.standard_normal(shape)
+
+    def __call__(self, points: ArrayLike) -> Floats:
+        """Return the values at points of shape (n, d)."""
+        columns = np.asarray(points, dtype=float).T
+        values = self._basis(columns[0]) @ self._coefficients
+        return np.asarray(values if len(columns) == 1 else np.sum(values * self._basis(columns[1]), axis=1))
+
+    def on_grid(self, x: Floats, along: int | None = None) -> Floats:
+        """Return f, or its derivative along an axis, on the grid whose every axis is `x`; shape (len(x),) * d."""
+        values = self._coefficients
+        for j in range(values.ndim):
+            values = np.moveaxis(np.tensordot(self._basis(x, j == along), values, (1, j)), 0, j)
+        return np.asarray(values)
+
+    def _basis(self, x: Floats, derivative: bool = False) -> Floats:
+        phase = x[:, None] * self._waves
+        if derivative:
+            heights = self._heights * self._waves
+            return np.hstack([-np.sin(phase) * heights, np.cos(phase) * heights])
+        return np.hstack([np.cos(phase) * self._heights, np.sin(phase) * self._heights])
+
+
+def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Field:
+    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
 
     Parameters
     ----------
@@ -111,19 +158,7 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
     callable
         Points of shape (n, 1) to values of shape (n,).
     """
-    lengthscale = float(kernel.lengthscales(1)[0])
-    step = 2 * math.pi / (high - low + 10 * lengthscale)
-    frequencies = step * np.arange(math.ceil(8.5 / (lengthscale * step)) + 1, dtype=float)
-    density = lengthscale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (lengthscale * frequencies) ** 2)
-    power = 2 * kernel.variance * step * density  # both signs of a frequency in one term
-    power[0] /= 2
-    cosines, sines = np.sqrt(power) * np.random.default_rng(rng).standard_normal((2, len(frequencies)))
-    return partial(_series, frequencies, cosines, sines)
-
-
-def _series(frequencies: Floats, cosines: Floats, sines: Floats, points: Floats) -> Floats:
-    phase = np.asarray(points, dtype=float)[:, :1] * frequencies
-    return np.cos(phase) @ cosines + np.sin(phase) @ sines
+    return Field(kernel, 1, np.random.default_rng(rng), high - low)
 
 
 def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
@@ -135,18 +170,18 @@ def grid_optimum(f: Function, points: int = 1000) -> tuple[float, float]:
 
 
 def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
-    """Return x* and f* of a function on [0, 1], refined from a fine grid by bounded minimisation."""
-    from scipy.optimize import minimize_scalar
+    """Return x* and f* of a function on [0, 1], refined from a fine grid."""
+    top = climbed(f, np.array([grid_optimum(f, points)[0]]), 1 / (points - 1))
+    return float(top[0]), float(np.asarray(f(top[None, :]))[0])
 
-    x, best = grid_optimum(f, points)
-    step = 1 / (points - 1)
-    found = minimize_scalar(
-        lambda z: -float(np.asarray(f(np.array([[z]])))[0]),
-        bounds=(max(0.0, x - step), min(1.0, x + step)),
-        method="bounded",
-        options={"xatol": 1e-12},
-    )
-    return (float(found.x), -float(found.fun)) if -found.fun > best else (x, best)
+
+def climbed(f: Function, x: Floats, step: float) -> Floats:
+    """Return the maximum of a smooth function on the unit cube, beside the best point of a grid with a step."""
+    ways = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * len(x), indexing="ij"), axis=-1).reshape(-1, len(x))
+    for _ in range(40):
+        around = np.clip(x + step * ways, 0.0, 1.0)
+        x, step = around[np.argmax(f(around))], step / 2
+    return x
 
 
 def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
