@@ -1,23 +1,24 @@
-"""Looking at a study: in a sentence, as a card, its trials and its best regions as tables.
+"""Looking at a study: in a sentence, as a card, its trials and best regions as tables, answers for programs.
 
 It reads what a study says of itself, in the user's units, and changes nothing.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from zonal.errors import whole_number
 from zonal.rounds.outcomes import Outcome
-from zonal.rounds.trials import Likely, Observation, TrialRecord, answer
+from zonal.rounds.trials import Likely, Observation, Recommendation, Trial, TrialRecord, answer
+from zonal.spaces import Region
 from zonal.tables.listings import Cell, Chance, Listing, card, counted, labelled
 from zonal.tables.numbers import give_or_take, number, percent
 
 if TYPE_CHECKING:
     from zonal.reading import Reading
-    from zonal.spaces import Region
 
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
@@ -58,6 +59,33 @@ class LikelyRegions(Listing):
     def __getitem__(self, at: str | int | slice) -> Sequence[Cell] | Likely | tuple[Likely, ...]:
         """Return the cells of a column by its name, or rows by number."""
         return super().__getitem__(at) if isinstance(at, str) else self.found[at]
+
+
+def for_programs(answer: Any, **style: Any) -> str:
+    """Return an answer as JSON: values by the names they have in Python, null for what is not a number."""
+    usual: dict[str, Any] = {"default": plain, "ensure_ascii": False, "allow_nan": False, **style}
+    try:
+        return json.dumps(answer, **usual)
+    except ValueError:
+        finite = json.loads(json.dumps(answer, default=plain), parse_constant=lambda _: None)
+        return json.dumps(finite, **usual)
+
+
+def plain(thing: Any) -> Any:
+    """Return a value that a study hands out, in words of JSON."""
+    match thing:
+        case Region():
+            return thing.as_json()
+        case Trial():
+            spends = {} if (thing.time, thing.cost) == (1, 1) else {"time": thing.time, "cost": thing.cost}
+            return {"trial": thing.number, "look": thing.replicate, "region": thing.region, **spends}
+        case Observation():
+            return thing.number
+        case Recommendation():
+            return {name: own for name, own in vars(thing).items() if name != "node"}  # which is the region's
+        case LikelyRegions():
+            return {"title": thing.title, "regions": thing.found, "likeliest": thing.likeliest}
+    return thing.tolist() if hasattr(thing, "tolist") else vars(thing)
 
 
 def amount(study: Reading, value: float) -> str:

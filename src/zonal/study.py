@@ -679,9 +679,9 @@ class Study(Reading):
         after this, what is known does not depend on the order in which measurements came. Returns whether anything
         was learned.
         """
-        return self._refit(anew=True)
+        return self._refit()
 
-    def _refit(self, anew: bool) -> bool:
+    def _refit(self, anew: bool = True) -> bool:
         with self._writing():
             after = decisions.refit(self._state, anew)
             if after is not None:

@@ -59,7 +59,7 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
         _write_new(sheet, sheets.questions(trials, study.space))
         say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
-        echo_json([trial_json(trial) for trial in trials])
+        echo_json(trials)
     elif sheet is None:
         echo_trials(trials)
 
@@ -116,12 +116,6 @@ def _write_new(path: Path, content: str) -> None:
             str(path),
             "Write them elsewhere: zonal ask STUDY --pending --csv FILE.",
         ) from None
-
-
-def trial_json(trial: Trial) -> dict[str, Any]:
-    """Return a trial for programs."""
-    spends = {} if (trial.time, trial.cost) == (1, 1) else {"time": trial.time, "cost": trial.cost}
-    return {"trial": trial.number, "look": trial.replicate, "region": trial.region.as_json(), **spends}
 
 
 def echo_trials(trials: Sequence[Trial]) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from zonal.commands import sheets
-from zonal.commands.bench import standing, trial_json
+from zonal.commands.bench import standing
 from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_argument
 from zonal.errors import InvalidInput, ZonalError
+from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.outcomes import Outcome
@@ -61,19 +62,19 @@ def document(study: Study) -> str:
     def seen(one: TrialRecord | Observation) -> dict[str, Any]:
         slope, minus = sheets.slope_of(one), one.minus
         found: dict[str, Any] = {"slope": slope} if slope else {}
-        return found if minus is None else found | {"minus": minus.as_json()}
+        return found if minus is None else found | {"minus": minus}
 
     trials, outside = [], []
     for one, (*before, now) in study.history():
         earlier = [said(own) for own in before if own.state != "asked"]
         if isinstance(one, TrialRecord):
-            trials.append({**trial_json(one), **said(now), **seen(one), "earlier": earlier})
+            trials.append({**plain(one), **said(now), **seen(one), "earlier": earlier})
         else:
-            where = {"observation": one.number, "region": one.region.as_json()}
+            where = {"observation": one.number, "region": one.region}
             outside.append({**where, **said(now), **seen(one), "earlier": earlier})
     value = {"name": study.value_name, "unit": study.value_unit}
     head: dict[str, Any] = {"budget": study.budget, "direction": study.direction, "value": value}
-    return json.dumps({**head, "trials": trials, "observations": outside}, ensure_ascii=False, indent=1) + "\n"
+    return for_programs({**head, "trials": trials, "observations": outside}, indent=1) + "\n"
 
 
 def exported(study: Study) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ from typing import Any
 import click
 
 from zonal.errors import BudgetSpent, CannotWrite, Exhausted, StudyFileError, ZonalError
+from zonal.looking import for_programs
 from zonal.study import Study
 from zonal.tables.files import check_writable, file_path
 from zonal.tables.listings import Listing
@@ -147,7 +147,7 @@ def json_option(command: Callable[..., None]) -> Callable[..., None]:
 
 def echo_json(answer: Any) -> None:
     """Print an answer for programs."""
-    click.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
+    click.echo(for_programs(answer))
 
 
 def echo_table(listing: Listing) -> None:

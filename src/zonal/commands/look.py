@@ -12,7 +12,7 @@ import numpy as np
 
 from zonal.answers import Side
 from zonal.commands import sheets
-from zonal.commands.bench import NUMBERS, echo_trials, standing, trial_json
+from zonal.commands.bench import NUMBERS, echo_trials, standing
 from zonal.commands.carry import edits
 from zonal.commands.frame import (
     Command,
@@ -29,7 +29,7 @@ from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.looking import LUCK, NOTHING, LikelyRegions, beyond, is_empty
 from zonal.plots import Kind, column_width
 from zonal.rounds.certainty import Outlook
-from zonal.rounds.trials import Likely, Recommendation
+from zonal.rounds.trials import Recommendation
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables.files import write_picture
@@ -46,7 +46,7 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
     """Which region to settle for now, and how sure that is."""
     found = study.recommend(k)
     if as_json:
-        echo_json([_recommendation(one) for one in found])
+        echo_json(found)
     else:
         echo_table(_best(study, found, ""))
     if caution := _caution(study):
@@ -82,11 +82,11 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
                 "direction": study.direction,
                 "value": {"name": study.value_name, "unit": study.value_unit},
                 "edited": list(study.edited),
-                "pending": [trial_json(trial) for trial in study.pending],
-                "best": [_recommendation(one) for one in best],
+                "pending": study.pending,
+                "best": best,
                 "stands_out": bool(best) and not caution,
                 "misclassified": study.misclassified if best else None,
-                "outlook": None if outlook is None else vars(outlook),
+                "outlook": outlook,
                 "tree": nodes,
             }
         )
@@ -134,15 +134,6 @@ def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outl
     except (InvalidInput, Exhausted):  # a belief without covariances; nothing left to ask for
         return best, None
     return best, outlook if math.isfinite(outlook.rise) else None
-
-
-def _recommendation(one: Recommendation) -> dict[str, Any]:
-    sure = {"gap": _finite(one.gap), "probability_best": _finite(one.probability_best)}
-    return {"region": one.region.as_json(), "mean": one.mean, "std": one.std, **sure}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
@@ -207,7 +198,7 @@ def predict(
     found = list(zip(*study.predict(asked), strict=True))
     if as_json:
         pairs = zip(asked, found, strict=True)
-        answers = [{"region": one.as_json(), "mean": mean, "std": std} for one, (mean, std) in pairs]
+        answers = [{"region": one, "mean": mean, "std": std} for one, (mean, std) in pairs]
         echo_json([own | {side: chances[side][at] for side in chances} for at, own in enumerate(answers)])
         return
     more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
@@ -225,8 +216,7 @@ def _beyond(side: Side) -> click.Command:
     def command(study: Study, threshold: float | None, probability: float | None, as_json: bool) -> None:
         found: LikelyRegions = getattr(study, side)(threshold, probability)
         if as_json:
-            likeliest = None if found.likeliest is None else _likely(found.likeliest)
-            echo_json({"regions": [_likely(own) for own in found], "likeliest": likeliest})
+            echo_json(found)
         else:
             echo_table(found)
 
@@ -237,10 +227,6 @@ def _beyond(side: Side) -> click.Command:
 
 
 above, below = _beyond("above"), _beyond("below")
-
-
-def _likely(one: Likely) -> dict[str, Any]:
-    return {**vars(one), "region": one.region.as_json()}
 
 
 @click.command(cls=Command)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from zonal.commands import sheets
-from zonal.commands.bench import trial_json
 from zonal.commands.carry import document, exported
 from zonal.errors import InvalidInput
+from zonal.looking import plain
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
-from zonal.rounds.trials import Observation, Prediction, Recommendation
+from zonal.rounds.trials import Observation, Prediction
 from zonal.study import Study
 from zonal.tables import parse_table
 from zonal.tables.wording import Recipe, check_values
-from zonal.tree import TreeTable
 from zonal.web import documents
 from zonal.web.regions import feedback_of, region_of
 
@@ -46,13 +45,6 @@ def whole(low: int, high: int) -> dict[str, Any]:
 TRIAL = whole(0, 2**53)
 
 
-class Asker(NamedTuple):
-    """Who makes a request, and what the headers say of it."""
-
-    by: str
-    key: str = ""
-
-
 Does = Callable[..., Any]
 
 
@@ -67,9 +59,10 @@ class Route:
     word : str
         Of `Study`, "" if it has none.
     does : callable, or str
-        Study, who asks, and what was said, to an answer; or which method of the service.
+        Study, and what was said, to an answer; or which method of the service.
     says : dict
-        Schemas of what may be said: in the body of a POST, in the query of a GET.
+        Schemas of what may be said: in the body of a POST, in the query of a GET. Who says it, `by`, and its `key`
+        are as the request has them unless they are said.
     needs : tuple of str
         What must be said.
     kind : str
@@ -86,89 +79,62 @@ class Route:
     kind: str = "application/json"
 
 
-def _ask(study: Study, who: Asker, n: int = 1, key: str = "", by: str = "") -> Any:
-    return [trial_json(one) for one in study.ask(n, key=key or who.key, by=by or who.by)]
+READ: dict[str, Callable[[Study, Any], Any]] = {
+    "region": region_of,
+    "minus": region_of,
+    "regions": lambda study, said: [region_of(study, own) for own in said],
+    "feedback": lambda study, said: feedback_of(said),
+}
 
 
-def _tell(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "",
-          time: float | None = None, slopes: Any = None, minus: Any = None) -> Any:  # fmt: skip
-    other = None if minus is None else region_of(study, minus)
-    study.tell(trial, value, sem, note, time=time, slopes=slopes, minus=other)
-    return standing(study)
+def _says(word: str, answer: str | None = None) -> Does:
+    """Return what says a word to a study: its answer, under a name if it has one, and how far the study is now.
+
+    Without a name the answer is all of it.
+    """
+
+    def does(study: Study, **said: Any) -> Any:
+        for name in READ.keys() & said.keys():
+            said[name] = READ[name](study, said[name])
+        if said.pop("observation", False):
+            said["trial"] = _observation(study, said["trial"])
+        found = getattr(study, word)(**said)
+        return found if answer is None else {**({answer: found} if answer else {}), **standing(study)}
+
+    return does
 
 
-def _sheet(study: Study, who: Asker, csv: str, correct: bool = False) -> Any:
+def _sheet(study: Study, csv: str, by: str, correct: bool = False) -> Any:
     found = sheets.answers(parse_table(csv, "the sheet"), study, correct)
     for number, answer in found.new:
         study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus)
     for number, answer in found.changed:
-        study.correct(number, answer.value, answer.sem, answer.note, by=who.by)
+        study.correct(number, answer.value, answer.sem, answer.note, by=by)
     taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
     return {**taken, "empty": found.empty, **standing(study)}
 
 
-def _measurement(study: Study, number: int, observation: bool) -> int | Observation:
-    if not observation:
-        return number
+def _observation(study: Study, number: int) -> Observation:
     every = [own for own, _ in study.history() if isinstance(own, Observation)]
     if number >= len(every):
         raise InvalidInput("there is no such observation", number, f"There are {len(every)}, counted from 0.")
     return every[number]
 
 
-def _correct(study: Study, who: Asker, trial: int, value: float, sem: float | None = None, note: str = "",
-             by: str = "", observation: bool = False) -> Any:  # fmt: skip
-    study.correct(_measurement(study, trial, observation), value, sem, note, by=by or who.by)
-    return standing(study)
+def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
+    return study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
 
 
-def _retract(study: Study, who: Asker, trial: int, note: str = "", by: str = "", observation: bool = False) -> Any:
-    study.retract(_measurement(study, trial, observation), note, by=by or who.by)
-    return standing(study)
-
-
-def _give_up(study: Study, who: Asker, trial: int, retry: bool = True) -> Any:
-    study.give_up(trial, retry)
-    return standing(study)
-
-
-def _withdraw(study: Study, who: Asker, trial: int) -> Any:
-    study.withdraw(trial)
-    return standing(study)
-
-
-def _take_up(study: Study, who: Asker, trial: int, by: str, of: str) -> Any:
-    taken = study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
-    return None if taken is None else trial_json(taken)
-
-
-def _observe(
-    study: Study, who: Asker, region: Any, value: float, sem: float | None = None, feedback: Any = None,
-    time: float | None = None, minus: Any = None,
-) -> Any:  # fmt: skip
-    other = None if minus is None else region_of(study, minus)
-    seen = study.observe(region_of(study, region), value, sem, feedback_of(feedback), time=time, minus=other)
-    return {"observation": seen.number, **standing(study)}
-
-
-def _allow(study: Study, who: Asker, region: Any) -> Any:
-    return {"allowed": study.allow(region_of(study, region)), **standing(study)}
-
-
-def _forgive(study: Study, who: Asker, trials: list[int]) -> Any:
+def _forgive(study: Study, trials: list[int]) -> Any:
     study.forgive([study.trials[number] for number in trials if number < len(study.trials)])
     return standing(study)
 
 
-def _extend(study: Study, who: Asker, n: float) -> Any:
+def _extend(study: Study, n: float) -> Any:
     if n > MOST_BUDGET:
         raise Misspoken("n", "this is too much at once", n, f"Send {MOST_BUDGET} at most.")
     study.extend(n if study.settings.priced or n % 1 else int(n))
     return standing(study)
-
-
-def _refit(study: Study, who: Asker, anew: bool = True) -> Any:
-    return {"learned": study._refit(anew), **standing(study)}
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -183,56 +149,32 @@ def standing(study: Study) -> dict[str, Any]:
     }
 
 
-def _recommend(study: Study, who: Asker, k: int = 1, theta: float = 0.1) -> Any:
-    return [_recommendation(one) for one in study.recommend(k, theta=theta)]
+def _elsewhere(word: str) -> Does:
+    """Return what tells of any regions as the study is now, each part of the answer by its name."""
+    says = _says(word)
 
-
-def _recommendation(one: Recommendation) -> dict[str, Any]:
-    sure = {"gap": one.gap, "probability_best": one.probability_best, "unit": one.unit}
-    return {"region": one.region.as_json(), "mean": one.mean, "std": one.std, **sure}
-
-
-def _predict(study: Study, who: Asker, regions: list[Any]) -> Any:
-    study.refresh()
-    found: Prediction = study.predict([region_of(study, own) for own in regions])
-    return {"mean": list(map(float, found.mean)), "std": list(map(float, found.std))}
-
-
-def _probability(
-    study: Study, who: Asker, regions: list[Any], above: float | None = None, below: float | None = None
-) -> Any:
-    study.refresh()
-    found = study.probability([region_of(study, own) for own in regions], above=above, below=below)
-    return {"probability": list(map(float, found))}
-
-
-def _beyond(side: str) -> Does:
-    def does(study: Study, who: Asker, threshold: float | None = None, probability: float | None = None) -> Any:
-        found = getattr(study, side)(threshold, probability)
-        listed = [{**vars(own), "region": own.region.as_json()} for own in found]
-        best = found.likeliest
-        shown = None if best is None else {**vars(best), "region": best.region.as_json()}
-        known = {"threshold": study.threshold, "misclassified": study.misclassified} if threshold is None else {}
-        return {"title": found.title, "regions": listed, "likeliest": shown, **known}
+    def does(study: Study, **said: Any) -> Any:
+        study.refresh()
+        found = says(study, **said)
+        return found._asdict() if isinstance(found, Prediction) else {word: found}
 
     return does
 
 
-def _outlook(study: Study, who: Asker, n: int = 10) -> Any:
-    return vars(study.outlook(n))
+def _beyond(side: str) -> Does:
+    def does(study: Study, **said: Any) -> Any:
+        known = {} if "threshold" in said else {"threshold": study.threshold, "misclassified": study.misclassified}
+        return {**plain(getattr(study, side)(**said)), **known}
+
+    return does
 
 
-def _nodes(study: Study, who: Asker) -> Any:
-    tree = study.tree
-    return {own.name: getattr(tree, own.name).tolist() for own in fields(TreeTable)}
-
-
-def _under_way(study: Study, who: Asker) -> Any:
+def _under_way(study: Study) -> Any:
     by = {asked.number: asked.by for asked in study.under_way}
-    return {**standing(study), "trials": [{**trial_json(own), "by": by[own.number]} for own in study.pending]}
+    return {**standing(study), "trials": [{**plain(own), "by": by[own.number]} for own in study.pending]}
 
 
-def _settings(study: Study, who: Asker) -> Any:
+def _settings(study: Study) -> Any:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
@@ -246,63 +188,65 @@ LIMIT = {"threshold": NUMBER, "probability": NUMBER}
 
 ROUTES = (
     Route("POST", "/ask", "ask", "Ask what to measure next; an Idempotency-Key asked again gets the same trials.",
-          _ask, {**MANY, "key": TEXT, "by": BY}),
+          lambda study, n=1, **said: study.ask(n, **said), {**MANY, "key": TEXT, "by": BY}),
     Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
-          _tell, {**MEASURED, "time": TIME, "slopes": SLOPES, "minus": MINUS}, ("value",)),
+          _says("tell", ""), {**MEASURED, "time": TIME, "slopes": SLOPES, "minus": MINUS}, ("value",)),
     Route("POST", "/sheet", "", "Tell what a filled-in sheet of questions says, all of it or nothing.",
-          _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES}, ("csv",)),
+          _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, "by": BY}, ("csv",)),
     Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
-          _correct, {**MEASURED, "by": BY, **OF_TRIAL}, ("value",)),
+          _says("correct", ""), {**MEASURED, "by": BY, **OF_TRIAL}, ("value",)),
     Route("POST", f"{ONE}/retract", "retract", "Take back a value that should never have been told.",
-          _retract, {"note": TEXT, "by": BY, **OF_TRIAL}),
+          _says("retract", ""), {"note": TEXT, "by": BY, **OF_TRIAL}),
     Route("POST", f"{ONE}/give-up", "give_up", "Give back a trial that could not be measured.",
-          _give_up, {"retry": YES}),
-    Route("POST", f"{ONE}/withdraw", "withdraw", "Give back a trial that was not tried.", _withdraw),
+          _says("give_up", ""), {"retry": YES}),
+    Route("POST", f"{ONE}/withdraw", "withdraw", "Give back a trial that was not tried.",
+          _says("withdraw", "")),
     Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from whoever was at it.",
           _take_up, {"by": TEXT, "of": TEXT}, ("by", "of")),
     Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
     Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
-          _observe, {"region": REGION, "value": NUMBER, "sem": NUMBER, **OTHERWISE}, ("region", "value")),
+          _says("observe", "observation"), {"region": REGION, "value": NUMBER, "sem": NUMBER, **OTHERWISE},
+          ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
-          _allow, {"region": REGION}, ("region",)),
+          _says("allow", "allowed"), {"region": REGION}, ("region",)),
     Route("POST", "/extend", "extend", "Add measurements to the budget.",
           _extend, {"n": NUMBER}, ("n",)),
     Route("POST", "/refit", "refit", "Learn the model anew, or from where the last fit ended.",
-          _refit, {"anew": YES}),
+          _says("_refit", "learned"), {"anew": YES}),
     Route("POST", "/predict", "predict", "What any regions' averages are, as far as is known. Nothing changes.",
-          _predict, {"regions": REGIONS}, ("regions",)),
+          _elsewhere("predict"), {"regions": REGIONS}, ("regions",)),
     Route("POST", "/probability", "probability", "How probably regions are above or below a threshold.",
-          _probability, {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
+          _elsewhere("probability"), {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
     Route("GET", "/recommend", "recommend", "The regions to settle for now, and how sure that is.",
-          _recommend, {"k": whole(1, MOST_TRIALS), "theta": NUMBER}),
+          lambda study, k=1, **said: study.recommend(k, **said), {"k": whole(1, MOST_TRIALS), "theta": NUMBER}),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.",
           _beyond("above"), LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.",
           _beyond("below"), LIMIT),
     Route("GET", "/outlook", "outlook", "By how much more measurements are expected to improve the answer.",
-          _outlook, {"n": whole(1, MOST_AHEAD)}),
-    Route("GET", "/nodes", "tree", "The table of nodes.", _nodes),
+          lambda study, n=10: study.outlook(n), {"n": whole(1, MOST_AHEAD)}),
+    Route("GET", "/nodes", "tree", "The table of nodes.", lambda study: study.tree),
     Route("GET", "/pending", "under_way", "The trials under way, and who is at each.", _under_way),
     Route("GET", "/settings", "settings", "Everything that was given.", _settings),
     Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.",
-          lambda study, who, **said: documents.shape(study, said.get("from", 0)), {"from": TRIAL}),
+          lambda study, **said: documents.shape(study, said.get("from", 0)), {"from": TRIAL}),
     Route("GET", "/values", "", "For the page: what is known of each node.",
-          lambda study, who: documents.values(study)),
+          lambda study: documents.values(study)),
     Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes.",
-          lambda study, who: documents.picture(study)),
+          lambda study: documents.picture(study)),
     Route("GET", "/history", "", "For the page: what was the best after some of the trials.",
-          lambda study, who: documents.history(study)),
+          lambda study: documents.history(study)),
     Route("GET", "/ahead", "", "For the page: what ten more measurements would bring, if that can be said.",
-          lambda study, who: documents.outlook(study, 10)),
+          lambda study: documents.outlook(study, 10)),
     Route("GET", "/export/trials.csv", "", "All trials, for a spreadsheet.",
-          lambda study, who: sheets.outcomes(study), kind="text/csv"),
+          lambda study: sheets.outcomes(study), kind="text/csv"),
     Route("GET", "/export/trials.json", "", "All trials and observations, with what they were before.",
-          lambda study, who: document(study)),
+          lambda study: document(study)),
     Route("GET", "/export/questions.csv", "", "The trials under way, as a sheet to fill in.",
-          lambda study, who: sheets.questions(study.pending, study.space), kind="text/csv"),
+          lambda study: sheets.questions(study.pending, study.space), kind="text/csv"),
     Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, which `zonal import` reads.",
-          lambda study, who: exported(study), kind="application/x-ndjson"),
+          lambda study: exported(study), kind="application/x-ndjson"),
 )  # fmt: skip
 
 

@@ -6,11 +6,12 @@ events, which are fetched when they are needed.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from http.client import HTTPException
 from typing import Any, NoReturn, TypeVar, overload
@@ -40,6 +41,7 @@ from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
 from zonal.spaces import with_feedback
 from zonal.study import Study
+from zonal.web.api import ROUTES, Route
 from zonal.web.regions import said_of
 
 PATIENCE = 30.0  # seconds for which a request that may be repeated is, while nobody answers
@@ -240,11 +242,11 @@ class Remote(Study):
         spends = said.get("time", 1.0), said.get("cost", 1.0)
         return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id, *spends)
 
-    def _at(self, trial: Trial | Observation | int) -> str:
-        """Return the path of a trial, or complain of another study's."""
+    def _number(self, trial: Trial | Observation | int) -> int:
+        """Return the number of a trial or an observation, or complain of another study's."""
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} is not of this study. Pass what it returned, or a number.")
-        return f"/trials/{whole_number(getattr(trial, 'number', trial), 'a trial', 0, 2**53)}"
+        return whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
 
     @overload
     def ask(self, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
@@ -257,43 +259,6 @@ class Remote(Study):
         trials = [self._trial(own) for own in said]
         return trials[0] if n is None else trials
 
-    def tell(
-        self,
-        trial: Trial | int,
-        value: float,
-        sem: float | None = None,
-        note: str = "",
-        *,
-        time: float | None = None,
-        slopes: Mapping[str, tuple[float, float]] | None = None,
-        minus: Any = None,
-    ) -> None:
-        """Take in the measurement of a trial: see `Study.tell`."""
-        other = None if minus is None else said_of(self._region(minus))
-        said = {**_measured(value, sem), "note": note, "time": time, "slopes": slopes, "minus": other}
-        self._line.post(f"{self._at(trial)}/tell", True, **said)
-
-    def correct(
-        self, trial: Trial | Observation | int, value: float, sem: float | None = None, note: str = "", *,
-        by: str | None = None,
-    ) -> None:  # fmt: skip
-        """Put another value in the place of one told by mistake: see `Study.correct`."""
-        said = {**_measured(value, sem), "note": note, "by": by or person()}
-        self._line.post(f"{self._at(trial)}/correct", True, **said, observation=isinstance(trial, Observation))
-
-    def retract(self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
-        """Take back a value that should never have been told: see `Study.retract`."""
-        observed = isinstance(trial, Observation)
-        self._line.post(f"{self._at(trial)}/retract", note=note, by=by or person(), observation=observed)
-
-    def give_up(self, trial: Trial | int, retry: bool = True) -> None:
-        """Take back a trial that could not be measured: see `Study.give_up`."""
-        self._line.post(f"{self._at(trial)}/give-up", retry=retry)
-
-    def withdraw(self, trial: Trial | int) -> None:
-        """Take back a trial that was not tried: see `Study.withdraw`."""
-        self._line.post(f"{self._at(trial)}/withdraw")
-
     def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
         """Return a pending trial, taken from whoever was at it: see `Study.take_up`."""
         for asked in filter(wanted, self.under_way):
@@ -301,10 +266,6 @@ class Remote(Study):
             if said is not None:
                 return self._trial(said)
         return None
-
-    def forgive(self, trials: Iterable[Trial]) -> None:
-        """Take back the give-ups of single trials: see `Study.forgive`."""
-        self._line.post("/forgive", trials=[trial.number for trial in trials])
 
     def observe(
         self, region: Any, value: float, sem: float | None = None, feedback: Feedback | None = None, *,
@@ -314,21 +275,18 @@ class Remote(Study):
         """Take in a measurement made outside of the study: see `Study.observe`."""
         by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
         seen = with_feedback(self._region(region), by)
-        how, other = None if feedback is None else encode(by), None if minus is None else self._region(minus)
-        more = {"feedback": how, "time": time, "minus": None if other is None else said_of(other)}
-        said = self._line.post("/observe", **{"region": said_of(seen), **_measured(value, sem), **more})
-        other = None if other is None else with_feedback(other, by)
+        other = None if minus is None else with_feedback(self._region(minus), by)
+        given = {"region": seen, "value": value, "sem": sem, "minus": minus}
+        described: dict[str, Any] = {name: DESCRIBED[name](self, own) for name, own in given.items()}
+        described |= {"feedback": None if feedback is None else encode(by), "time": time}
+        said = self._line.post("/observe", **described)
         return Observation(said["observation"], seen, float(value), sem, minus=other, study=self.id)
-
-    def allow(self, region: Any) -> int:
-        """Take back all give-ups of a region, and of those within it: see `Study.allow`."""
-        return int(self._line.post("/allow", region=said_of(self._region(region)))["allowed"])
 
     def extend(self, n: float) -> None:
         """Add `n` measurements to the budget, or so much of it."""
         self._line.post("/extend", n=checks.added(self._state, n))
 
-    def _refit(self, anew: bool) -> bool:
+    def _refit(self, anew: bool = True) -> bool:
         return bool(self._line.post("/refit", anew=anew)["learned"])
 
     def save(self, path: Any) -> NoReturn:
@@ -344,9 +302,38 @@ class Remote(Study):
     _repr_html_ = _of_one_moment(Study._repr_html_)
 
 
-def _measured(value: Any, sem: Any) -> dict[str, Any]:
-    checked = None if sem is None else standard_deviation(sem, "a standard error")
-    return {"value": finite_number(value, "a value", FAILED), "sem": checked}
+def _over_http(route: Route) -> Any:
+    """Return a word of `Study` that is said to the server."""
+    word: Any = getattr(Study, route.word)
+    signature = inspect.signature(word)
+
+    @wraps(word)
+    def call(study: Remote, *arguments: Any, **named: Any) -> Any:
+        said = signature.bind(study, *arguments, **named).arguments
+        of, again = said.pop("trial", 0), route.word in REPEATED
+        del said["self"]
+        said |= {name: DESCRIBED[name](study, said[name]) for name in DESCRIBED.keys() & said.keys()}
+        if "by" in route.says:
+            said["by"] = said.get("by") or person()
+        if "observation" in route.says:
+            said["observation"] = isinstance(of, Observation)
+        answer = study._line.post(route.path.format(trial=study._number(of)), again, **said)
+        return answer.get("allowed")
+
+    return call
+
+
+REPEATED = ("tell", "correct")  # which do no harm if they are said again
+DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
+    "value": lambda study, value: finite_number(value, "a value", FAILED),
+    "sem": lambda study, sem: None if sem is None else standard_deviation(sem, "a standard error"),
+    "region": lambda study, region: said_of(study._region(region)),
+    "minus": lambda study, region: None if region is None else said_of(study._region(region)),
+    "trials": lambda study, trials: [trial.number for trial in trials],
+}
+for _route in ROUTES:
+    if _route.word in ("tell", "correct", "retract", "give_up", "withdraw", "forgive", "allow"):
+        setattr(Remote, _route.word, _over_http(_route))
 
 
 def _meant(error: HTTPError) -> ZonalError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
-from zonal.looking import beyond, is_empty
+from zonal.looking import beyond, for_programs, is_empty
 from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
@@ -28,18 +27,7 @@ FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 def dumped(answer: Any) -> bytes:
     """Return an answer as JSON: what is not a number is null."""
-    try:
-        return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError:
-        return json.dumps(_finite(answer), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return for_programs(answer, separators=(",", ":")).encode()
 
 
 def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:

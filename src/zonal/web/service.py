@@ -25,7 +25,7 @@ from zonal import __version__
 from zonal.errors import StudyFileError, ZonalError
 from zonal.study import Study
 from zonal.web import api, documents
-from zonal.web.api import Asker, given, new_study
+from zonal.web.api import given, new_study
 from zonal.web.documents import dumped
 from zonal.web.folder import Entry, Folder, Unknown, is_replaced
 from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
@@ -145,12 +145,13 @@ class Service:
             if "trial" in request.path_params:
                 words["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
-                key = request.headers.get("idempotency-key", "")
-                who = Asker(request.client.host if request.client else "somebody", key[: api.LONGEST])
-                return as_json(await self._in_study(entry, lambda study: dumped(does(study, who, **words))))
+                key = request.headers.get("idempotency-key", "")[: api.LONGEST]
+                who = {"by": request.client.host if request.client else "somebody", "key": key}
+                words |= {name: own for name, own in who.items() if name in route.says and not words.get(name)}
+                return as_json(await self._in_study(entry, lambda study: dumped(does(study, **words))))
 
             def made(study: Study) -> bytes:
-                found = does(study, Asker(""), **words)
+                found = does(study, **words)
                 return found.encode() if isinstance(found, str) else dumped(found)
 
             what = route.path, tuple(sorted((name, str(own)) for name, own in words.items()))
