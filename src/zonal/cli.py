@@ -18,6 +18,7 @@ from zonal.commands.frame import (
     CODES,
     FilePath,
     debug_option,
+    number_option,
     picture_option,
     plain_errors,
     plain_warnings,
@@ -59,8 +60,8 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--budget", default=80, show_default=True, type=click.IntRange(min=1), help="Measurements.")
-@click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the noise.")
+@number_option("--budget", default=80, help="Measurements.")
+@number_option("--rng", default=0, least=0, help="Seed of the noise.")
 @picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and draw what was found."""
@@ -147,10 +148,8 @@ def _of_runs(picture: str) -> Callable[[Command], Command]:
             type=click.FloatRange(min=0),
             help="Standard deviation of one measurement.",
         ),
-        click.option(
-            "--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything."
-        ),
-        click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]"),
+        number_option("--rng", default=0, least=0, help="Seed of everything."),
+        number_option("--jobs", help="Processes  [default: one a core]"),
         picture_option(picture),
     )
 
@@ -172,9 +171,7 @@ _sequence = click.option("--sequence", help="Column of sequences: all there are 
     help="Measurements of one campaign, or what they may cost.",
 )
 @price_options
-@click.option(
-    "--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Campaigns of each method."
-)
+@number_option("--runs", default=30, help="Campaigns of each method.")
 @_of_runs("zonal-rehearsal.png")
 def rehearse(table: Path, out: Path, **options: Any) -> None:
     """Play a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
@@ -213,9 +210,7 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     help="Measurements of a campaign, or their cost; of one number also its eighth, quarter and half are played.",
 )
 @price_options
-@click.option(
-    "--runs", default=50, show_default=True, type=click.IntRange(min=2), help="Campaigns of each budget."
-)
+@number_option("--runs", default=50, least=2, help="Campaigns of each budget.")
 @_of_runs("zonal-power.png")
 def power(out: Path, **options: Any) -> None:
     """How much regret does a budget leave? Play whole campaigns before the first measurement.
@@ -275,10 +270,8 @@ def _experiment(name: str, settings: Plan) -> None:
 
 def _add(name: str, about: str) -> None:
     @paper.command(name, help=about)
-    @click.option("--runs", default=30, show_default=True, type=click.IntRange(min=1), help="Independent runs.")
-    @click.option(
-        "--budget", default=80, show_default=True, type=click.IntRange(min=2), help="Measurements a run."
-    )
+    @number_option("--runs", default=30, help="Independent runs.")
+    @number_option("--budget", default=80, least=2, help="Measurements a run.")
     @click.option(
         "--preset",
         default="authors",
@@ -286,8 +279,8 @@ def _add(name: str, about: str) -> None:
         type=click.Choice(["authors", "paper"]),
         help="The authors' functions and procedure, which the published pictures came from, or the paper's text.",
     )
-    @click.option("--rng", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of everything.")
-    @click.option("--jobs", default=None, type=click.IntRange(min=1), help="Processes  [default: one a core]")
+    @number_option("--rng", default=0, least=0, help="Seed of everything.")
+    @number_option("--jobs", help="Processes  [default: one a core]")
     @click.option(
         "--out",
         default="zonal-paper",

@@ -8,13 +8,15 @@ from typing import Any
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import Command, FilePath, say, study_argument
+from zonal.commands.frame import Command, FilePath, number_option, say, study_command
 from zonal.commands.where import axis_options, column_options, price_options
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template, where
 from zonal.study import Study
 from zonal.tables.wording import Key, Recipe, read_recipe
 
+PLACE = ("axes", "sequences", "table", "coords", "levels", "weight", "smallest")  # options that say where to look
+MEASURED = {"value": "name", "unit": "unit", "noise": "noise"}  # options, and their names in [measurement]
 EXAMPLES = """\b
 Examples:
   zonal new --template > sky.toml
@@ -38,9 +40,9 @@ Examples:
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
 @click.option("--value", help="What is measured.")
 @click.option("--unit", help="In which unit.")
-@click.option("--max-looks", type=click.IntRange(min=1), help="The most measurements of one region.")
+@number_option("--max-looks", help="The most measurements of one region.")
 @click.option("--forbidden", multiple=True, metavar="REGION", help="Where not to look; repeat it.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of all random numbers.")
+@number_option("--seed", least=0, help="Of all random numbers.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
     """Begin a study in a new file, from a recipe or from options."""
     if wants_template:
@@ -59,39 +61,18 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
     say(f"{path}: {standing(study)}")
 
 
-def _from_flags(
-    budget: float | None,
-    cost: float | None,
-    times: list[float] | None,
-    overhead: float | None,
-    travel: float | None,
-    cost_unit: str | None,
-    value: str | None,
-    unit: str | None,
-    noise: float | None,
-    max_looks: int | None,
-    seed: int | None,
-    forbidden: tuple[str, ...],
-    minimize: bool,
-    **place: Any,
-) -> Recipe:
+def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...], **flags: Any) -> Recipe:
     """Return the recipe that options amount to."""
     if budget is None:
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
-    recipe = where(**place)
-    measured = {"name": value, "unit": unit, "noise": noise}
+    recipe = where(**{name: flags.pop(name) for name in PLACE})
+    measured = {key: own for name, key in MEASURED.items() if (own := flags.pop(name)) is not None}
     said = {
+        **flags,
         "budget": int(budget) if budget.is_integer() else budget,
-        "cost": cost,
-        "times": times,
-        "overhead": overhead,
-        "travel": travel,
-        "cost_unit": cost_unit,
-        "max_looks": max_looks,
-        "seed": seed,
         "forbidden": list(forbidden) or None,
         "direction": "minimize" if minimize else None,
-        "measurement": {key: own for key, own in measured.items() if own is not None},
+        "measurement": measured,
     }
     places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in said}
     places |= {("measurement", "noise"): "--noise"}
@@ -99,8 +80,7 @@ def _from_flags(
     return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 def refit(study: Study) -> None:
     """Learn the model anew from all measurements; studies do so by themselves, often."""
     learned = study.refit()
@@ -111,8 +91,7 @@ def refit(study: Study) -> None:
     )
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @click.argument("n", type=float)
 def extend(study: Study, n: float) -> None:
     """Add N measurements to the budget; where looks have a cost, so much of it."""

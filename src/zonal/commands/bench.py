@@ -13,15 +13,15 @@ from zonal.averages.feedback import Slope
 from zonal.commands import sheets
 from zonal.commands.frame import (
     NOTHING_LEFT,
-    Command,
     FilePath,
     Refusal,
     echo_json,
     echo_table,
     json_option,
+    number_option,
     on_terminal,
     say,
-    study_argument,
+    study_command,
 )
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput
 from zonal.rounds.events import Asked
@@ -38,9 +38,8 @@ SHEET = FilePath(dir_okay=False)
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 
 
-@click.command(cls=Command)
-@study_argument
-@click.option("-n", "wanted", default=1, show_default=True, type=click.IntRange(min=1), help="How many questions.")
+@study_command()
+@number_option("-n", "wanted", default=1, help="How many questions.")
 @click.option("--csv", "sheet", type=SHEET, help="Write a new sheet, with an empty column for the values.")
 @click.option("--pending", is_flag=True, help="Ask nothing new: give what is under way once more.")
 @click.option("--key", default="", help="A name for this request: asked again, it gets the same questions.")
@@ -134,8 +133,7 @@ def echo_trials(trials: Sequence[Trial]) -> None:
     echo_table(Listing("", {name: own for name, own in columns.items() if name not in plain}))
 
 
-@click.command(cls=Command, context_settings=NUMBERS)
-@study_argument
+@study_command(context_settings=NUMBERS)
 @click.argument("trial", required=False, type=click.IntRange(min=0))
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -198,8 +196,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
     return axis, (sheets.value_of(value), error)
 
 
-@click.command(cls=Command, context_settings=NUMBERS)
-@study_argument
+@study_command(context_settings=NUMBERS)
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -249,8 +246,7 @@ def _left_empty(rows: int) -> str:
     return f", {counted(rows, 'row')} left empty" if rows else ""
 
 
-@click.command("give-up", cls=Command)
-@study_argument
+@study_command("give-up")
 @click.argument("trials", nargs=-1, required=True, type=click.IntRange(min=0), metavar="TRIAL...")
 @click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
 @click.option("--not-tried", is_flag=True, help="It was not tried: hold nothing against its region.")
@@ -271,8 +267,7 @@ def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool)
     say(standing(study))
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @click.argument("region")
 def allow(study: Study, region: str) -> None:
     """Take back what was given up within a REGION, itself included: it may be asked for again.

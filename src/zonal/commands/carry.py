@@ -12,7 +12,7 @@ import click
 
 from zonal.commands import sheets
 from zonal.commands.bench import standing
-from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_argument
+from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_command
 from zonal.errors import InvalidInput, ZonalError
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
@@ -28,8 +28,7 @@ FORMAT = FORMATS[-1]
 HEAD, END = "zonal events", "zonal end"
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @click.option(
     "--format",
     "kind",
@@ -195,8 +194,7 @@ def edits(study: Study) -> str:
     return "".join(f" Its history came from an edited export: {why}." for why in study.edited)
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 def verify(study: Study) -> None:
     """Decide everything again, and report the first difference.
 

@@ -130,21 +130,6 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def study_argument(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the study's file, which is there already."""
-    return click.argument("study", metavar="STUDY", type=_OpenStudy())(command)
-
-
-def new_file_argument(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the file of a study to be made."""
-    return click.argument("path", metavar="STUDY", type=FilePath(dir_okay=False))(command)
-
-
-def json_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the choice of an answer for programs."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")(command)
-
-
 def echo_json(answer: Any) -> None:
     """Print an answer for programs."""
     click.echo(for_programs(answer))
@@ -206,3 +191,22 @@ class _OpenStudy(FilePath):
         path = super().convert(value, param, ctx)
         assert isinstance(path, Path)
         return Study.open(path)
+
+
+study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
+new_file_argument = click.argument("path", metavar="STUDY", type=FilePath(dir_okay=False))
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+
+
+def study_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """Return what makes a command of a function whose first argument is a study."""
+    return lambda function: click.command(name, cls=Command, **settings)(study_argument(function))
+
+
+def number_option(
+    *names: str, help: str, least: int = 1, default: int | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return an option that takes a whole number, shown with its default if it has one."""
+    return click.option(
+        *names, default=default, show_default=default is not None, type=click.IntRange(min=least), help=help
+    )

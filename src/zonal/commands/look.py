@@ -15,15 +15,15 @@ from zonal.commands import sheets
 from zonal.commands.bench import NUMBERS, echo_trials, standing
 from zonal.commands.carry import edits
 from zonal.commands.frame import (
-    Command,
     FilePath,
     echo_json,
     echo_table,
     json_option,
+    number_option,
     picture_option,
     say,
     spoken,
-    study_argument,
+    study_command,
 )
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.looking import LUCK, NOTHING, LikelyRegions, beyond, is_empty
@@ -38,9 +38,8 @@ from zonal.tables.listings import Cell, Chance, Listing, counted, labelled
 SHOWN_NODES = 60
 
 
-@click.command(cls=Command)
-@study_argument
-@click.option("-k", default=1, show_default=True, type=click.IntRange(min=1), help="How many disjoint regions.")
+@study_command()
+@number_option("-k", default=1, help="How many disjoint regions.")
 @json_option
 def recommend(study: Study, k: int, as_json: bool) -> None:
     """Which region to settle for now, and how sure that is."""
@@ -53,18 +52,10 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
         say(caution)
 
 
-@click.command(cls=Command)
-@study_argument
-@click.option("-k", default=5, show_default=True, type=click.IntRange(min=1), help="How many of the best regions.")
+@study_command()
+@number_option("-k", default=5, help="How many of the best regions.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
-@click.option(
-    "--outlook",
-    "ahead",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="How many more measurements to look ahead.",
-)
+@number_option("--outlook", "ahead", default=10, help="How many more measurements to look ahead.")
 @json_option
 def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """How a study stands: budget, best regions, what is under way, what more would bring, and its tree."""
@@ -175,8 +166,7 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
     return found
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @click.argument("where", nargs=-1, metavar="[REGION]...")
 @click.option("--csv", "sheet", type=FilePath(dir_okay=False), help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also how probably it is above this.")
@@ -208,8 +198,7 @@ def predict(
 def _beyond(side: Side) -> click.Command:
     """Return the command that lists regions on one side of a threshold."""
 
-    @click.command(side, cls=Command, context_settings=NUMBERS)
-    @study_argument
+    @study_command(side, context_settings=NUMBERS)
     @click.argument("threshold", type=float, required=False)
     @click.option("--probability", type=float, help="How probable it must be  [default: 0.9]")
     @json_option
@@ -229,8 +218,7 @@ def _beyond(side: Side) -> click.Command:
 above, below = _beyond("above"), _beyond("below")
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @picture_option("zonal-study.png")
 @click.option(
     "--kind",

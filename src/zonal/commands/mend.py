@@ -8,7 +8,7 @@ import click
 
 from zonal.commands import sheets
 from zonal.commands.bench import NUMBERS, corrected, standing
-from zonal.commands.frame import Command, say, study_argument
+from zonal.commands.frame import say, study_command
 from zonal.errors import InvalidInput
 from zonal.rounds.trials import Observation, TrialRecord
 from zonal.study import Study
@@ -20,8 +20,7 @@ OBSERVATION: dict[str, Any] = {
 }
 
 
-@click.command(cls=Command, context_settings=NUMBERS)
-@study_argument
+@study_command(context_settings=NUMBERS)
 @click.argument("trial", type=NUMBER)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
@@ -40,8 +39,7 @@ def correct(study: Study, trial: int, value: str, sem: str | None, note: str, ob
     say(f"{told}. {standing(study)}")
 
 
-@click.command(cls=Command)
-@study_argument
+@study_command()
 @click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
 @click.option("--observation", **OBSERVATION)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from zonal.commands.bench import standing
-from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Command, Refusal, say, spoken, study_argument
+from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Refusal, number_option, say, spoken, study_command
 from zonal.commands.programs import CannotStart, Program
 from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
@@ -35,20 +35,15 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
         raise click.BadParameter(str(error)) from None
 
 
-@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@study_argument
+@study_command(context_settings={"ignore_unknown_options": True})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Programs at once.")
+@number_option("--workers", default=1, help="Programs at once.")
 @click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
-@click.option(
-    "--retries", default=0, show_default=True, type=click.IntRange(min=0), help="Further attempts after a failure."
-)
-@click.option("-n", "most", type=click.IntRange(min=1), help="Measurements to make  [default: all that are left]")
-@click.option(
+@number_option("--retries", default=0, least=0, help="Further attempts after a failure.")
+@number_option("-n", "most", help="Measurements to make  [default: all that are left]")
+@number_option(
     "--max-failures",
     default=10,
-    show_default=True,
-    type=click.IntRange(min=1),
     help="Trials given up in a row, after which to stop; these are held against no region.",
 )
 @click.option("--take-over", is_flag=True, help="Measure what is under way too, whoever asked for it.")
