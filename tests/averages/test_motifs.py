@@ -99,7 +99,7 @@ def test_pieces_are_as_long_as_there_are_not_too_many_of_them(
 
 def test_more_pieces_than_a_computer_can_hold_are_refused() -> None:
     acids = zn.Sequences("ACDEFGHIKLMNPQRSTVWY", 6)
-    with pytest.raises(zn.InvalidInput, match=r"20 symbols have too many such pieces.*Pass fewer lengths"):
+    with pytest.raises(zn.InvalidInput, match=r"20 symbols has too many such pieces.*Pass lengths"):
         zn.Study(acids, budget=5, kernel=zn.Motif(1.0), noise=0.1)
     study = zn.Study(acids, budget=5, kernel=zn.Motif(1.0, lengths=[2]), noise=0.1)
     assert study.ask().region.space is acids

@@ -139,7 +139,7 @@ def test_stooo_needs_neither_kernel_nor_noise_and_says_what_it_cannot_do() -> No
     study = zn.Study([(0, 1)], budget=5, policy=zn.StoOO(zn.GeometricDelta(1)))
     study.tell(study.ask(), 0.5)
     assert study.predict(study.space.cell((0, 0))) == (0.5, 1.0)
-    with pytest.raises(zn.InvalidInput, match="outside of the tree"):
+    with pytest.raises(zn.InvalidInput, match="outside the tree"):
         study.predict([(0.1, 0.3)])
     with pytest.raises(zn.InvalidInput, match="only from measurements of that region"):
         study.observe([(0.1, 0.3)], 0.4)

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Slope(Feedback):
-    """The difference between the ends of an interval: minus its own mirror image."""
+    """The difference between the ends of an interval: minus symmetric or antisymmetric."""
 
     def along(self, axis: Interval) -> Measure:
         return Nodes([-0.5, 0.5], [-1.0, 1.0])

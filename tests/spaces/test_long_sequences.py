@@ -19,7 +19,7 @@ KERNEL = zn.Categorical(2.0, RHO)
 
 
 def pools(space: zn.Sequences) -> list[zn.Region]:
-    """Return pools inside and outside of the tree, down to a single sequence."""
+    """Return pools inside and outside the tree, down to a single sequence."""
     named = ["N" * LENGTH, "A" + "N" * 29, "AC" * 15, "RYN" * 10, "N" * 29 + "T", "ACGTN" * 6, "B" * LENGTH]
     return [*map(space.region, named), space.cell((30, 4**30 - 1)), space.cell((7, 4**6 + 5))]
 

@@ -183,7 +183,7 @@ def test_a_kernel_that_falls_off_too_slowly_is_refused() -> None:
         def value(self, r: Array) -> Array:
             return np.asarray(1 / np.sqrt(1 + r * r))
 
-    with pytest.raises(zn.InvalidInput, match="falls off too slowly to be wrapped around a ring"):
+    with pytest.raises(zn.InvalidInput, match="decays too slowly to be wrapped around a ring"):
         Wrapped(Slow(), 1.0)
 
 

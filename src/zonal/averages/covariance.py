@@ -1,11 +1,11 @@
-"""Prior covariance of averages over products: where kernels and footprints meet, an axis at a time.
+"""Prior covariance of averages over products of intervals and sets of symbols.
 
 Kernels and regions are products over axes, so the covariance of two averages is the product over axes of
-one-dimensional averages. The layout knows which pairs of intervals are alike; a kernel is one average for each
-kind of pair. Grids of s^d points therefore cost d averages of s x s values, once for each kind, and the
-covariances of several models share all but those. On an axis of symbols the average over two sets is
-``rho + (1 - rho) p . q``, with p and q the frequencies of the symbols within them: all completions of a prefix
-cost no more than the prefix. Motifs are no product; `motifs.py` has their averages.
+one-dimensional averages. The layout knows which pairs of intervals are equivalent; a kernel needs one average for
+each such case. Grids of s^d points therefore cost d averages of s x s values per case, and covariances of several
+models share everything else. On a categorical axis the average over two sets is ``rho + (1 - rho) p . q``, with p
+and q the frequencies of the symbols in them: all completions of a prefix cost no more than the prefix. Motifs are
+not products; their averages are in `motifs.py`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from zonal.averages.sums import OwnSums, Pairs, Sums
 
 Floats = NDArray[np.float64]
 
-TOGETHER = 1 << 16  # pairs that share their case with no other, and are averaged at a time
-FEW = 64  # cases that are computed as they come
-MOST_KEPT = 256  # factors of kernels whose averages are kept
+TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
+FEW = 64  # most cases that are computed without removing duplicates
+MOST_KEPT = 256  # factors of kernels whose averages are cached
 
 
 class Distances:
@@ -41,7 +41,7 @@ class Distances:
         self._measures = measures
         self._profile = profile
         self._scale = 1 / lengthscale
-        self._values = np.zeros(0)  # NaN where not computed yet, or where pairs share no case
+        self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
 
     def of(self, alike: Alike | Repeated) -> Floats:
         """Return the averages of pairs of intervals, computing those that are new."""
@@ -52,7 +52,7 @@ class Distances:
             more = max(self._intervals.cases - self._values.size, self._values.size)
             self._values = np.concatenate((self._values, np.full(more, np.nan)))
         mean = self._values.take(case)
-        if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # a NaN is not
+        if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # false for NaN
             return mean
         self._compute(case[mean != mean])  # NaN
         mean = self._values.take(case)
@@ -61,7 +61,7 @@ class Distances:
         return mean
 
     def _compute_alone(self, mean: Floats, alike: Alike) -> None:
-        """Put the averages of pairs that share their case with no other into place, some rows at a time."""
+        """Compute the averages of pairs without a shared case, some rows at a time."""
         case, some, others = alike
         step = len(case) if case.ndim == 1 else TOGETHER // case.shape[1] + 1
         for start in range(0, len(case), step):
@@ -77,7 +77,7 @@ class Distances:
             (cases,) = wanted.nonzero()
         geometry, view = self._intervals.geometry(cases)
         known = geometry[0] >= 0
-        if not np.logical_and.reduce(known):  # pairs that share no case stay NaN
+        if not np.logical_and.reduce(known):  # pairs without a shared case stay NaN
             cases, geometry, view = cases[known], geometry[:, known], view[known]
         if len(self._measures) == 1:
             self._values[cases] = self._measures[0].mean(self._profile, geometry, self._scale)
@@ -88,25 +88,25 @@ class Distances:
 
 
 class Matches:
-    """Averages of one factor of a kernel along an axis of symbols: rho + (1 - rho) times the overlap."""
+    """Averages of one factor of a kernel along a categorical axis: rho + (1 - rho) times the overlap."""
 
     def __init__(self, correlation: float) -> None:
         self._correlation = correlation
 
     def of(self, overlap: Floats) -> Floats:
-        """Return the averages of sets that overlap so much."""
+        """Return the averages of sets with these overlaps."""
         return self._correlation + (1 - self._correlation) * overlap
 
 
 def averages(layout: Any, measures: Sequence[Any], factor: Factor) -> Distances | Matches:
-    """Return the averages of a factor of a kernel along an axis, whose parts a layout tells apart."""
+    """Return the averages of a factor of a kernel along an axis with this layout."""
     if isinstance(factor, Match):
         return Matches(factor.correlation)
     return Distances(layout, measures, factor.profile, factor.lengthscale)
 
 
 class Products:
-    """One term of a kernel: a product over axes, at variance one."""
+    """One term of a kernel: a product over axes, with variance one."""
 
     def __init__(self, factors: Sequence[Any]) -> None:
         self._factors = factors
@@ -125,7 +125,7 @@ class Products:
 
 
 class Tables:
-    """Averages over the footprints of a layout, kept for every part of a kernel that was asked for.
+    """Averages over the footprints of a layout, cached for every part of a kernel that was used.
 
     Parameters
     ----------
@@ -143,14 +143,14 @@ class Tables:
         if (j, factor) in self._kept:
             return self._kept[j, factor]
         found = averages(self.layout.parts[j], self.layout.measures[j], self.layout.axes[j].factor(factor))
-        if isinstance(found, Distances):  # which remember what they have computed
-            if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be asked for again
+        if isinstance(found, Distances):  # these cache what they have computed
+            if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))
             self._kept[j, factor] = found
         return found
 
     def term(self, term: Term) -> Products | Pieces:
-        """Return the covariances of averages under one term of a kernel, at variance one."""
+        """Return the covariances of averages under one term of a kernel, with variance one."""
         if not isinstance(term, Motif):
             return Products([self._factor(j, own) for j, own in enumerate(term.along(self.layout.symbols))])
         alike = replace(term, variance=1.0)
@@ -175,7 +175,7 @@ class ProductCovariance:
         self._sums = tables.layout.sums
 
     def of(self, pairs: Any) -> Floats:
-        """Return the covariances of pairs of footprints, of which some may be sums of others."""
+        """Return the covariances of pairs of footprints, some of which may be sums of others."""
         if self._sums.known and isinstance(pairs, Sums | OwnSums):
             return pairs.of(self.of)
         variance, first = self._terms[0]

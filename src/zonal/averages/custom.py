@@ -1,4 +1,4 @@
-"""Kernels that are any function of points: for finite sets of points, tried out before they are used."""
+"""Kernels that are functions the user wrote: for finite sets of points, tested before use."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Custom(Kernel):
-    """Any positive semi-definite function on finitely many points. Made by `custom`."""
+    """Any positive semi-definite function of finitely many points. Made by `custom`."""
 
     function: Callable[[Floats, Floats], Any]
     variance: float
 
     @property
     def point_variance(self) -> float:
-        """The largest prior variance of f at one of the points it was tried on."""
+        """The largest prior variance of f among the points it was tested on."""
         return self.variance
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Refuse: this kernel is no product over axes."""
+        """Raise: this kernel is not a product over axes."""
         raise InvalidInput(
             "a kernel that is a function of points is for Points and Hierarchy",
             self.function,
@@ -41,26 +41,26 @@ class Custom(Kernel):
         return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
 
     def slopes(self, axes: Sequence[Any]) -> None:
-        """Return None: nothing is known of derivatives."""
+        """Return None: derivatives are not known."""
         return None
 
 
 def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
-    """Tell whether something is a kernel that can be computed with, and not only called one."""
+    """Tell whether something is a kernel with all methods that are needed."""
     if not isinstance(kernel, Kernel) or isinstance(kernel, Custom):
         return isinstance(kernel, Kernel)
     return bool(kernel.terms) and all(isinstance(term, Term) for term in kernel.terms)
 
 
 def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
-    """Return a kernel from a function, tried out on some points.
+    """Return a kernel from a function, after testing it on some points.
 
     Parameters
     ----------
     function : callable
         Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
     points : array, shape (n, d)
-        Where to try it.
+        Where to test it.
     """
     name = getattr(function, "__name__", function)
     fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."

@@ -1,9 +1,9 @@
-"""What does a measurement see? A linear functional of f for each region.
+"""What a measurement averages: a linear functional of f for each region.
 
-A feedback knows regions; it must not know kernels. For regions that are products over axes it says what is seen
-along each continuous axis, a measure (`measures.py`); of a set of symbols always all is seen. Of a set of members
-it names those that are seen, and their shares. To add a feedback, write a class with `along`; everything else
-follows from the measure. A slope is no product over axes, but a difference of two such (`Slope`).
+A feedback knows regions; it must not know kernels. For regions that are products over axes it gives a measure
+along each continuous axis (`measures.py`); on a categorical axis the whole set of symbols is measured. For a set
+of members it gives the members measured and their shares. To add a feedback, write a class with `along`; the rest
+follows from the measure. A slope is not a product over axes, but a difference of two (`Slope`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-MOST_POINTS = 10_000_000  # of a grid along an axis, or members that stand for a set
-MOST_STUDIED = 5000  # of them where averages are compared, point by point
+MOST_POINTS = 10_000_000  # of a grid along an axis, or members chosen from a set
+MOST_STUDIED = 5000  # the same where covariances are computed point by point
 
 
 class Footprints(NamedTuple):
-    """Where n measurements look, for regions that are products over axes.
+    """What n measurements average over, for regions that are products over axes.
 
     Attributes
     ----------
     extents : array, shape (2, n, d)
-        Centres, counted from the lower corner of the space, and widths of the regions; on an axis of symbols the
+        Centres, relative to the lower corner of the space, and widths of the regions; on a categorical axis the
         set of symbols as a number, and its share of the whole.
     feedbacks : tuple of Feedback or None
-        By which each is seen; None where all are seen as the study sees them.
+        The feedback of each; None if all have the study's own.
     """
 
     extents: Floats
@@ -47,12 +47,12 @@ class Footprints(NamedTuple):
 
 
 class Subsets(NamedTuple):
-    """Where n measurements look, for regions that are sets of members.
+    """What n measurements average over, for regions that are sets of members.
 
     Attributes
     ----------
     members : list of array of int
-        The members' places in the order of the tree.
+        Positions of the members in the order of the tree.
     shares : list of array
         Their weights, which add up to 1: rows of the matrix A of equation 4.
     """
@@ -62,13 +62,13 @@ class Subsets(NamedTuple):
 
 
 AnyFootprints = Footprints | Subsets
-Term = tuple[float, Any]  # a weight, and a region as it is seen
+Term = tuple[float, Any]  # a weight, and a region with its feedback
 
 
 def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, Floats]:
     """Return some of the members, spread evenly over the weight, and their shares.
 
-    Members in the order of the tree that are close together are alike, so every part of a cell gets its share.
+    Members next to each other in the order of the tree are similar, so every part of a cell is represented.
     """
     cumulative = np.cumsum(weights)
     at = np.searchsorted(cumulative, (np.arange(number) + 0.5) / number * cumulative[-1])
@@ -77,42 +77,42 @@ def spread_evenly(positions: Ints, weights: Floats, number: int) -> tuple[Ints, 
 
 
 class Feedback(ABC):
-    """What all feedbacks share.
+    """Base class of all feedbacks.
 
     Attributes
     ----------
     slope : str
-        The axis along which a slope is seen; "" if none is.
+        The axis along which a slope is measured; "" for averages.
     """
 
     slope: ClassVar[str] = ""
 
     @abstractmethod
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval of a continuous axis."""
+        """Return the measure of an interval of a continuous axis."""
 
     def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
-        """Return the places of the members of a region that are seen, and their shares."""
+        """Return the positions of the members that are measured, and their shares."""
         raise InvalidInput("this feedback is for axes, not for members", self, "Use Center, Average or Mean.")
 
     def footprints(self, regions: Sequence[Region]) -> Any:
-        """Return where measurements of `regions`, all of one space, look."""
+        """Return what measurements of `regions`, all of one space, average over."""
         return regions[0].space.footprints(regions, self)
 
     def terms(self, region: Any, usual: Feedback) -> list[Term]:
-        """Return what is measured of a region as a sum: weights, and regions as they are seen.
+        """Return what is measured of a region as a weighted sum of other regions.
 
         Parameters
         ----------
         region : Region
-            Seen by this feedback.
+            With this feedback.
         usual : Feedback
-            What the study's own measurements see.
+            The study's own.
         """
         return [(1.0, region)]
 
     def check(self, space: Any) -> None:
-        """Complain if a measurement of this kind has no meaning on a space."""
+        """Raise if a measurement of this kind has no meaning on a space."""
         if space.axes is not None and not space.lines:
             self._refuse_symbols(space)
         space.check_feedback(self)
@@ -123,18 +123,18 @@ class Feedback(ABC):
                 raise InvalidInput(
                     f"a set of symbols ({axis.name}) has no centre and no grid of points",
                     self,
-                    "Use Mean(), which sees the whole pool.",
+                    "Use Mean(), which measures the whole pool.",
                 )
 
 
 def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
-    """Return where measurements of `regions` look, each as its own feedback sees it, or the usual one."""
+    """Return what measurements of `regions` average over, each with its own feedback, or the usual one."""
     seen = [region.feedback if isinstance(region.feedback, Feedback) else usual for region in regions]
     return regions[0].space.footprints(regions, usual, None if all(own == usual for own in seen) else seen)
 
 
 def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
-    """Return what is measured of a region, less the same of another one if there is one, as a sum."""
+    """Return what is measured of a region, minus the same of another if there is one, as a weighted sum."""
     terms: list[Term] = region.feedback.terms(region, usual)
     if minus is not None:
         terms = terms + [(-weight, own) for weight, own in minus.feedback.terms(minus, usual)]
@@ -143,30 +143,30 @@ def difference(region: Any, minus: Any, usual: Feedback) -> list[Term]:
 
 @dataclass(frozen=True)
 class Center(Feedback):
-    """A measurement sees the centre of the region: the paper's single point feedback, S = 1."""
+    """A measurement is of the centre of the region: the paper's single point feedback, S = 1."""
 
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval: its centre."""
+        """Return the measure of an interval: its centre."""
         return _CENTER
 
     def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
-        """Return the place of the member nearest to the centre."""
+        """Return the position of the member nearest to the centre."""
         return region.nearest(), np.ones(1)
 
     def check(self, space: Any) -> None:
-        """Complain if the space has an axis of symbols."""
+        """Raise if the space has a categorical axis."""
         self._refuse_symbols(space)
 
 
 @dataclass(frozen=True)
 class Average(Feedback):
-    """A measurement sees the average over a grid of representative points (equation 1 of the paper).
+    """A measurement is the average over a grid of representative points (equation 1 of the paper).
 
     Parameters
     ----------
     s : int
-        Points per axis, at the centres of s equal sub-cells; S = s^d in all. Of a set of members, s of them spread
-        evenly over the weight.
+        Points per axis, at the centres of s equal sub-cells; S = s^d in all. For a set of members, s of them
+        spread evenly over the weight.
     """
 
     s: int
@@ -175,15 +175,15 @@ class Average(Feedback):
         object.__setattr__(self, "s", whole_number(self.s, "Average's s", 1, MOST_POINTS))
 
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval: the centres of equal parts."""
+        """Return the measure of an interval: the centres of equal parts."""
         return _grid(self.s)
 
     def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
-        """Return the places of s members, spread evenly, and their shares."""
+        """Return the positions of s members, spread evenly, and their shares."""
         return (region.nearest(), np.ones(1)) if self.s == 1 else region.some(self.s)
 
     def check(self, space: Any) -> None:
-        """Complain if there is nothing but symbols, any where one point is looked at, or too many points."""
+        """Raise if all axes are categorical, or one is and s = 1, or there are too many points."""
         super().check(space)
         if space.axes is not None:
             whole_number(self.s, "Average's s", 1, MOST_STUDIED)
@@ -193,33 +193,33 @@ class Average(Feedback):
 
 @dataclass(frozen=True)
 class Mean(Feedback):
-    """A measurement sees the exact mean over the whole region (the paper's appendix on continuous feedback)."""
+    """A measurement is the exact mean over the whole region (the paper's appendix on continuous feedback)."""
 
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval: all of it alike."""
+        """Return the measure of an interval: uniform."""
         return _ALL
 
     def seen(self, region: MemberRegion) -> tuple[Ints, Floats]:
-        """Return the places of all members, and their shares."""
+        """Return the positions of all members, and their shares."""
         return region.some(len(region.positions))
 
     def check(self, space: Any) -> None:
-        """Agree: any region has a mean."""
+        """Accept every space: any region has a mean."""
 
 
 @dataclass(frozen=True)
 class Beam(Feedback):
-    """A measurement sees an average weighted by a normal density about the centre of the region, not truncated.
+    """A measurement is an average weighted by a normal density about the centre of the region, not truncated.
 
-    This is what a telescope's beam, a laser spot or a slit of finite sharpness sees: also a little of what lies
-    outside of the region.
+    This describes a telescope's beam, a laser spot or a slit of finite sharpness: it also includes a little of
+    what lies outside the region.
 
     Parameters
     ----------
     fwhm : float or mapping of axis name to float, optional
         Full width of the beam at half its maximum, in the axis's own units: one for all axes, or one per axis.
     share : float, optional
-        The same as a share of the region's width, where one focuses for each region. One of the two is given.
+        The same as a share of the region's width, if the beam is focused for each region. Pass one of the two.
 
     Examples
     --------
@@ -233,9 +233,9 @@ class Beam(Feedback):
     def __post_init__(self) -> None:
         if (self.fwhm is None) == (self.share is None):
             raise InvalidInput(
-                "a beam has a width in units of the axis, or a share of the region's",
+                "a beam needs either fwhm or share",
                 (self.fwhm, self.share),
-                "Pass one of the two: Beam(0.5) or Beam(share=0.5).",
+                "Pass one of them: Beam(0.5) or Beam(share=0.5).",
             )
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
@@ -251,7 +251,7 @@ class Beam(Feedback):
         return f"Beam(share={self.share})" if self.fwhm is None else f"Beam(fwhm={self.fwhm})"
 
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval: a normal density about its centre."""
+        """Return the measure of an interval: a normal density about its centre."""
         if self.share is not None:
             return Normal(0.0, STD * self.share)
         fwhm = self.fwhm
@@ -265,11 +265,11 @@ class Beam(Feedback):
 
 @dataclass(frozen=True)
 class Slope(Feedback):
-    """A measurement sees the mean slope of f over the region along one axis: for `observe`.
+    """A measurement is the mean slope of f over the region along one axis: for `observe`.
 
-    That is the difference of f between the two faces of the region across that axis, over the distance of the
-    faces in the axis's own units (also on a logarithmic axis). Along the other axes it sees what the study's own
-    measurements see.
+    It is the difference of f between the two faces of the region across that axis, divided by their distance in
+    the axis's own units (also on a logarithmic axis). Along the other axes it averages as the study's own
+    measurements do.
 
     Parameters
     ----------
@@ -281,27 +281,27 @@ class Slope(Feedback):
 
     @property
     def slope(self) -> str:  # type: ignore[override]
-        """The axis along which a slope is seen."""
+        """The axis along which the slope is measured."""
         return self.axis
 
     def along(self, axis: Interval) -> Measure:
-        """Refuse: what is seen of the other axes depends on the study."""
-        raise InvalidInput("a slope is what an outside measurement saw", self, "Pass it to observe().")
+        """Raise: along the other axes the measure depends on the study."""
+        raise InvalidInput("a slope cannot be the feedback of a study", self, "Pass it to observe().")
 
     def terms(self, region: Any, usual: Feedback) -> list[Term]:
-        """Return the upper face less the lower one, over their distance."""
+        """Return the upper face minus the lower one, divided by their distance."""
         along = region.space.names.index(self.axis)
         run, *faces = region.faces(along)
         if not run > 0:
-            fix = "Give it a width: there is no slope without two faces."
+            fix = "Give it a width above 0."
             raise InvalidInput(f"this region has no width along axis {self.axis}", region.name, fix)
         axis, part = faces[0].along[along]
-        sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # a study's own measurement sees a point of a point
+        sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # the usual measure of a point is that point
         low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
         return [(1 / run, high), (-1 / run, low)]
 
     def check(self, space: Any) -> None:
-        """Complain if there is no such axis, or none that has slopes."""
+        """Raise if there is no such axis, or it has no slopes."""
         if space.axes is None:
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")
         if self.axis not in space.names:
@@ -312,13 +312,13 @@ class Slope(Feedback):
 
 @dataclass(frozen=True)
 class _Face(Feedback):
-    """What is seen of a face across an axis: a point of that axis; of the others, what another feedback sees."""
+    """The feedback on a face across an axis: a point on that axis; on the others, that of another feedback."""
 
     axis: str
     of: Feedback
 
     def along(self, axis: Interval) -> Measure:
-        """Return what is seen of an interval."""
+        """Return the measure of an interval."""
         return _CENTER if axis.name == self.axis else self.of.along(axis)
 
 
@@ -329,7 +329,7 @@ def _grid(s: int) -> Nodes:
 
 
 class _Frozen(dict[str, float]):
-    """A mapping that can be hashed: settings are values."""
+    """A mapping that can be hashed, so that feedbacks can be."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -1,14 +1,14 @@
 """Averages of a one-dimensional kernel over two intervals (the paper's appendix on continuous feedback).
 
 Everything is in units of the lengthscale, and intervals are given by the distance of their centres and their
-widths, never by endpoints: differences of endpoints would cost half the digits.
+widths, not by endpoints: differences of endpoints would lose half the digits.
 
 With K1 the integral of the profile from 0 and K2 the integral of K1, the mean over [a, b] x [c, d] is
 ``(K2(b-c) + K2(a-d) - K2(b-d) - K2(a-c)) / ((b-a)(d-c))``. That cancels for narrow intervals, so narrow ones
-are integrated by Gauss-Legendre rules on pieces where the integrand is smooth. All ways are accurate to
-about 1e-15 on their own ground; `mean_over_intervals` chooses.
+are integrated by Gauss-Legendre rules on pieces where the integrand is smooth. Every method is accurate to
+about 1e-15 where it is used; `mean_over_intervals` chooses.
 
-Where K1 and K2 are not known, and for other densities than that of the difference of two uniform points,
+If K1 and K2 are not known, or the density is not that of the difference of two uniform points,
 `mean_under` integrates numerically, to about 1e-12.
 """
 
@@ -28,7 +28,7 @@ _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
 
 class Integrated(Protocol):
-    """An even function of the distance with two integrals of it; all but `value` are for r >= 0 only."""
+    """An even function of the distance with two of its integrals, which are defined for r >= 0."""
 
     def value(self, r: Floats) -> Floats:
         """Return the function at distance `r`, of either sign."""
@@ -40,7 +40,7 @@ class Integrated(Protocol):
         """Return K2, the integral of K1 from 0 to `r`."""
 
     def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part: the part that decays."""
+        """Return K2 minus its linear part: the part that decays."""
 
 
 def mean_over_intervals(profile: Integrated, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
@@ -95,7 +95,7 @@ def _both_narrow(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats)
 def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the profile along the interval, in two pieces if it contains the point."""
     side = np.full(gap.shape, 0.5)
-    with np.errstate(over="ignore", invalid="ignore"):  # for two points any break will do
+    with np.errstate(over="ignore", invalid="ignore"):  # for two points the break does not matter
         kink = np.clip(-gap / np.maximum(wide, np.finfo(float).tiny), -side, side)
     x, weights = _pieces(np.stack([-side, kink, side], axis=-1))
     mean = np.einsum("...i,...i->...", profile.value(gap[..., None] + x * wide[..., None]), weights)
@@ -103,7 +103,7 @@ def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Fl
 
 
 def _wide_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
-    """Return the difference of K1 at the interval's ends, seen from the point."""
+    """Return the difference of K1 at the interval's ends, relative to the point."""
     low, high = gap - wide / 2, gap + wide / 2
     return np.asarray((profile.first(high) - np.sign(low) * profile.first(np.abs(low))) / wide)
 
@@ -121,12 +121,12 @@ def _both_wide(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -
 
 def _mixed(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
-    with np.errstate(over="ignore"):  # for nearly a point any break will do
+    with np.errstate(over="ignore"):  # for nearly a point the break does not matter
         ends = [np.clip((gap + side * wide / 2) / narrow, -0.5, 0.5) for side in (-1, 1)]
     sides = np.full(gap.shape, 0.5)
     edges = np.stack([-sides, ends[0], ends[1], sides], axis=-1)
     x, weights = _pieces(edges)
-    position = gap[..., None] - x * narrow[..., None]  # of the wide centre, seen from a point
+    position = gap[..., None] - x * narrow[..., None]  # of the wide interval's centre, relative to a point
     reach = wide[..., None] / 2
 
     def k1(r: Floats) -> Floats:
@@ -149,17 +149,17 @@ def mean_under(
     Parameters
     ----------
     value : callable
-        The function; smooth but for a kink at 0, with details of about the size 1 and larger ones far away.
+        The function; smooth except for a kink at 0, on a scale of about 1, and larger far away.
     gap : array, shape (n,)
-        From where distances are counted.
+        The value that distances are relative to.
     breaks : array, shape (n, b)
-        Where the density is not smooth, sorted, counted from `gap`; beyond the first and the last it is 0.
+        Where the density is not smooth, sorted, relative to `gap`; beyond the first and the last it is 0.
     density : callable
         Turns case numbers, shape (m, 1), and distances from `gap`, shape (m, k), into the density there.
     """
     mean = np.empty(len(gap))
     farthest = np.abs(gap) + np.abs(breaks).max(axis=1)
-    # As many panels as a case itself needs: it must not depend on which others are computed with it.
+    # The number of panels of a case must not depend on which others are computed with it.
     panels = np.ceil(np.log2(np.maximum(farthest / _FIRST, 1))).astype(int) + 1
     for number in np.unique(panels).tolist():
         (own,) = (panels == number).nonzero()
@@ -182,6 +182,6 @@ def _mean_under(
     edges = np.concatenate([breaks, np.clip(graded, breaks[:, :1], breaks[:, -1:])], axis=1)
     edges.sort(axis=1)
     half = np.diff(edges)[..., None] / 2
-    away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)  # from the gap: to all digits
+    away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)  # from the gap
     weights = np.asarray(half * _FINE_WEIGHTS).reshape(len(gap), -1)
     return np.asarray(np.add.reduce(value(gap[:, None] + away) * density(cases, away) * weights, 1))

@@ -1,10 +1,9 @@
 """Kernels: the covariance of f at two points.
 
 Every kernel here is a product over axes, or a sum of such products: ``kappa(|x_j - y_j| / l_j)`` along a
-continuous axis, ``1 if x_j == y_j else rho_j`` along an axis of symbols. (For d > 1 the product of Matern
-kernels is not the radial Matern kernel of the same nu; for RBF product and radial kernel are the same.) On
-finite sets of points any positive semi-definite function will do. A kernel knows points and distances; it must
-not know regions.
+continuous axis, ``1 if x_j == y_j else rho_j`` along a categorical one. (For d > 1 the product of Matern kernels
+is not the radial Matern kernel of the same nu; for RBF the two are the same.) On finite sets of points any
+positive semi-definite function is allowed. A kernel knows points and distances; it must not know regions.
 
 To add a kernel, write its profile at lengthscale one, a function of the distance (`profiles.Profile`), and a class
 that returns it.
@@ -31,7 +30,7 @@ SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 
 @dataclass(frozen=True)
 class Along:
-    """A kernel along one continuous axis."""
+    """The factor of a kernel along one continuous axis."""
 
     profile: Profile
     lengthscale: float
@@ -45,7 +44,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Match:
-    """A kernel along one axis of symbols: 1 if they are equal, else a correlation."""
+    """The factor of a kernel along one categorical axis: 1 for equal symbols, else a correlation."""
 
     correlation: float
 
@@ -60,49 +59,49 @@ Factor = Along | Match
 
 @dataclass(frozen=True)
 class Straight:
-    """What a kernel must know of an axis, or feature, along which it is what it says."""
+    """What a kernel needs to know of an axis or feature that does not change its factor (a ring does)."""
 
     symbolic: bool = False
 
     def factor(self, factor: Factor) -> Factor:
-        """Return the factor that a kernel has along it: its own."""
+        """Return the factor of a kernel along this axis: unchanged."""
         return factor
 
 
 def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
-    """Return the factors of a product over axes, as each axis has them: around a ring they are wrapped."""
+    """Return the factors of a product over axes as they are on each axis: around a ring they are wrapped."""
     own = term.along([axis.symbolic for axis in axes])
     return [axis.factor(factor) for axis, factor in zip(axes, own, strict=True)]
 
 
 @runtime_checkable
 class Term(Protocol):
-    """A product over axes, the variance first; or one of `motifs.Motif`, which has no factors."""
+    """A variance times a product over axes; or `motifs.Motif`, which has no factors."""
 
     @property
     def variance(self) -> float: ...  # noqa: D102
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis; `symbols` tells axes of symbols from continuous ones."""
+        """Return the factor of each axis; `symbols` tells which axes are categorical."""
 
     def variation(self, axes: Sequence[Any]) -> Floats:
-        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
+        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
 
 
 class Kernel:
-    """What all kernels share: they add up, they multiply over axes, and they evaluate at points."""
+    """What all kernels share: they can be added, and evaluated at points."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes of which this kernel is the sum: itself, if it is one."""
-        return (self,)  # type: ignore[return-value]  # `is_kernel` looks whether it can be one
+        """The products over axes whose sum is this kernel: itself, if it is one product."""
+        return (self,)  # type: ignore[return-value]  # `is_kernel` checks this
 
     @property
     def point_variance(self) -> float:
-        """The prior variance of f at a point, k(x, x); of motifs that from one sequence to another."""
+        """The prior variance of f at a point, k(x, x); for motifs the variance between sequences."""
         return sum(term.variance for term in self.terms)
 
     def __add__(self, other: Kernel) -> Sum:
@@ -120,15 +119,15 @@ class Kernel:
         return total
 
     def slopes(self, axes: Sequence[Any]) -> Floats | None:
-        """Return how much f changes along each axis, as a prior std; None where it has no derivative.
+        """Return how much f changes along each axis, as a prior std; None if f has no derivative.
 
-        Of f's derivative along a continuous axis; of the difference of two symbols along an axis of those.
+        On a continuous axis that of f's derivative; on a categorical one that of the difference of two symbols.
         """
         variances = [term.variation(axes) for term in self.terms]
         return None if any(np.isnan(own).any() for own in variances) else np.sqrt(np.sum(variances, axis=0))
 
     def curvatures(self, axes: Sequence[Any]) -> Floats | None:
-        """Return prior stds of f's second derivatives, shape (d, d); None where one of them does not exist."""
+        """Return prior stds of f's second derivatives, shape (d, d); None if one of them does not exist."""
         variance = np.zeros((len(axes), len(axes)))
         for term in self.terms:
             first, second, _ = _derivatives(term, axes)
@@ -138,26 +137,26 @@ class Kernel:
         return None if np.isnan(variance).any() else np.sqrt(variance)
 
     def bends(self, axes: Sequence[Any]) -> Floats | None:
-        """Return how freely f bends where its slope is given (`Smoothness.bends`); None where that is unknown."""
-        if len(self.terms) > 1:  # a sum is no product
+        """Return how freely f bends where its slope is given (`Smoothness.bends`); None if that is unknown."""
+        if len(self.terms) > 1:  # the formula is for products
             return None
         first, second, third = _derivatives(self.terms[0], axes)
         squared = np.tile(second / first**2 - 1, (len(axes), 1))
         np.fill_diagonal(squared, third * first / second**2 - 1)
-        squared = np.maximum(squared, 1e-12)  # around a ring f may be a single wave
+        squared = np.maximum(squared, 1e-12)  # around a ring f may be a single sine wave
         return None if np.isnan(squared).any() else np.sqrt(squared)
 
 
 class OverAxes(Kernel):
-    """A kernel that is one product over axes: what follows from its factors."""
+    """A kernel that is one product over axes."""
 
     def variation(self: Term, axes: Sequence[Any]) -> Floats:
-        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where there is none."""
+        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
         return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
 
 def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
-    """Return the variances of a product's first three derivatives along each axis; NaN where there is none."""
+    """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
     names = ("slope_variance", "curvature_variance", "third_variance")
     lines = [factor for factor in factors(term, axes) if isinstance(factor, Along)]
     variances = np.array([[getattr(one.profile, name) for one in lines] for name in names], dtype=float)
@@ -166,7 +165,7 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
 
 
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
-    """Return a parameter for each of `d` axes from one, or from as many."""
+    """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
     if values.size not in (1, d):
         raise InvalidInput(
@@ -183,7 +182,7 @@ class Sum(Kernel):
 
     def __post_init__(self) -> None:
         if not self.parts or not all(hasattr(part, "on_points") for part in self.parts):
-            raise InvalidInput("a sum is of kernels", self.parts, "Write zn.RBF(...) + zn.Matern(...).")
+            raise InvalidInput("a sum must be of kernels", self.parts, "Write zn.RBF(...) + zn.Matern(...).")
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -218,7 +217,7 @@ class ProductKernel(OverAxes):
             raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
         if max(numbers) > LONGEST:
             raise InvalidInput("lengthscale is too long", max(numbers), f"Pass {LONGEST:g} at most.")
-        # A sequence is kept as a tuple: settings are values that can be compared, hashed and sent about.
+        # A sequence is stored as a tuple, so that kernels can be compared, hashed and pickled.
         object.__setattr__(self, "variance", float(self.variance))
         object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
 
@@ -232,7 +231,7 @@ class ProductKernel(OverAxes):
         return _one_an_axis(self.lengthscale, d, "lengthscale")
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis; axes of symbols are refused."""
+        """Return the factor of each axis; raise if one is categorical."""
         if any(symbols):
             raise InvalidInput(
                 "this kernel measures distances, and symbols have none",
@@ -255,7 +254,7 @@ class ProductKernel(OverAxes):
         return exponent if product is None else np.multiply(exponent, product, out=exponent)
 
     def __mul__(self, other: Categorical) -> Mixed:
-        """Return the kernel of a space with continuous axes and axes of symbols."""
+        """Return the kernel of a space with continuous and categorical axes."""
         return Mixed(self, other) if isinstance(other, Categorical) else NotImplemented
 
 
@@ -315,7 +314,7 @@ class Matern(ProductKernel):
 
 @dataclass(frozen=True)
 class Categorical(OverAxes):
-    """A product over axes of symbols: 1 where two symbols are equal, else a correlation.
+    """A product over categorical axes: 1 where two symbols are equal, else a correlation.
 
     Parameters
     ----------
@@ -344,7 +343,7 @@ class Categorical(OverAxes):
         return _one_an_axis(self.correlation, d, "correlation")
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis; continuous axes are refused."""
+        """Return the factor of each axis; raise if one is continuous."""
         if not all(symbols):
             raise InvalidInput(
                 "this kernel compares symbols, and the space has a continuous axis",
@@ -361,13 +360,13 @@ class Categorical(OverAxes):
         return product
 
     def __mul__(self, other: ProductKernel) -> Mixed:
-        """Return the kernel of a space with continuous axes and axes of symbols."""
+        """Return the kernel of a space with continuous and categorical axes."""
         return Mixed(other, self) if isinstance(other, ProductKernel) else NotImplemented
 
 
 @dataclass(frozen=True)
 class Mixed(OverAxes):
-    """A kernel of continuous axes times one of axes of symbols; write ``RBF(...) * Categorical(...)``."""
+    """A kernel on continuous axes times one on categorical axes; write ``RBF(...) * Categorical(...)``."""
 
     continuous: ProductKernel
     categorical: Categorical
@@ -375,7 +374,7 @@ class Mixed(OverAxes):
     def __post_init__(self) -> None:
         if not (isinstance(self.continuous, ProductKernel) and isinstance(self.categorical, Categorical)):
             fix = "Write zn.RBF(...) * zn.Categorical(...)."
-            raise InvalidInput("this is no product of two kernels", (self.continuous, self.categorical), fix)
+            raise InvalidInput("this is not a product of two kernels", (self.continuous, self.categorical), fix)
 
     @property
     def variance(self) -> float:
@@ -383,18 +382,18 @@ class Mixed(OverAxes):
         return self.continuous.variance * self.categorical.variance
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis: lengthscales and correlations are each in the order of their axes."""
+        """Return the factor of each axis; lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
         if number in (0, len(symbols)):
             raise InvalidInput(
-                "this kernel is for continuous axes and symbols, mixed", self, "Pass one of the two."
+                "this kernel is for spaces with both kinds of axes", self, "Pass one of its two factors."
             )
         scales = iter(self.continuous.along([False] * (len(symbols) - number)))
         matches = iter(self.categorical.along([True] * number))
         return [next(matches) if symbol else next(scales) for symbol in symbols]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
-        """Refuse: of a bare point nobody knows which coordinates are symbols."""
+        """Raise: a bare point does not show which coordinates are symbols."""
         raise InvalidInput(
-            "a kernel of mixed axes is for spaces of axes, not for points", self, "Use one kind of kernel."
+            "a mixed kernel is for spaces of axes, not for points", self, "Use one of its two factors."
         )

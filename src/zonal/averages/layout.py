@@ -1,10 +1,10 @@
-"""Which pairs of footprints are alike, whatever the kernel: geometry, and nothing else.
+"""Which pairs of footprints have the same covariance under any stationary kernel: geometry only.
 
 A footprint is a column of numbers, its *key*. On a continuous axis the average of a stationary kernel over two
-intervals depends on their widths and the distance of their centres alone: a *case*. A tree meets few of them: a
-fifth of all pairs in a short search, far fewer in a long one. Asked about pairs of footprints, a layout answers
-with their cases; a kernel then is one number per case. What a layout remembers is a function of the pair alone, so
-that it never matters who asked before. This room must not know kernels.
+intervals depends only on their widths and the distance of their centres: a *case*. A tree has few of them: a fifth
+of all pairs in a short search, far fewer in a long one. A layout turns pairs of footprints into cases; a kernel
+then needs one number per case. What a layout caches depends on the pair alone, so the order of queries does not
+matter. This module must not know kernels.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from zonal.averages.sums import Book, OwnSums, Pairs, Sums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and the keys of both
+Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
 
 class Repeated(NamedTuple):
-    """Pairs of which many are the same: those of distinct intervals, and which of them each row and column is."""
+    """Pairs among which many repeat: the pairs of distinct intervals, and the interval of each row and column."""
 
     alike: Alike
     rows: Ints
@@ -34,35 +34,35 @@ class Repeated(NamedTuple):
 
 
 ROUNDING = 4 * float(np.finfo(float).eps)
-LARGEST_PLACE = 1 << 43  # beyond it, centres are no longer exact to a small part of a half width
+LARGEST_PLACE = 1 << 43  # beyond it, rounding of centres is not small against a half width
 MOST_WIDTHS = 1 << 7  # of one axis
 MOST_CASES = 1 << 18  # of one axis
-MANY = 1 << 14  # pairs, from which it is worth a look whether many are the same
+MANY = 1 << 14  # pairs, from which on it is checked whether many are the same
 KIND, PLACE, CENTER, WIDTH, VIEW, ON_GRID = range(6)  # rows of the key of an interval
 
 
 class Intervals:
     """The intervals of one continuous axis.
 
-    The centre of a tree's cell is a whole number of its half widths away from the lower end of the axis: its
-    *place*. A width is a whole number of narrower ones, so the distance of two centres is a whole number of half
-    widths of the narrower one: their *lag*. Each pair of widths has a piece of one long list of cases, a lag after
-    the other, and at its end, and at the start of the list, one that stands for all that share theirs with no
-    other: distances too long for the list, and intervals on no such grid, which are of kind 0.
+    The centre of a tree's cell is an integer number of its half widths from the lower end of the axis: its
+    *place*. A width is a multiple of any narrower one, so the distance of two centres is an integer number of half
+    widths of the narrower one: their *lag*. Each pair of widths has a section of one long list of cases, ordered
+    by lag. The last entry of each section, and the first of the list, is for pairs without a shared case: those
+    with a lag too long for the list, and intervals not on such a grid, which are of kind 0.
 
     Parameters
     ----------
     side : float
         The width of the whole axis.
     ranks : list of int, optional
-        By view, an order that depends on what is seen and not on when it was met; of one view by default.
+        By view, a rank that depends on the feedback and not on when it was first used; one view by default.
     half : float, optional
-        What places are counted in, if not in the half width of each interval.
+        The unit of places, if it is not the half width of each interval.
 
     Attributes
     ----------
     cases : int
-        How many there are.
+        The number of cases.
     """
 
     rows = 6
@@ -71,14 +71,14 @@ class Intervals:
         self._side, self._half = side, half
         self._ranks = [0] if ranks is None else ranks
         self._kinds: dict[tuple[float, int], int] = {}  # of widths, by view
-        # Of pairs of kinds: the piece of the list, the number of lags there, and both widths in narrower ones.
+        # By pair of kinds: start of the section, number of lags, and both widths in units of the narrower.
         self._pairs = np.zeros((MOST_WIDTHS, 4, MOST_WIDTHS))
-        # Of cases: distance of the centres, the wider and the narrower width, the view; NaN at the end of a piece.
+        # By case: distance of the centres, wider and narrower width, view; NaN at the end of a section.
         self._list = np.full((4, 1 << 8), np.nan)
         self.cases = 1
 
     def keys(self, centers: Floats, widths: Floats, views: Sequence[int], enter: bool) -> Floats:
-        """Return the keys of intervals, shape (6, n); widths not met before are entered, or of kind 0."""
+        """Return the keys of intervals, shape (6, n); new widths are entered if `enter`, else of kind 0."""
         key = np.ones((6, len(centers)))
         key[CENTER], key[WIDTH], key[VIEW] = centers, widths, views
         known = self._kinds
@@ -96,7 +96,7 @@ class Intervals:
         return key
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
-        """Return the keys of some of `pieces` equal parts of the axis, as the study's own feedback sees them."""
+        """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
         side, width, known = self._side, self._side / pieces, self._kinds
         kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
         fine = 0.5 * width * LARGEST_PLACE >= side
@@ -107,7 +107,7 @@ class Intervals:
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
-        if others.shape[1] == 1:  # one that was measured, with all
+        if others.shape[1] == 1:  # as for a new measurement
             return self._of_kind(int(others[KIND, 0]), others[PLACE], some).T, some, others
         kinds = some[KIND]
         distinct = set(kinds.tolist())
@@ -121,10 +121,10 @@ class Intervals:
         return case, some, others
 
     def repeated(self, some: Floats, others: Floats) -> Alike | Repeated:
-        """Return the cases of all pairs: of cells of a tree most share their interval with others."""
+        """Return the cases of all pairs; most cells of a tree share their interval with others."""
         if some.shape[1] * others.shape[1] < MANY or not (some[KIND].all() and others[KIND].all()):
             return self.pairs(some, others)
-        # A kind is a width and a view, so that with the centre it is all there is to say.
+        # A kind is a width and a view: with the centre it determines the interval.
         _, ours, rows = np.unique(some[KIND] + 1j * some[CENTER], return_index=True, return_inverse=True)
         _, theirs, columns = np.unique(others[KIND] + 1j * others[CENTER], return_index=True, return_inverse=True)
         return Repeated(self.pairs(some[:, ours], others[:, theirs]), rows, columns)
@@ -146,15 +146,15 @@ class Intervals:
         return cases
 
     def geometry(self, cases: Ints) -> tuple[Floats, Floats]:
-        """Return distance of the centres and the two widths of some cases, the wider one first, and their view.
+        """Return the distance of the centres and both widths of some cases, the wider first, and their view.
 
-        NaN where pairs share no case. Counted in half widths, distances are rid of the centres' rounding.
+        NaN where pairs share no case. Counted in half widths, distances do not have the rounding of the centres.
         """
         found = self._list.take(cases, axis=1)
         return found[:3], found[3]
 
     def alone(self, alike: Alike) -> tuple[Ints, Floats, Ints]:
-        """Return which pairs share their case with no other, in the flattened array, their geometry and views."""
+        """Return which pairs (in the flattened array) share their case with no other, their geometry and views."""
         case, some, others = alike
         (at,) = np.isnan(self.geometry(case.ravel())[0][0]).nonzero()
         row, column = divmod(at, case.shape[1]) if case.ndim > 1 else (at, at)
@@ -165,18 +165,18 @@ class Intervals:
         swap = (ours > theirs) | (alike_seen & (one[WIDTH] < other[WIDTH]))
         first, second = np.where(swap, other, one), np.where(swap, one, other)
         gap, wide, narrow = first[CENTER] - second[CENTER], first[WIDTH], second[WIDTH]
-        gap = np.where(alike_seen, np.abs(gap), gap)  # seen alike, neither is left or right of the other
+        gap = np.where(alike_seen, np.abs(gap), gap)  # with equal feedback the sign does not matter
         fit = (first[ON_GRID] > 0) & (second[ON_GRID] > 0) & alike_seen
         half, times = self._half or 0.5 * narrow, 1.0
         if self._half is None:
             times = np.rint(wide / np.where(fit, narrow, np.inf))
             fit &= np.abs(wide - times * narrow) <= ROUNDING * wide
-        far = np.abs(first[PLACE] * times - second[PLACE]) * half  # as the list would have it
+        far = np.abs(first[PLACE] * times - second[PLACE]) * half  # computed as for the list
         geometry = np.stack([np.where(fit, far, gap), wide, narrow])
         return at, geometry, np.stack([first[VIEW], second[VIEW]]).astype(np.intp)
 
     def _meet(self, width: float, view: int) -> int:
-        """Return the kind of a width not met before, with pieces of the list for all that fit to it."""
+        """Return the kind of a new width, and make sections of the list for all widths that it fits."""
         kind = len(self._kinds) + 1
         if kind >= MOST_WIDTHS or 0.5 * width * LARGEST_PLACE < self._side:
             return 0
@@ -203,7 +203,7 @@ class Intervals:
 
 
 class Pools:
-    """The sets of symbols of one axis, and how often two of them draw the same symbol."""
+    """The sets of symbols of one axis, and the probability that two of them draw the same symbol."""
 
     rows = 1
 
@@ -231,7 +231,7 @@ class Pools:
         return np.array([[known[pool] for pool in wanted]], dtype=float)
 
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
-        """Return the keys of parts of the axis: of all symbols together, or of one each."""
+        """Return the keys of parts of the axis: all symbols together, or single symbols."""
         pools = np.array([self._axis.cell(int(part), pieces)[0] for part in parts])
         return self.keys(pools, pools, (), enter=True)
 
@@ -261,11 +261,11 @@ class ProductLayout:
     ----------
     axes : sequence of Axis
     symbols : tuple of bool
-        Which of them are axes of symbols.
+        Which of them are categorical.
     parts : list
-        By axis: what says which pairs of its parts are alike.
+        By axis, the layout of its intervals or sets of symbols.
     measures : list of list of Measure
-        What is seen of a part, by axis and view; None on an axis of symbols.
+        By axis and view, the measure of an interval; None on a categorical axis.
     """
 
     def __init__(self, axes: Sequence[Any], feedback: Feedback) -> None:
@@ -282,9 +282,9 @@ class ProductLayout:
         self._rows = [slice(end - part.rows, end) for part, end in zip(self.parts, ends, strict=True)]
 
     def keys(self, footprints: Footprints, enter: bool = True) -> Floats:
-        """Return the keys of footprints, a column each.
+        """Return the keys of footprints, one column each.
 
-        Those that are entered will be asked about again and again; of others nothing is remembered.
+        With `enter`, new ones are stored, for footprints that are used repeatedly.
         """
         (centers, widths), views = footprints.extents, self._views_of(footprints)
         if len(self.parts) == 1:
@@ -293,7 +293,7 @@ class ProductLayout:
         return self._together([part.keys(center, width, views, enter) for part, center, width in each], enter)
 
     def cells(self, space: Any, depth: int, cells: NDArray[np.int64]) -> Floats:
-        """Return the keys of cells of a depth, which `space` keeps as rows of parts of the axes."""
+        """Return the keys of cells of a depth, encoded by `space` as rows of parts of the axes."""
         pieces = space.pieces(depth)
         if not pieces[1:]:
             return self.parts[0].cells(cells[:, 0], pieces[0])
@@ -306,7 +306,7 @@ class ProductLayout:
         return np.concatenate(keys)
 
     def _numbers(self, keys: Floats, enter: bool) -> Floats:
-        """Return the numbers of sequences in order of entry, shape (1, n); -1 for what is not entered."""
+        """Return the numbers of sequences in order of entry, shape (1, n); -1 for those not entered."""
         known, numbers = self._sequences, []
         for key in keys.T:
             own = key.tobytes()
@@ -314,27 +314,27 @@ class ProductLayout:
         return np.array([numbers], dtype=float)
 
     def totals(self, footprints: Footprints) -> Floats:
-        """Return the total weight of what is seen of footprints: 1 for averages."""
+        """Return the total weight of footprints: 1 for averages."""
         views = self._views_of(footprints)
         own = [[measures[view] for measures in self.measures] for view in views]
         return np.array([math.prod([one.total for one in each if one is not None]) for each in own])
 
     def summed(self, weights: Floats, keys: Floats) -> Floats:
-        """Return the key of a weighted sum of footprints, a column."""
+        """Return the key of a weighted sum of footprints, as a column."""
         return self.sums.enter(weights, keys)
 
     def pairs(self, some: Floats, others: Floats) -> Pairs | Sums:
-        """Return what kernels must know of all pairs of some footprints and others."""
+        """Return what kernels need to know about all pairs of some footprints with others."""
         if self.sums.known and (some[0].min(initial=0) < 0 or others[0].min(initial=0) < 0):
             sides = self.sums.apart(some), self.sums.apart(others)
-            return Sums(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # no sums any more
+            return Sums(self.pairs(sides[0].keys, sides[1].keys), *sides)  # type: ignore[arg-type]  # parts are no sums
         if not self.parts[1:]:
             return [self.parts[0].pairs(some, others)], some, others
         each = zip(self.parts, self._rows, strict=True)
         return [part.repeated(some[own], others[own]) for part, own in each], some, others
 
     def own(self, keys: Floats) -> Pairs | OwnSums:
-        """Return what kernels must know of each footprint with itself."""
+        """Return what kernels need to know about each footprint with itself."""
         if self.sums.known and keys[0].min(initial=0) < 0:
             (at,) = (keys[0] < 0).nonzero()
             each, plain = [self.sums.of(number) for number in keys[0, at].tolist()], keys.copy()
@@ -344,19 +344,19 @@ class ProductLayout:
         return [part.own(keys[own]) for part, own in zip(self.parts, self._rows, strict=True)], keys, None
 
     def frequencies(self, keys: Floats) -> list[Floats]:
-        """Return the frequencies of symbols at each axis, shape (n, symbols) each."""
+        """Return the frequencies of symbols on each axis, shape (n, symbols) each."""
         each = zip(self.parts, self._rows, strict=True)
         return [part.frequencies(keys[own]) for part, own in each if isinstance(part, Pools)]
 
     def _views_of(self, footprints: Footprints) -> Sequence[int]:
-        """Return the number of the feedback that sees each footprint: 0, unless they say otherwise."""
+        """Return the number of the feedback of each footprint: 0 for the study's own."""
         if footprints.feedbacks is None:
             return (0,) * int(footprints.extents.shape[1])
         known = self._views
         return [known[own] if own in known else self._meet(own) for own in footprints.feedbacks]
 
     def _meet(self, feedback: Feedback) -> int:
-        """Return the number of a feedback not met before."""
+        """Return the number of a new feedback."""
         number = len(self._views)
         for axis, measures in zip(self.axes, self.measures, strict=True):
             measures[number:] = [axis.measure(feedback)]

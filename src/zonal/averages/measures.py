@@ -1,8 +1,8 @@
-"""What a measurement sees of an interval: a measure along one axis, centred on the interval.
+"""What a measurement averages of an interval: a measure along one axis, centred on the interval.
 
-Everything that has to do with what is seen follows from it: how two measurements covary under a kernel, how
-far it reaches, which points it looks at, which pixels of a table. A measure is a few points with weights (`Nodes`)
-or a density (`Uniform`, `Normal`); it must be its own mirror image, or minus that, so that distances have no sign.
+From it follow the covariance of two measurements under a kernel, the reach, the points to evaluate and the pixels
+of a table. A measure is a few points with weights (`Nodes`) or a density (`Uniform`, `Normal`). It must be
+symmetric or antisymmetric about the centre, so that the sign of a distance does not matter.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from zonal.errors import InvalidInput
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 20  # kernel values in memory at once
-MANY = 10_000  # pairs, from which it is worth a look whether they are points
-STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, in full widths at half its maximum
-FAR = 3.0  # standard deviations that count as seen
-PANELS, ORDER = 16, 8  # of a rule that stands for a density where it meets another one
-SYMMETRY = 1e-9  # of the weights and places of points, to which mirror images agree
+MANY = 10_000  # pairs, from which on it is checked whether all are points
+STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, relative to its full width at half maximum
+FAR = 3.0  # standard deviations that count as within reach
+PANELS, ORDER = 16, 8  # of the quadrature rule for a density combined with another one
+SYMMETRY = 1e-9  # tolerance for weights and positions of mirror images
 
 
 class Measure(ABC):
-    """What a measurement sees of an interval along one axis; distances and widths are in the axis's units."""
+    """The measure of an interval along one axis; distances and widths are in the axis's units."""
 
     finite = False  # whether it is points with weights
-    ends = True  # whether nothing at all is seen beyond its reach
-    odd = False  # whether it is minus its own mirror image
-    total = 1.0  # of all its weights, by which a prior mean enters: 1 for averages, 0 for slopes
+    ends = True  # whether it is 0 beyond its reach
+    odd = False  # whether it is antisymmetric
+    total = 1.0  # of its weights, which multiplies the prior mean: 1 for averages, 0 for slopes
 
     @abstractmethod
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
-        """Return the mean of a function of the distance between what is seen of two intervals.
+        """Return the mean of a function of the distance between points of two intervals.
 
         Parameters
         ----------
@@ -51,14 +51,14 @@ class Measure(ABC):
         """
 
     def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
-        """Return the mean of a function of the distance between what is seen of one interval and some points.
+        """Return the mean of a function of the distance between points of an interval and some given points.
 
         Parameters
         ----------
         profile, scale
-            As of `mean`.
+            As for `mean`.
         gap : array, shape (n,)
-            Of the points from the centre.
+            Distances of the given points from the centre.
         width : float
             Of the interval.
         """
@@ -71,9 +71,9 @@ class Measure(ABC):
 
     @abstractmethod
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
-        """Return places, counted from the centre, and weights that average functions along the axis.
+        """Return positions, relative to the centre, and weights of a quadrature rule.
 
-        A density is cut into `panels`, with `order` places each.
+        A density is cut into `panels`, with `order` positions each.
         """
 
     @abstractmethod
@@ -87,11 +87,11 @@ class Nodes(Measure):
     Parameters
     ----------
     places : sequence of float
-        Of the points, for an interval of width 1 centred at 0.
+        Positions of the points, for an interval of width 1 centred at 0.
     weights : sequence of float, optional
-        By default the same for all, 1 together. They may be negative: differences are measures too.
+        By default equal, with sum 1. They may be negative: differences are measures too.
     fixed : sequence of float, optional
-        What is added to the places, in the axis's units, whatever the width.
+        Added to the positions, in the axis's units, whatever the width.
     """
 
     finite = True
@@ -107,7 +107,7 @@ class Nodes(Measure):
         self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
         if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
-            raise InvalidInput("points need as many weights", (self.places, self.weights), "Pass one per point.")
+            raise InvalidInput("every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
         for sign in (1, -1):
             pairs = ((self.places, -self.places), (self.fixed, -self.fixed), (self.weights, sign * self.weights))
@@ -116,22 +116,22 @@ class Nodes(Measure):
                 break
         else:
             raise InvalidInput(
-                "what is seen must be its own mirror image, or minus that",
+                "a measure must be symmetric or antisymmetric",
                 self.places.tolist(),
-                "Pass places in order, symmetric about 0, with weights to match.",
+                "Pass positions in order, symmetric about 0, with weights to match.",
             )
         self._moved = bool(self.fixed.any())
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Both places of all pairs of points, what is fixed of their distance, and products of their weights."""
+        """Both positions of all pairs of points, the fixed part of their distance, products of their weights."""
         size = len(self.places)
         ours, theirs = np.repeat(np.arange(size), size), np.tile(np.arange(size), size)
         apart = self.fixed[ours] - self.fixed[theirs]
         return self.places[ours], self.places[theirs], apart, self.weights[ours] * self.weights[theirs]
 
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
-        """Return the mean of a function of the distance between what is seen of two intervals.
+        """Return the mean of a function of the distance between points of two intervals.
 
         No matrix products: their last digit could depend on how many pairs are averaged at once.
         """
@@ -161,7 +161,7 @@ class Nodes(Measure):
         return 0.5 * width + float(np.max(np.abs(self.places * width + self.fixed)))
 
     def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
-        """Return the points, counted from the centre, and their weights."""
+        """Return the points, relative to the centre, and their weights."""
         return self.places * width + self.fixed, self.weights
 
     def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
@@ -171,7 +171,7 @@ class Nodes(Measure):
 
 
 class Uniform(Measure):
-    """All of the interval alike."""
+    """Uniform over the interval."""
 
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
         """Return the mean of a function of the distance between two intervals."""
@@ -188,7 +188,7 @@ class Uniform(Measure):
         return width
 
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
-        """Return places, counted from the centre, and weights of a Gauss rule."""
+        """Return positions, relative to the centre, and weights of a Gauss rule."""
         places, weights = _gauss(panels, order)
         return width * places, weights
 
@@ -209,9 +209,9 @@ class Normal(Measure):
     Parameters
     ----------
     fixed : float
-        Its standard deviation, in the axis's units;
+        Its standard deviation for an interval of width 0, in the axis's units.
     relative : float
-        and what is added to it, in widths of the interval.
+        What is added to it, in widths of the interval.
     """
 
     ends = False
@@ -221,33 +221,33 @@ class Normal(Measure):
         self._relative = relative
 
     def std(self, width: Floats | float) -> Floats | float:
-        """Return the standard deviation for an interval of a width."""
+        """Return the standard deviation for an interval of this width."""
         return self._fixed + self._relative * width
 
     def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
-        """Return the mean of a function of the distance: the difference of two normal places is normal too."""
+        """Return the mean of a function of the distance: the difference of two normal variables is normal too."""
         gap, wide_a, wide_b = scale * geometry
         fixed = scale * self._fixed
         spread = np.hypot(fixed + self._relative * wide_a, fixed + self._relative * wide_b)
         return profile.blurred(gap, np.asarray(spread))
 
     def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
-        """Return the mean of a function of the distance between a normal place and some points."""
+        """Return the mean of a function of the distance between a normal variable and some points."""
         return profile.blurred(scale * gap, np.full(len(gap), scale * self.std(width)))
 
     def reach(self, width: float) -> float:
-        """Return the largest distance between a place that counts as seen and any point of the interval."""
+        """Return the largest distance between a point within reach and any point of the interval."""
         return 0.5 * width + FAR * float(self.std(width))
 
     def rule(self, width: float, panels: int, order: int) -> tuple[Floats, Floats]:
-        """Return places, counted from the centre, and weights of a Gauss rule times the density."""
+        """Return positions, relative to the centre, and weights of a Gauss rule times the density."""
         places, weights = _gauss(panels, order)
         places = 2 * WIDE * places
         weights = weights * np.exp(-0.5 * places * places)
         return self.std(width) * places, weights / weights.sum()
 
     def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
-        """Return how much of the density lies in each of `number` pixels, of what lies in all of them."""
+        """Return how much of the density lies in each of `number` pixels, relative to all of them."""
         from scipy.special import ndtr
 
         std = float(self.std(width))
@@ -260,15 +260,15 @@ class Normal(Measure):
 def means(
     measures: Sequence[Measure], views: NDArray[np.int64], profile: Profile, geometry: Floats, scale: float
 ) -> Floats:
-    """Return means of a function of the distance between what is seen of two intervals, each in its own way.
+    """Return means of a function of the distance between points of two intervals with different measures.
 
     Parameters
     ----------
     measures : sequence of Measure
     views : array of int, shape (2, n)
-        By which measure each of the two is seen.
+        The number of the measure of each of the two.
     profile, geometry, scale
-        As of `Measure.mean`; distances of the centres are those from the second to the first.
+        As for `Measure.mean`; distances of the centres are from the second to the first.
     """
     if len(measures) == 1:
         return measures[0].mean(profile, geometry, scale)
@@ -282,7 +282,7 @@ def means(
 
 
 def _are_points(geometry: Floats) -> bool:
-    """Tell whether these are many pairs of intervals that have no width, so that averaging them would be waste."""
+    """Tell whether these are many pairs of intervals of width 0, for which averaging would be wasted time."""
     return geometry.shape[1] > MANY and not geometry[1:].any()
 
 
@@ -307,7 +307,7 @@ def _between(one: Measure, other: Measure, profile: Profile, geometry: Floats, s
 
 
 def _gauss(panels: int, order: int) -> tuple[Floats, Floats]:
-    """Return places and weights of a Gauss rule on [-1/2, 1/2]."""
+    """Return positions and weights of a Gauss rule on [-1/2, 1/2]."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     places = (np.arange(panels)[:, None] + (nodes + 1) / 2) / panels - 0.5
     return places.ravel(), np.tile(weights, panels) / (2 * panels)

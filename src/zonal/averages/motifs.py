@@ -1,11 +1,12 @@
-"""Motifs: what a sequence is worth lies in the short pieces that it holds, wherever in it they are.
+"""Motifs: the value of a sequence depends on the short pieces it contains, wherever they are.
 
-Under a `Motif` kernel f is a sum over the pieces of a sequence, 2, 3 and 4 symbols in a row, of one unknown
-function of the piece for each of these lengths: the same function at every place. Two pieces are compared symbol
-by symbol, ``1 if equal else rho``. At a pool's positions symbols are drawn independently, so the average of such a
-product is the product of averages, ``rho + (1 - rho) p . q`` with p and q the frequencies at two positions. With
-``p R^(1/2)`` for a position, R being that kernel of two symbols, a piece is an outer product of such vectors and a
-pool the sum of its pieces: the covariance of two averages is the product of two vectors, however large the pools.
+Under a `Motif` kernel f is a sum over the pieces of a sequence, 2, 3 and 4 consecutive symbols, of one unknown
+function of the piece for each length: the same function at every position. Two pieces are compared symbol by
+symbol, ``1 if equal else rho``. At the positions of a pool, symbols are drawn independently, so the average of
+such a product is the product of averages, ``rho + (1 - rho) p . q`` with p and q the frequencies at two positions.
+Let R be the kernel of two symbols and ``p R^(1/2)`` the vector of a position. A piece is then an outer product of
+such vectors and a pool the sum of its pieces, and the covariance of two averages is the product of two vectors,
+however large the pools.
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from zonal.errors import InvalidInput, finite_number, positive_number, whole_num
 Floats = NDArray[np.float64]
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
-MOST_PIECES = 1024  # different ones of a length that are learned
+MOST_PIECES = 1024  # different ones of a length, for the length to be learned
 TOO_MANY = 10_000  # of all lengths together
-TOGETHER = 512  # pools whose features are computed at a time
+TOGETHER = 512  # pools whose vectors are computed at a time
 
 
 @dataclass(frozen=True)
 class Motif(Kernel):
-    """A kernel on sequences: what counts is which short pieces a sequence holds, not where.
+    """A kernel on sequences: what counts is which short pieces a sequence contains, not where.
 
-    For `Sequences` (and products of axes that have the same symbols, in their order). To let places matter too,
-    add a kernel that knows them, as in ``Motif(0.8) + Categorical(0.2, 0.5)``. Sequences that hold the same piece
-    more than once vary more than others.
+    For `Sequences` (and products of axes with the same symbols in the same order). To let positions matter too,
+    add a kernel that depends on them, as in ``Motif(0.8) + Categorical(0.2, 0.5)``. Sequences that contain the
+    same piece more than once vary more than others.
 
     Parameters
     ----------
     variance : float
-        Prior variance of f from one sequence to another, nearly, in squared value units; the level that all
-        sequences share has one of its own on top.
+        Approximate prior variance of f between sequences, in squared value units. The level shared by all
+        sequences has a variance of its own in addition.
     correlation : float
-        Of two different symbols at the same place of a piece, from 0 to 1.
+        Of two different symbols at the same position of a piece, from 0 to 1.
     lengths : sequence of int
-        Of the pieces, in symbols; sequences have none that are longer than themselves. A large alphabet has very
-        many long ones: amino acids go with ``(2,)``.
+        Of the pieces, in symbols; those longer than the sequences are left out. A large alphabet has very many
+        long pieces: for amino acids use ``(2,)``.
     """
 
     variance: float
@@ -66,15 +67,15 @@ class Motif(Kernel):
             raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
         if len(set(lengths)) < len(lengths):
-            raise InvalidInput("a length of pieces is there twice", lengths, "Name each once.")
+            raise InvalidInput("lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Refuse: pieces are no product over axes."""
+        """Raise: this kernel is not a product over axes."""
         raise _misplaced(self)
 
     def variation(self, axes: Sequence[Any]) -> Floats:
-        """Return the prior variance of a change of f with one symbol, by position, on average over sequences."""
+        """Return the prior variance of f's change with one symbol, by position, averaged over sequences."""
         length = len(axes)
         lengths = [long for long in self.lengths if long <= length]
         if not all(axis.symbolic for axis in axes) or not lengths:
@@ -82,31 +83,31 @@ class Motif(Kernel):
         total = np.zeros(length)
         for long in lengths:
             places = length - long + 1
-            holding = np.convolve(np.ones(places), np.ones(long))  # pieces that hold each position
+            holding = np.convolve(np.ones(places), np.ones(long))  # number of pieces that contain each position
             total += 2 * self.variance * (1 - self.correlation) * holding / places
         return total / len(lengths)
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
-        """Refuse: of a bare point nobody knows that its coordinates are symbols in a row."""
-        raise InvalidInput("a kernel of pieces is for sequences, not for points", self, "Use one of features.")
+        """Raise: a bare point does not show that its coordinates are consecutive symbols."""
+        raise InvalidInput("a Motif kernel is for sequences, not for points", self, "Use zn.Matern or zn.RBF.")
 
 
 class Pieces:
-    """The pools of a layout as vectors whose products are the covariances of their averages, at variance one.
+    """The pools of a layout as vectors whose products are the covariances of their averages, with variance one.
 
     Parameters
     ----------
     layout : ProductLayout
-        Of sequences.
+        The layout of sequences.
     kernel : Motif
-        Its variance does not count.
+        Its variance is not used.
     """
 
     def __init__(self, layout: ProductLayout, kernel: Motif) -> None:
         self._layout = layout
         self._lengths = lengths_of_pieces(layout.axes, kernel)
         correlation = kernel.correlation
-        # The root of (1 - rho) I + rho 1 1', which has two different eigenvalues.
+        # The root of (1 - rho) I + rho 1 1', which has two distinct eigenvalues.
         size = len(layout.axes[0].symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
@@ -115,7 +116,7 @@ class Pieces:
         self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
 
     def of(self, pairs: Pairs) -> Floats:
-        """Return the covariances of pairs of pools; every model asks for the same ones in turn."""
+        """Return the covariances of pairs of pools; the last answer is cached, as all models need the same."""
         last, found = self._last
         if last is not pairs:
             some = self._of(pairs[1])
@@ -128,9 +129,9 @@ class Pieces:
         return found.copy()
 
     def within(self, own: Pairs) -> Floats:
-        """Return the variance of f at a sequence about the average of its pool: what its pieces leave open.
+        """Return the variance of f at a sequence about the average of its pool.
 
-        Pieces that have no position in common are independent; of the others the products are averaged exactly.
+        Pieces without a common position are independent; for the others the average of the product is exact.
         """
         mixed = self._layout.frequencies(own[1])
         rows = [own @ self._root for own in mixed]
@@ -145,7 +146,7 @@ class Pieces:
         return total / len(self._lengths)
 
     def _together(self, mixed: Sequence[Floats], p: int, shift: int, long: int) -> Floats:
-        """Return how alike two pieces of one sequence are on average: those at p and p + shift.
+        """Return how similar the pieces at p and p + shift of one sequence are on average.
 
         Position j is compared with j + shift, that one with j + 2 shift: chains, each a product of matrices.
         """
@@ -160,7 +161,7 @@ class Pieces:
         return product
 
     def _of(self, keys: Floats) -> Floats:
-        """Return pools as vectors; those that were entered are kept."""
+        """Return pools as vectors; those of entered pools are cached."""
         numbers = keys[-1].astype(np.intp)
         if len(numbers) == 0 or numbers.min() < 0:
             return self._made(keys)
@@ -178,7 +179,7 @@ class Pieces:
         return vectors
 
     def _made(self, keys: Floats) -> Floats:
-        """Return what pools hold of every piece, from the symbols' frequencies in each pool, by position."""
+        """Return the vectors of pools, from the frequencies of symbols in each pool, by position."""
         # No matrix product: its last digit could depend on how many are multiplied at once.
         rows = [np.add.reduce(own[:, None, :] * self._root, -1) for own in self._layout.frequencies(keys)]
         blocks = []
@@ -195,22 +196,22 @@ class Pieces:
 
 
 def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
-    """Return how long the pieces are that sequences of these axes are compared by, or complain of the kernel."""
+    """Return the lengths of the pieces of sequences on these axes; raise if the kernel does not suit them."""
     lengths = [long for long in kernel.lengths if long <= len(axes)]
     symbols = {axis.symbols if axis.symbolic else None for axis in axes}
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
     if sum(size**long for long in lengths) > TOO_MANY:
-        raise InvalidInput(f"{size} symbols have too many such pieces", kernel, "Pass fewer lengths, as (2,).")
+        raise InvalidInput(f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
     return lengths
 
 
 def _misplaced(kernel: Motif) -> InvalidInput:
-    fix = "Use it with zn.Sequences as long as a piece or longer."
-    return InvalidInput("a kernel of pieces is for sequences", kernel, fix)
+    fix = "Use it with zn.Sequences at least as long as a piece."
+    return InvalidInput("a Motif kernel is for sequences", kernel, fix)
 
 
 def usual_lengths(size: int) -> list[int]:
-    """Return the lengths of pieces that are learned of an alphabet: those of which there are not too many."""
+    """Return the lengths of pieces that are learned for an alphabet: those with not too many pieces."""
     return [long for long in LENGTHS if size**long <= MOST_PIECES]

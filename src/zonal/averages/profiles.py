@@ -1,7 +1,7 @@
-"""Profiles: stationary kernels of one axis at lengthscale one, with what averaging needs of them.
+"""Profiles: stationary kernels of one axis at lengthscale one, with the integrals that averages need.
 
-A profile is a function of the distance, and a new one need not write more: its averages are integrated
-numerically, to about 1e-12. Who knows the integrals in closed form writes those too (`Closed`), which is faster.
+A profile is a function of the distance; that is all a new one has to define, since its averages are then computed
+numerically, to about 1e-12. Integrals in closed form, if known, are faster (`Closed`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from zonal.averages.interval_means import mean_over_intervals, mean_under
 
 Floats = NDArray[np.float64]
 
-POINT = 1e-12  # lengthscales: whatever is narrower is a point
-WIDE = 9.0  # standard deviations, beyond which a normal density is nothing
+POINT = 1e-12  # lengthscales: anything narrower counts as a point
+WIDE = 9.0  # standard deviations, beyond which a normal density is taken as 0
 _BREAKS = np.linspace(-WIDE, WIDE, 13)
 
 
 class Profile(ABC):
     """A stationary kernel of one axis at lengthscale one: an even function of the distance.
 
-    What is computed for a profile is kept for as long as the same one, or an equal one, is asked for.
+    What is computed for a profile is cached for as long as it, or an equal one, is used.
 
     Attributes
     ----------
     curvature_variance, third_variance : float or None
-        Of the second and the third derivative of a draw, None if it has none or if it is not known.
+        Variances of the second and third derivative of f, None if it does not exist or is not known.
     spectrum : callable or None
-        Turns frequencies into the spectral density, but for a factor; None if it is not known.
+        Turns frequencies into the spectral density, up to a constant factor; None if it is not known.
     """
 
     curvature_variance: float | None = None
@@ -46,7 +46,7 @@ class Profile(ABC):
         """Return the correlation at distance `r`, of either sign; 1 at distance 0."""
 
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        """Return the mean over two intervals, by the distance of their centres and their widths, shape (n,)."""
+        """Return the mean over two intervals, given the distance of their centres and their widths, shape (n,)."""
         half, flat = (wide_a + wide_b) / 2, np.abs(wide_a - wide_b) / 2
         narrow, wide = half - flat, half + flat
         safe = np.maximum(narrow, POINT)
@@ -71,7 +71,7 @@ class Profile(ABC):
         return np.where(spread > POINT, mean, self.value(gap))
 
     def softened(self, gap: Floats, wide: Floats, spread: Floats) -> Floats:
-        """Return the mean between an interval of a width and a normal place `gap` away, shape (n,)."""
+        """Return the mean between an interval and a normally distributed point `gap` away, shape (n,)."""
         from scipy.special import ndtr
 
         mean = np.empty(len(gap))
@@ -93,21 +93,21 @@ class Profile(ABC):
 
     @cached_property
     def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none: -value''(0)."""
+        """Variance of the derivative of f, None if it does not exist: -value''(0)."""
         steps = np.array([1e-3, 5e-4])
         coarse, fine = (2 * (1 - self.value(steps)) / steps**2).tolist()
-        return None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink, it grows without end
+        return None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink it diverges
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
-        """Return `value` as a product with exp(-exponent): its other factor (None for 1), and the exponent.
+        """Return `value` as a product with exp(-exponent): the other factor (None for 1), and the exponent.
 
-        The exponent may be written over `r`.
+        The exponent may overwrite `r`.
         """
         return self.value(r), np.zeros(np.shape(r))
 
 
 class Closed(Profile):
-    """A profile with two integrals in closed form; those are for r >= 0 only."""
+    """A profile with two integrals in closed form, defined for r >= 0."""
 
     @abstractmethod
     def first(self, r: Floats) -> Floats:
@@ -119,7 +119,7 @@ class Closed(Profile):
 
     @abstractmethod
     def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part: the part that decays."""
+        """Return K2 minus its linear part: the part that decays."""
 
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
         """Return the mean over two intervals."""
@@ -151,13 +151,13 @@ class RBFProfile(Closed):
         return r * self.first(r) + np.expm1(-0.5 * r * r)
 
     def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part."""
+        """Return K2 minus its linear part."""
         from scipy.special import erfc
 
         return np.asarray(self.value(r) - r * (self._C * erfc(r / math.sqrt(2))))
 
     def spectrum(self, w: Floats) -> Floats:
-        """Return the spectral density, but for a factor."""
+        """Return the spectral density, up to a constant factor."""
         return self.value(w)
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
@@ -175,14 +175,14 @@ class RBFProfile(Closed):
 class MaternProfile(Closed):
     """Matern at lengthscale one: a polynomial of s times exp(-s), s = sqrt(2 nu) r.
 
-    Integrals are of the same kind: with Q = P + P' + P'' + ..., that of P exp(-s) is -Q exp(-s).
+    Its integrals have the same form: with Q = P + P' + P'' + ..., the integral of P exp(-s) is -Q exp(-s).
 
     Parameters
     ----------
     nu : float
         Smoothness.
     polynomial : sequence of float
-        Its coefficients, from the constant on.
+        Its coefficients, beginning with the constant.
     """
 
     def __init__(self, nu: float, *polynomial: float) -> None:
@@ -209,7 +209,7 @@ class MaternProfile(Closed):
         return np.asarray((self._first[0] * s - self._second[0] + decayed) / self._root**2)
 
     def tail(self, r: Floats) -> Floats:
-        """Return K2 less its linear part."""
+        """Return K2 minus its linear part."""
         s = self._root * r
         return np.asarray(_at(self._second, s) * np.exp(-s) / self._root**2)
 
@@ -229,7 +229,7 @@ def _summed(polynomial: Sequence[float]) -> list[float]:
 
 
 def _at(polynomial: Sequence[float], s: Floats) -> Any:
-    """Return a polynomial at some places, by Horner's rule."""
+    """Evaluate a polynomial by Horner's rule."""
     total: Any = polynomial[-1]
     for own in polynomial[-2::-1]:
         total = total * s

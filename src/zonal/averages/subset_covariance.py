@@ -1,12 +1,11 @@
-"""Prior covariance of averages over sets of members: the matrix ``A K A'`` of equation 4, kept without K.
+"""Prior covariance of averages over sets of members: the matrix ``A K A'`` of equation 4, without storing K.
 
 Each footprint is a sparse row of A over the members met so far. The kernel is evaluated between members a block at
-a time, and only averages are kept.
+a time, and only averages are stored.
 
-Up to `EXACT` members all of it is exact. In larger spaces a region is seen through some of its members: those of
-`WHOLE` members spread evenly over the whole space that lie within it, and at least `FEW` of its own. The average
-of a region then is that of its representatives, for every purpose alike, so that covariances stay positive
-semi-definite.
+Up to `EXACT` members everything is exact. In larger spaces a region is represented by some of its members: those
+within it of `WHOLE` members spread evenly over the whole space, and at least `FEW` of its own. The average of a
+region is then always that of its representatives, so that covariances stay positive semi-definite.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-EXACT = 4096  # members of a space, up to which nothing is left out
-WHOLE = 1024  # members that stand for a larger space
-FEW = 32  # members that stand for a small region of it
-TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that stand for regions while learning
-BLOCK = 15_000  # kernel values at once: from 128 kB on, every array would be fetched from the system anew
-LARGE = 500_000  # values times features, of the user's own function: a call may cost more than its values
+EXACT = 4096  # members of a space, up to which all are used
+WHOLE = 1024  # members that represent a larger space
+FEW = 32  # members that represent a small region of it
+TO_LEARN_FROM = {"exact": 256, "whole": 128, "few": 2}  # members that represent regions while learning
+BLOCK = 15_000  # kernel values at once: arrays above 128 kB would each be requested from the system
+LARGE = 500_000  # values times features at once, for the user's own function, where a call may be expensive
 SMALL, TOGETHER = 32, 120  # members of a footprint, and in all, whose variances are computed together
 
 
 class Representatives:
-    """Which members stand for a region of a large space."""
+    """Which members represent a region of a large space."""
 
     def __init__(self, space: MemberSpace, exact: int = EXACT, whole: int = WHOLE, few: int = FEW) -> None:
         self._exact = space.size <= exact
@@ -50,7 +49,7 @@ class Representatives:
             self._places, self._shares = spread_evenly(np.arange(space.size), space.weights, whole)
 
     def __call__(self, members: Ints, shares: Floats) -> tuple[Ints, Floats]:
-        """Return places and shares of those that stand for a footprint."""
+        """Return positions and shares of the members that represent a footprint."""
         if self._exact or len(members) <= self._few or np.minimum.reduce(shares) < 0:
             return members, shares
         at = np.minimum(np.searchsorted(members, self._places), len(members) - 1)
@@ -62,18 +61,18 @@ class Representatives:
 
 
 class Row(NamedTuple):
-    """One footprint: a row of A, sparse.
+    """One footprint: a sparse row of A.
 
     Attributes
     ----------
     columns : array of int
-        Where its members are among those met.
+        Columns of its members in A.
     shares : array
         Of these members.
     number : int
-        What tells it from other footprints that were entered; -1 of one that was not.
+        Identifies an entered footprint; -1 for one that was not entered.
     few : (array of int, array)
-        Members that stand for it while learning, and their shares.
+        Members that represent it while learning, and their shares.
     """
 
     columns: Ints
@@ -83,7 +82,7 @@ class Row(NamedTuple):
 
 
 class SubsetLayout:
-    """Footprints that are sets of members, whatever the kernel: rows of the matrix A.
+    """Footprints that are sets of members, under any kernel: rows of the matrix A.
 
     The key of a footprint is its row, in an array of objects.
 
@@ -104,7 +103,7 @@ class SubsetLayout:
     def keys(self, footprints: Subsets, enter: bool = True) -> NDArray[Any]:
         """Return the keys of footprints, shape (1, n).
 
-        Those that are entered will be asked about again and again; of others nothing is remembered.
+        With `enter`, new ones are stored, for footprints that are used repeatedly.
         """
         keys = np.empty((1, len(footprints.members)), dtype=object)
         each = zip(footprints.members, footprints.shares, strict=True)
@@ -124,18 +123,18 @@ class SubsetLayout:
         return row
 
     def totals(self, footprints: Subsets) -> Floats:
-        """Return the total weight of what is seen of footprints: 1 for averages."""
+        """Return the total weight of footprints: 1 for averages."""
         return np.array([shares.sum() for shares in footprints.shares])
 
     def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
-        """Return the key of a weighted sum of footprints: a row of A too."""
+        """Return the key of a weighted sum of footprints: also a row of A."""
         seen = _added(weights, [(self.met[row.columns], row.shares) for row in keys[0]])
         key = np.empty((1, 1), dtype=object)
         key[0, 0] = self._row(*seen, _added(weights, [row.few for row in keys[0]]), enter=True)
         return key
 
     def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
-        """Return the keys of cells of a depth, which `space` keeps as runs of members."""
+        """Return the keys of cells of a depth, encoded by `space` as runs of members."""
         return self.keys(self._feedback.footprints([space.seen((depth, -1), own, None) for own in cells]))
 
     def _columns(self, members: Ints) -> Ints:
@@ -143,32 +142,32 @@ class SubsetLayout:
         fresh = members[self._column[members] < 0]
         if len(fresh):
             first = len(self.met)
-            self.met = np.concatenate([self.met, fresh])  # first: a column too many does no harm
+            self.met = np.concatenate([self.met, fresh])  # before the next line: an extra column is harmless
             self._column[fresh] = np.arange(first, len(self.met))
         return self._column[members]
 
     def pairs(self, some: NDArray[Any], others: NDArray[Any]) -> Pairs:
-        """Return what kernels must know of all pairs of some footprints and others."""
+        """Return what kernels need to know about all pairs of some footprints with others."""
         return [], some, others
 
     def own(self, keys: NDArray[Any]) -> Pairs:
-        """Return what kernels must know of each footprint with itself."""
+        """Return what kernels need to know about each footprint with itself."""
         return [], keys, None
 
 
 class SubsetCovariance:
     """Prior covariance of averages over sets of members.
 
-    The covariance of the second footprint of a pair with single members comes first, and is averaged over the
-    members of the first one. Of second footprints that were entered it is kept, for every member met: a search
-    asks for the regions it has measured, which are few, with all others. What is kept changes no digit.
+    The covariance of the second footprint of a pair with single members is computed first, and then averaged over
+    the members of the first. For entered footprints it is cached for every member met: a search needs the regions
+    it has measured, which are few, with all others. The cache changes no digit.
 
     Parameters
     ----------
     kernel : Kernel
         On features.
     space : MemberSpace
-        Whose members these are.
+        The space of the members.
     layout : SubsetLayout
         Shared with the covariances of other kernels.
     """
@@ -192,7 +191,7 @@ class SubsetCovariance:
         if last is not some:
             columns, averaging = _sparse(some[0])
             self._last = some, columns, averaging
-        many = averaging.nnz >= len(self._layout.met)  # so many that the others may as well meet all members
+        many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
         return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
 
     def _with_members(self, rows: NDArray[Any], columns: Ints, keep: bool) -> Floats:
@@ -229,7 +228,7 @@ class SubsetCovariance:
         return found
 
     def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernel between members of columns `others` and a few of those of `some` at a time."""
+        """Yield the kernel between members of columns `others` and, a few at a time, of columns `some`."""
         met = self._layout.met
         y = self._features[met[others]]
         step = max(1, self._at_once // max(len(others), 1))
@@ -281,7 +280,7 @@ def _added(weights: Floats, rows: Sequence[tuple[Ints, Floats]]) -> tuple[Ints, 
 
 
 def _sparse(rows: Any) -> tuple[Ints, csr_array]:
-    """Return the columns of some footprints, and their rows of A over these alone."""
+    """Return the columns of some footprints, and their rows of A over these columns."""
     from scipy.sparse import csr_array
 
     columns, own = np.unique(np.concatenate([row.columns for row in rows]), return_inverse=True)

@@ -1,8 +1,8 @@
 """Weighted sums of footprints: a difference of two regions, or a slope, which is the difference of two faces.
 
-A sum is no product over axes, but its covariances are sums of those of its parts. A layout that meets one numbers
-it, and answers questions about it with the pairs of its parts, and how they add up. This room must not know
-kernels, nor what a key says.
+A sum is not a product over axes, but its covariances are sums of those of its parts. A layout numbers the sums it
+meets; for pairs with sums it returns the pairs of their parts and how to add them. This module must not know
+kernels, nor what a key means.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# An axis at a time, cases or overlaps; the keys of some footprints, and of others, or None where each is paired
-# with itself.
+# By axis, cases or overlaps; the keys of some footprints; and of others, or None if each is paired with itself.
 Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]
 
 
 class Side(NamedTuple):
-    """Footprints taken apart: the keys of their parts, with which weights they are added, where each begins."""
+    """Footprints split into parts: the keys of the parts, their weights, and where each footprint begins."""
 
     keys: Floats
     weights: Floats
@@ -30,14 +29,14 @@ class Side(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """All pairs of footprints of which some are sums: the pairs of their parts, and how they add up."""
+    """All pairs of footprints among which there are sums: the pairs of their parts, and how to add them."""
 
     pairs: Pairs
     some: Side
     others: Side
 
     def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
-        """Return the covariances, given what turns pairs of parts into theirs."""
+        """Return the covariances, given a function that computes those of the parts."""
         found = covariances(self.pairs)
         if len(self.some.starts) < len(self.some.weights):
             found = np.add.reduceat(found * self.some.weights[:, None], self.some.starts, 0)
@@ -47,16 +46,16 @@ class Sums(NamedTuple):
 
 
 class OwnSums(NamedTuple):
-    """Footprints paired with themselves, of which some are sums: the parts of each such one with each other.
+    """Footprints paired with themselves, among which there are sums.
 
     Attributes
     ----------
     pairs : Pairs
-        Of each footprint with itself, with another in place of a sum.
+        Of each footprint with itself, with another footprint in place of a sum.
     at : array of int
         Which ones are sums.
     each : list of (array, Pairs)
-        Of these, the weights and the pairs of their parts.
+        For these, the weights and the pairs of their parts.
     """
 
     pairs: Pairs
@@ -64,21 +63,21 @@ class OwnSums(NamedTuple):
     each: Sequence[tuple[Floats, Pairs]]
 
     def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
-        """Return the variances, given what turns pairs of parts into covariances."""
+        """Return the variances, given a function that computes covariances of the parts."""
         found = covariances(self.pairs)
         found[self.at] = [weights @ covariances(pairs) @ weights for weights, pairs in self.each]
         return found
 
 
 class Book:
-    """The sums that a layout has met, by number from 1 on."""
+    """The sums that a layout has met, numbered from 1."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
         self.known: tuple[tuple[Floats, Floats], ...] = ()  # weights, and the keys of the parts
 
     def enter(self, weights: Floats, keys: Floats) -> Floats:
-        """Return the key of a weighted sum, a column: its first number is minus that of the sum."""
+        """Return the key of a weighted sum, as a column: its first entry is minus the number of the sum."""
         number = self._numbers.setdefault(weights.tobytes() + keys.tobytes(), len(self._numbers) + 1)
         if number > len(self.known):
             self.known = (*self.known, (weights, keys))
@@ -87,11 +86,11 @@ class Book:
         return key
 
     def of(self, number: float) -> tuple[Floats, Floats]:
-        """Return the weights and keys of the parts of a sum, by the first number of its key."""
+        """Return the weights and keys of the parts of a sum, by the first entry of its key."""
         return self.known[int(-number) - 1]
 
     def apart(self, keys: Floats) -> Side:
-        """Return some footprints taken apart; what is no sum is its own only part."""
+        """Return footprints split into parts; what is not a sum is its own only part."""
         one = np.ones(1)
         sums = [self.of(key[0]) if key[0] < 0 else (one, key[:, None]) for key in keys.T]
         if not sums:

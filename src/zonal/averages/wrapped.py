@@ -1,10 +1,9 @@
-"""Kernels of one axis that closes on itself: a profile wrapped around a ring.
+"""Kernels on a ring: a profile wrapped around it.
 
-``kappa_P(r) = sum_m kappa(r + m P) / sum_m kappa(m P)``: of a stationary kernel that is a kernel again (its
-Fourier coefficients are those of the straight one), and averages of it are sums of averages. The next images of a
-place are added one by one, as the profile itself averages over them; all that are farther away together are smooth
-as seen from here, and one polynomial stands for them. So it takes no more where the lengthscale is longer than the
-ring.
+``kappa_P(r) = sum_m kappa(r + m P) / sum_m kappa(m P)``: for a stationary kernel this is a kernel again (its
+Fourier coefficients are those of the straight one), and its averages are sums of averages. The nearest images of a
+point are added one by one; the sum of all that are farther away is smooth and is replaced by one polynomial, so a
+lengthscale longer than the ring costs no more.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from zonal.errors import InvalidInput
 
 Floats = NDArray[np.float64]
 
-NOTHING = 1e-17  # of a variance of 1
+NEGLIGIBLE = 1e-17  # relative to a variance of 1
 ROUNDING = 16 * float(np.finfo(float).eps)
-LEAST = 1e-12  # of the variance of a derivative, where f is as good as constant around the ring
-SHORTEST = 1e-9  # period, in lengthscales: around a shorter ring every kernel is constant, to all digits
-EVEN = 1.5  # turns: a normal place that is spread so far is as good as anywhere
-BLOCK, BLOCKS, DOUBLINGS = 64, 16, 64  # images that are added at a time, and how far
+LEAST = 1e-12  # relative variance of a derivative, where f is nearly constant around the ring
+SHORTEST = 1e-9  # period, in lengthscales: around a shorter ring every kernel is constant to rounding
+UNIFORM = 1.5  # turns: a normal distribution at least this wide is uniform around the ring
+BLOCK, BLOCKS, DOUBLINGS = 64, 16, 64  # images added at a time, how often, and panels of the integral beyond
 TERMS = (16, 32, 64, 128)  # of a polynomial
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class Far(Profile):
-    """All images of a place but the nearest `images` on either side, seen from within half a period.
+    """The sum over all images of a point but the nearest `images` on either side, within half a period.
 
-    A polynomial of the squared distance, in Chebyshev's form.
+    It is a Chebyshev polynomial of the squared distance.
     """
 
     def __init__(self, profile: Profile, period: float, images: int) -> None:
@@ -43,14 +42,14 @@ class Far(Profile):
             total = _beyond(profile, period, images, self._reach * np.sqrt((1 + np.cos(angle)) / 2))
             series = 2 / terms * np.cos(np.multiply.outer(np.arange(terms), angle)) @ total
             series[0] /= 2
-            (large,) = (np.abs(series) > max(NOTHING, ROUNDING * float(np.abs(total).max()))).nonzero()
+            (large,) = (np.abs(series) > max(NEGLIGIBLE, ROUNDING * float(np.abs(total).max()))).nonzero()
             if large.max(initial=0) < terms - 2:
                 break
         self._series = series[: large.max(initial=0) + 1]
         self.nothing = not large.size
 
     def value(self, r: Floats) -> Floats:
-        """Return the sum of all that is far away."""
+        """Return the sum over all far images."""
         shift = r / self._reach
         shift *= shift
         shift *= 2
@@ -65,7 +64,7 @@ class Far(Profile):
 
 
 def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
-    """Return the sum over all images of some places but the nearest `images` on either side."""
+    """Return the sum over all images of some points but the nearest `images` on either side."""
 
     def pair(turns: Floats) -> Floats:
         far = turns[:, None] * period
@@ -75,9 +74,9 @@ def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
     for start in range(first, first + BLOCK * BLOCKS, BLOCK):
         block = pair(np.arange(start, start + BLOCK, dtype=float)).sum(axis=0)
         total += block
-        if np.abs(block).max() <= 0.1 * NOTHING * max(1.0, float(np.abs(total).max())):
+        if np.abs(block).max() <= 0.1 * NEGLIGIBLE * max(1.0, float(np.abs(total).max())):
             return total
-    # What falls off slowly: an integral in place of the sum (by midpoints, so with a slope at its end).
+    # For slow decay: an integral in place of the rest of the sum (midpoint rule, with its end correction).
     last = first + BLOCK * BLOCKS
     edges = (last - 0.5) * 2.0 ** np.arange(DOUBLINGS + 1)
     half = np.diff(edges)[:, None] / 2
@@ -86,8 +85,8 @@ def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
     ends = pair(np.array([last - 1.0, last]))
     total += parts.sum(axis=0) + (ends[1] - ends[0]) / 24
     if not np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max()):
-        fix = "Use a kernel that falls off faster, or an axis that is no ring."
-        raise InvalidInput("this kernel falls off too slowly to be wrapped around a ring", profile, fix)
+        fix = "Use a kernel that decays faster, or an axis that is not a ring."
+        raise InvalidInput("this kernel decays too slowly to be wrapped around a ring", profile, fix)
     return total
 
 
@@ -97,15 +96,15 @@ class Wrapped(Profile):
     Parameters
     ----------
     profile : Profile
-        Along a straight line.
+        The kernel along a straight line.
     period : float
-        Once around, in lengthscales.
+        The length of the ring, in lengthscales.
     """
 
     def __init__(self, profile: Profile, period: float) -> None:
         self._profile, self._period = profile, max(period, SHORTEST)
         self._beyond: dict[int, Far] = {}
-        self._next = int(self._period / 2 < self._gone)  # images that a place sees of another
+        self._next = int(self._period / 2 < self._gone)  # images on either side that are not negligible
         self._whole = 1 + float(self._far(0).value(np.zeros(1))[0])
 
     def _far(self, images: int) -> Far:
@@ -116,13 +115,13 @@ class Wrapped(Profile):
 
     @cached_property
     def _gone(self) -> float:
-        """Distance at which nothing is left of the profile."""
+        """Distance beyond which the profile is negligible."""
         distances = np.geomspace(1.0, 1e3, 400)
-        (left,) = (np.abs(self._profile.value(distances)) > NOTHING).nonzero()
+        (left,) = (np.abs(self._profile.value(distances)) > NEGLIGIBLE).nonzero()
         return float(distances[min(left[-1] + 1, 399)]) if left.size and left[-1] < 399 else np.inf
 
     def _folded(self, gap: Floats) -> Floats:
-        """Return distances the short way round, of either sign."""
+        """Return distances along the shorter way round, of either sign."""
         return np.asarray(gap - self._period * np.rint(gap / self._period))
 
     def value(self, r: Floats) -> Floats:
@@ -137,16 +136,17 @@ class Wrapped(Profile):
         return total
 
     def _sum(self, way: str, gap: Floats, reach: Floats, *more: Floats) -> Floats:
-        """Return the sum over all images of what one way to average makes of each, shape (n,).
+        """Return the sum over all images of one kind of average, shape (n,).
 
         Parameters
         ----------
         way : {"mean", "blurred", "softened"}
+            The method of `Profile` that averages.
         gap, reach : array, shape (n,)
-            About which distance, and how far from there, the places that are averaged over lie.
+            The distances averaged over lie within `reach` of `gap`.
         """
         gap, total = self._folded(gap), np.zeros(len(gap))
-        images = np.ceil(2 * reach / self._period).astype(int)  # they see a far image from half its distance
+        images = np.ceil(2 * reach / self._period).astype(int)  # the others are twice as far as the reach
 
         def add(profile: Profile, own: NDArray[np.bool_], away: Floats) -> None:
             if own.any():
@@ -162,27 +162,27 @@ class Wrapped(Profile):
         return total / self._whole
 
     def mean(self, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-        """Return the mean over two arcs, by the distance of their centres and their widths."""
+        """Return the mean over two arcs, given the distance of their centres and their widths."""
         return self._sum("mean", gap, (wide_a + wide_b) / 2, wide_a, wide_b)
 
     def blurred(self, gap: Floats, spread: Floats) -> Floats:
         """Return the mean when the distance is normal about `gap`."""
-        spread = np.minimum(spread, EVEN * self._period)
+        spread = np.minimum(spread, UNIFORM * self._period)
         return self._sum("blurred", gap, WIDE * spread, spread)
 
     def softened(self, gap: Floats, wide: Floats, spread: Floats) -> Floats:
-        """Return the mean between an arc and a normal place."""
-        spread = np.minimum(spread, EVEN * self._period)
+        """Return the mean between an arc and a normally distributed point."""
+        spread = np.minimum(spread, UNIFORM * self._period)
         return self._sum("softened", gap, wide / 2 + WIDE * spread, wide, spread)
 
     def _variance(self, order: int, straight: float | None) -> float | None:
-        """Return the variance of a derivative, of which the kernel's is of twice the order."""
+        """Return the variance of f's derivative of this order, given that on a straight line."""
         if straight is None or self._far(0).nothing:
             return straight
         spectrum = self._profile.spectrum
         if spectrum is None:
             around = (straight + (-1) ** order * self._far(0).derivative(2 * order)) / self._whole
-        else:  # a sum of positive numbers, however little f varies around the ring
+        else:  # a sum of positive terms, accurate however little f varies around the ring
             rate: Floats = 2 * np.pi / self._period * np.arange(1.0, int(2 * self._period) + 3)
             shares = spectrum(rate)
             around = 2 * (rate ** (2 * order) * shares).sum() / (spectrum(0 * rate)[0] + 2 * shares.sum())
@@ -190,17 +190,17 @@ class Wrapped(Profile):
 
     @cached_property
     def slope_variance(self) -> float | None:
-        """Variance of the derivative of a draw, None if it has none."""
+        """Variance of the derivative of f, None if it does not exist."""
         return self._variance(1, self._profile.slope_variance)
 
     @cached_property
     def curvature_variance(self) -> float | None:  # type: ignore[override]
-        """Variance of the second derivative, None if there is none."""
+        """Variance of the second derivative, None if it does not exist."""
         return self._variance(2, self._profile.curvature_variance)
 
     @cached_property
     def third_variance(self) -> float | None:  # type: ignore[override]
-        """Variance of the third derivative, None where it is not known."""
+        """Variance of the third derivative, None if it is not known."""
         return None if self._profile.spectrum is None else self._variance(3, self._profile.third_variance)
 
 

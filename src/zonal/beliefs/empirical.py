@@ -1,9 +1,8 @@
-"""The empirical belief of StoOO: each footprint knows its own rewards and nothing else.
+"""The empirical belief of StoOO: each footprint has its own rewards only, and no correlations.
 
 With ``std = 1 / sqrt(T)`` after T rewards, AVE-StoOO's index and expansion test are GPOO's (docs/fidelity.md), so
-one policy serves both. A footprint without rewards has an infinite std: nothing is known, all is possible. Every
-reward counts the same, whatever its noise. This room knows rewards only; it must not know kernels, regions or
-trees.
+one policy serves both. A footprint without rewards has an infinite std. Every reward counts the same, whatever its
+noise. This module knows rewards only; it must not know kernels, regions or trees.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ class EmpiricalBelief:
 
     @classmethod
     def built(cls, size: int, zero: float, ledger: Ledger) -> EmpiricalBelief:
-        """Return what all rewards so far say."""
+        """Return the belief from all rewards so far."""
         mean, count = np.zeros(size), np.zeros(size)
         for (slot, _), line in ledger.lines.items():
             mean[slot], count[slot] = line.mean - zero, line.number
         return cls(mean, count, zero)
 
     def tracking(self, tracked: Tracked) -> EmpiricalBelief:
-        """Return the belief that follows more footprints too."""
+        """Return the belief that tracks more footprints too."""
         more = np.zeros(tracked.size - len(self.mean))
         return EmpiricalBelief(np.concatenate((self.mean, more)), np.concatenate((self._count, more)), self.zero)
 
     def observing(
         self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
     ) -> EmpiricalBelief:
-        """Return the belief with one reward more; `ledger` has all of them, this one included."""
+        """Return the belief with one more reward; `ledger` holds all rewards including this one."""
         mean, count, line = self.mean.copy(), self._count.copy(), ledger.lines[slot, True]
         mean[slot], count[slot] = line.mean - self.zero, line.number
         return EmpiricalBelief(mean, count, self.zero)
@@ -59,31 +58,31 @@ class EmpiricalBelief:
 
     @cached_property
     def columns(self) -> tuple[Floats, Floats]:
-        """Mean, counted from `zero`, and variance of all tracked footprints."""
+        """Mean, relative to `zero`, and variance of all tracked footprints."""
         with np.errstate(divide="ignore"):
             return self.mean, 1 / self._count
 
     def predict(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
-        """Refuse: nothing is known of footprints that are not tracked."""
+        """Raise: this belief knows nothing about footprints that are not tracked."""
         raise InvalidInput(
-            "the empirical belief predicts nothing about regions outside of the tree",
-            "a region outside of the tree",
+            "the empirical belief predicts nothing about regions outside the tree",
+            "a region outside the tree",
             "Ask for nodes of the tree, or use a policy with a Gaussian belief, such as GPOO.",
         )
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
-        """Refuse: footprints know nothing of each other."""
+        """Raise: this belief has no covariances."""
         raise InvalidInput(
             "a belief from empirical means has no covariances", "StoOO", "Use a policy with a Gaussian belief."
         )
 
     def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
-        """Return 1 / sqrt(1 + T): as if one more reward had been known before."""
+        """Return 1 / sqrt(1 + T), as if there had been one reward before the first."""
         with np.errstate(divide="ignore"):
             return np.sqrt(1 / (1 + 1 / variance))
 
     def overlay(self) -> EmpiricalBelief:
-        """Return the belief as it would be with measurements under way."""
+        """Return the belief to which pending measurements are added."""
         return self
 
     def plus(self, slot: int, variance: float | None, weight: float = 1.0) -> EmpiricalBelief:

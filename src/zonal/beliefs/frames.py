@@ -1,6 +1,6 @@
-"""What learning must know of a space: which kernels suit it, and how averages covary under each of them.
+"""What learning needs to know about a space: which kernels suit it, and the covariances of averages under each.
 
-Two frames, as there are two kinds of regions.
+There are two frames, one for each kind of region.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
 Floats = NDArray[np.float64]
-Family = Callable[..., Kernel]  # variance, parameters an axis -> kernel: a class, or one of the Matern kernels
+Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
-# Smoothness, when nothing is said of it, with its prior weight: what is measured is smooth more often than jagged.
+# Families tried when none is given, with prior weights: most quantities vary smoothly.
 SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (RBF, 0.7),
     (partial(Matern, nu=2.5), 0.20),
@@ -37,14 +37,14 @@ SMOOTHNESS: tuple[tuple[Family, float], ...] = (
     (partial(Matern, nu=0.5), 0.05),
 )
 
-MOTIFS = 0.8  # their share of the variance; the rest depends on places
+MOTIFS = 0.8  # their share of the variance; the rest depends on positions
 NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
-NO_MOTIFS = "motifs are learned of sequences of 3 symbols or more, with 32 different ones at most"
+NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at most 32 different ones"
 
-GROWTH, MODELS, ROOM = 0.125, 8, 6000  # what is affordable where averages are products over axes
+GROWTH, MODELS, ROOM = 0.125, 8, 6000  # defaults of `Frame`, where averages are products over axes
 
 
-WITHIN = 48  # members of a cell that show how much f varies in it
+WITHIN = 48  # members of a cell from which the variance of f within it is computed
 
 
 class Frame(ABC):
@@ -53,21 +53,21 @@ class Frame(ABC):
     Attributes
     ----------
     layout : Layout
-        What says which pairs of footprints are alike.
+        Finds which pairs of footprints have equal covariances.
     sides : array, shape (d,)
-        The width of each axis, or feature.
+        The width of each axis or feature.
     symbols : tuple of bool
-        Which of them have no distances.
+        Which of them are categorical, without distances.
     of_symbols : tuple of Family
-        What is learned where none has.
+        The families learned where all are categorical.
     costly : bool
-        Whether every model has to look at members.
+        Whether covariances are sums over members.
     growth : float
-        Of the measurements between two fits.
+        Relative growth in measurements after which the models are learned again.
     models : int
-        That stand for all a search can afford.
+        Most models that represent the posterior.
     room : int
-        Nodes that a search can afford to track.
+        Most nodes to track.
     """
 
     costly = False
@@ -86,7 +86,7 @@ class Frame(ABC):
 
     @abstractmethod
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
-        """Return how f varies along each axis, None where that is not known."""
+        """Return how f varies along each axis, None if that is not known."""
 
     @abstractmethod
     def within(self, kernel: Kernel, cell: Any) -> float:
@@ -94,23 +94,23 @@ class Frame(ABC):
 
     @abstractmethod
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of footprints."""
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
 
     def family(self, wanted: Family | None) -> Family:
-        """Return the class of kernels to learn, that of symbols where there is nothing else; or complain."""
+        """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
         if wanted is Motif:
             if len(self.of_symbols) == 1:
-                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or nothing.")
+                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or none.")
             return self.of_symbols[-1]
         if all(self.symbols) and wanted not in (None, Categorical):
-            raise InvalidInput(NO_DISTANCES, wanted, "Pass zn.Categorical, or nothing; of a hierarchy, features.")
+            raise InvalidInput(NO_DISTANCES, wanted, "Pass zn.Categorical or no kernel, or give features.")
         if wanted is Categorical and not all(self.symbols):
             problem = "a continuous axis, or feature, needs a kernel that measures distances"
-            raise InvalidInput(problem, wanted, "Pass zn.Matern, or nothing.")
+            raise InvalidInput(problem, wanted, "Pass zn.Matern, or no kernel.")
         return wanted or (Categorical if all(self.symbols) else Matern)
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
-        """Return the kinds of kernels to choose from, with the logarithms of their prior weights."""
+        """Return the families of kernels to choose from, with the logs of their prior weights."""
         family = self.family(wanted)
         if wanted is not None:
             return [(family, 0.0)]
@@ -125,7 +125,7 @@ def parameter_names(symbols: Sequence[bool]) -> list[str]:
 
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
-    """Return the kernel with a variance, and a lengthscale or correlation an axis."""
+    """Return the kernel with this variance and a lengthscale or correlation per axis."""
     scales = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if not symbol)
     matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
     if not scales:
@@ -137,12 +137,12 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
-    """Return a kernel of sequences: motifs wherever they are, and a part that depends on places."""
+    """Return a kernel for sequences: motifs at any position, plus a part that depends on the position."""
     return Motif(MOTIFS * variance, lengths=lengths) + Categorical((1 - MOTIFS) * variance, correlation)
 
 
 def families_of(space: Any) -> tuple[Family, ...]:
-    """Return what is learned where there are only symbols: places matter; of sequences perhaps motifs do."""
+    """Return the families learned for categorical axes: by position, and for sequences also with motifs."""
     if not getattr(space, "spelled", "") or space.d <= min(LENGTHS) or not usual_lengths(space.arity):
         return (Categorical,)
     return Categorical, partial(with_motifs, lengths=usual_lengths(space.arity))
@@ -158,7 +158,7 @@ class ProductFrame(Frame):
     def __init__(self, space: Any, feedback: Feedback) -> None:
         super().__init__(space, feedback)
         self._tables = Tables(self.layout)
-        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one: fits try them again
+        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one, cached for fits
 
     def covariance(self, kernel: Kernel) -> ProductCovariance:
         """Return the prior covariance of averages under a kernel."""
@@ -180,7 +180,7 @@ class ProductFrame(Frame):
         return max(float(self.covariance(kernel).within(own)[0]), 0.0)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of footprints."""
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
         pairs, kept = self.layout.pairs(keys, keys), self._of_one
 
         def correlations(family: Family, axes: Floats) -> Floats:
@@ -208,17 +208,17 @@ class SubsetFrame(Frame):
         super().__init__(space, feedback)
         large = space.size > EXACT
         self.growth, self.models = (4 * GROWTH, MODELS // 4) if large else (2 * GROWTH, MODELS // 2)
-        self.room = ROOM // 12 if large else ROOM  # each region brings members of its own
+        self.room = ROOM // 12 if large else ROOM  # each region adds its own members
 
     def covariance(self, kernel: Kernel) -> SubsetCovariance:
-        """Return the prior covariance of averages under a kernel; complain if it does not fit."""
+        """Return the prior covariance of averages under a kernel; raise if it does not suit the space."""
         terms = () if isinstance(kernel, Custom) else kernel.terms
-        if all(self.symbols) and not all(isinstance(own, Categorical | Motif) for own in terms):  # which see to it
+        if all(self.symbols) and not all(isinstance(own, Categorical | Motif) for own in terms):
             raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
         return SubsetCovariance(kernel, self._space, self.layout)
 
     def smoothness(self, kernel: Kernel) -> Smoothness | None:
-        """Return how f varies along each feature, None for kernels that know no distance."""
+        """Return how f varies along each feature, None for kernels without distances."""
         if isinstance(kernel, Custom):
             return None
         matches = [isinstance(term, Categorical) for term in kernel.terms]
@@ -234,7 +234,7 @@ class SubsetFrame(Frame):
         return max(float(shares @ np.diag(gram) - shares @ gram @ shares), 0.0)
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return what turns a family and its parameters into the correlations of footprints."""
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
         rows = [row.few for row in keys[0]]
         members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
         averaging = np.zeros((len(rows), len(members)))

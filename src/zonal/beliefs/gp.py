@@ -1,16 +1,16 @@
 """The exact Gaussian-process belief over averages (equation 4 of the paper).
 
-One observation at a time, without refits. For t observed rows and m tracked footprints it keeps
+It is updated one observation at a time. For t observed rows and m tracked footprints it keeps
 ``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
 a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
 row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
 distinct footprints, the factor is rebuilt from one row each, so that a round's cost depends on the number of
 distinct regions and not on the number of rounds.
 
-A belief never changes: whatever happens to it makes another. Arrays of numbers are replaced; the factor's are
-shared, and written past what anybody knows of (`tiles.py`).
+A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
+beliefs and only written beyond the part that others use (`tiles.py`).
 
-This room knows covariances and rewards, counted from the prior mean; it must not know regions or trees.
+This module knows covariances and rewards, relative to the prior mean; it must not know regions or trees.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
-KNOWN = 1e-14  # of the prior variance: below it a footprint's value counts as known
-MISFIT = 1e-3  # of the prior std: a value this far from what is known does not fit the model
+KNOWN = 1e-14  # of the prior variance: below this a footprint's value counts as known
+MISFIT = 1e-3  # of the prior std: a value this far from a known one does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
-AT_ONCE = 1 << 22  # covariances that are computed together
-MOST_CHECKED = 64  # rows whose residuals stand for those of many
+AT_ONCE = 1 << 22  # covariances computed in one step
+MOST_CHECKED = 64  # rows for which residuals are computed, if there are more
 SMALL, FEW = 256, 8  # rows, and columns, up to which a triangular solve copies its matrix
-KEPT = 384  # footprints up to which all prior covariances are kept
-JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # of the diagonal, tried in turn
+KEPT = 384  # most footprints for which all prior covariances are cached
+JITTERS = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)  # relative to the diagonal, tried in turn
 
 
 class Covariance(Protocol):
@@ -52,7 +52,7 @@ class Covariance(Protocol):
 class GaussianBelief:
     """Mean and variance of every tracked footprint, given all observations so far.
 
-    A tracked footprint is known by its slot, in order of tracking. Means are counted from the prior mean.
+    A tracked footprint is identified by its slot, in order of tracking. Means are relative to the prior mean.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class GaussianBelief:
     mean, variance, prior : array
         Posterior means and variances, and prior variances, by slot.
     slots : array of int
-        Of the rows of the factor: what was observed, repeats until they are collapsed.
+        The slot of each row of the factor: one row per observation, until repeats are collapsed.
     jitters, clamped, ignored : int
-        How often jitter had to be added, how many variances were raised to zero, and how many measurements
-        did not fit what was known to within rounding.
+        How often jitter had to be added, how many variances were raised to zero, and how many measurements were
+        ignored because they contradict values known exactly.
     complaints : tuple of NumericalWarning
-        What went wrong so far, for whoever owns the belief to pass on.
+        Warnings so far, for the owner of the belief to emit.
     """
 
     def __init__(self, covariance: Covariance, tracked: Tracked) -> None:
@@ -97,11 +97,11 @@ class GaussianBelief:
 
     @property
     def rows(self) -> int:
-        """How many rows the factor has, repeats counted until they are collapsed."""
+        """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
     def tracking(self, tracked: Tracked) -> GaussianBelief:
-        """Return the belief that follows more footprints too."""
+        """Return the belief that tracks more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
         if self._K is not None and tracked.size <= KEPT:
@@ -129,12 +129,12 @@ class GaussianBelief:
         return after
 
     def observing(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
-        """Return the belief with one reward more, counted from the prior mean.
+        """Return the belief with one more reward, relative to the prior mean.
 
         Parameters
         ----------
         slot : int
-            Of the footprint.
+            The footprint's.
         reward, variance : float
             The reward, and the variance of its noise.
         least : float
@@ -165,7 +165,7 @@ class GaussianBelief:
         return after
 
     def crowded(self, distinct: int) -> bool:
-        """Tell whether one row more would be too many for the number of distinct footprints."""
+        """Tell whether one more row would be too many for this number of distinct footprints."""
         return self._w.size + 1 > 2 * distinct + SPARE_ROWS
 
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> GaussianBelief:
@@ -194,7 +194,7 @@ class GaussianBelief:
         return after
 
     def residuals(self) -> Floats:
-        """Return leave-one-out residuals of the rows, each over its own standard deviation; of many, of some."""
+        """Return standardised leave-one-out residuals of the rows, or of some if there are many."""
         t = len(self._w)
         some = np.arange(t) if t <= SMALL else np.linspace(0, t - 1, MOST_CHECKED).astype(np.intp)
         with one_thread():
@@ -230,7 +230,7 @@ class GaussianBelief:
             return self._w @ v, v
 
     def overlay(self) -> Overlay:
-        """Return the posterior as it would be with more measurements under way."""
+        """Return the posterior to which pending measurements are added."""
         return Overlay(self)
 
     def covariance(self, slots: Ints, others: Ints | None = None) -> Floats:
@@ -267,14 +267,14 @@ class GaussianBelief:
         """Return L^-1 cross."""
         t = self._w.size
         if t <= SMALL and cross.shape[1] < FEW and t <= self._L.first.shape[0]:
-            # Copying L costs less than keeping LAPACK from using threads.
+            # Copying L costs less than limiting LAPACK to one thread.
             solved: Floats = blas.dtrsm(1.0, self._L.first[:t, :t], cross, lower=1)
             return solved
         with one_thread():
             return self._L.solve(cross)
 
     def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
-        """Pass over a reward of a footprint that is known to within rounding; report it if it does not fit."""
+        """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
         after = self._copy()
         if slot in self.slots:
             after.variance = self.variance.copy()
@@ -283,38 +283,36 @@ class GaussianBelief:
             after.ignored += 1
             if not self.ignored:
                 after._complain(
-                    f"a measurement {reward:.6g} from the prior mean was ignored: earlier ones, nearly without "
-                    f"noise, imply {self.mean[slot]:.6g} there under this kernel. Pass a larger noise or a "
-                    "shorter lengthscale."
+                    f"a measurement {reward:.6g} from the prior mean was ignored: nearly noiseless ones imply "
+                    f"{self.mean[slot]:.6g} there under this kernel. Pass a larger noise or a shorter lengthscale."
                 )
         return after
 
     def _factorise(self, slots: Ints, variances: Floats) -> Floats:
-        """Write the lower Cholesky factor; return the noise variances, with jitter only after a failure."""
+        """Write the lower Cholesky factor, with jitter only after a failure; return the noise variances used."""
         gram = self._between(slots, slots)
         for jitter in JITTERS:
             tried = gram.copy()
             diagonal = tried.diagonal() + variances
             np.fill_diagonal(tried, (1 + jitter) * diagonal)
             self.jitters += jitter > 0
-            # Symmetric, so the transpose is the matrix itself in LAPACK's order, and need not be copied.
+            # Symmetric, so the transpose is the matrix itself in LAPACK's order; no copy is needed.
             factor, info = lapack.dpotrf(tried.T, lower=1, clean=1, overwrite_a=1)
             if info == 0:
                 if jitter:
                     self._complain(
                         f"the covariance of the measurements is singular to rounding; {jitter:g} of its diagonal "
-                        "was added. Give measurements a noise above 0, or leave out regions that are nearly the "
-                        "same."
+                        "was added. Give measurements a noise above 0, or leave out nearly identical regions."
                     )
                 high = self._L.tile[0]
-                for start in range(0, len(gram), high):  # what is above the diagonal is 0
+                for start in range(0, len(gram), high):  # entries above the diagonal are 0
                     self._L.write(start, 0, factor[start : start + high, : start + high])
-                # These measurements count as that much noisier from now on, so that later rows fit this factor.
+                # The jitter counts as noise of these measurements from now on, so that later rows fit this factor.
                 return variances + jitter * diagonal
         raise np.linalg.LinAlgError(f"no Cholesky factor with jitter up to {JITTERS[-1]:g}")
 
     def _repaired(self, variance: Floats, prior: Floats) -> Floats:
-        """Return variances, negative ones raised to zero; report them when they are more than rounding."""
+        """Return variances with negative ones raised to zero; warn if they are more negative than rounding."""
         bad = int(np.count_nonzero(variance < -ROUNDING * prior))
         if bad and not self.clamped:
             self._complain(
@@ -331,8 +329,8 @@ class GaussianBelief:
 class Overlay:
     """The variances of a belief with measurements under way: means stay, variances shrink.
 
-    A pending measurement is observed at its own mean. Nothing of it enters the belief, and nothing of an overlay
-    ever changes: one more measurement under way makes another.
+    A pending measurement counts as observed at its mean. It does not enter the belief, and an overlay never
+    changes: each pending measurement makes a new one.
     """
 
     def __init__(
@@ -350,9 +348,9 @@ class Overlay:
         return joint
 
     def plus(self, slot: int, variance: float) -> Overlay:
-        """Return the overlay with one more pending measurement; of what is known to within rounding, the same."""
+        """Return the overlay with one more pending measurement, or itself if its footprint is known exactly."""
         own = self.variance[slot] + variance
-        if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would spread rounding over all others
+        if own <= ROUNDING * self._belief.prior[slot]:  # dividing by it would amplify rounding errors
             return self
         row = self._belief.covariance_row(slot)
         for v in self._rows:

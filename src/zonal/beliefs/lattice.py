@@ -1,13 +1,13 @@
-"""Which models do the measurements allow? A posterior over models on a lattice, and a few that stand for it.
+"""Posterior over models on a grid of hyperparameters, and a few models that represent it.
 
-One number is never enough: a narrow peak may be noise, and with few measurements every parameter is a guess.
-Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and variance,
-each on a grid of logarithms. For one family and one set of lengthscales all noises and variances cost one
-eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every v
-and tau is a sum over the eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the
-best outwards, as far as there is weight, starting from where the last fit ended.
+A single best model is not enough: a narrow peak may be noise, and with few measurements every parameter is
+uncertain. Models differ in smoothness (a family of kernels), lengthscales (or correlations of symbols), noise and
+variance, each on a grid of logarithms. For one family and one set of lengthscales, all noises and variances cost
+one eigendecomposition: with rows scaled by the root of their counts the covariance is ``v (R + tau I)``, and every
+v and tau is a sum over the eigenvalues of R. The prior mean is integrated out. Lengthscales are tried from the
+best outwards, as long as they have weight, starting where the last fit ended.
 
-This room knows covariances, rewards and kernels; it must not know regions, trees or policies.
+This module knows covariances, rewards and kernels; it must not know regions, trees or policies.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from zonal.beliefs.model import (
 from zonal.blas import eigh, one_thread
 
 Floats = NDArray[np.float64]
-Steps = tuple[int, ...]  # lengthscales, or correlations, in steps of the lattice from the prior's median
+Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
 Cell = tuple[int, Steps]  # a family and its steps
-Correlate = Callable[[Family, Floats], Floats]  # family, a lengthscale or correlation an axis -> correlations
+Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations
 
 STEP = 0.35  # of the logarithm of a lengthscale
 STEP_OF_ODDS = 0.5
-RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # noise over the std of f
-VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in those of the rewards
-NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in stds of the rewards, where some are known
-FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # where only one of the two is unknown
-LIKELY = 0.05  # of the best cell's weight: neighbours of a cell with more are tried
-MOST_TRIED = 48  # cells a fit
+RATIOS = np.exp(np.linspace(math.log(0.02), math.log(8.0), 14))  # of noise to the std of f
+VARIANCES = np.exp(np.linspace(-3.5, 3.5, 15))  # of f, in units of the rewards' variance
+NOISES = np.exp(np.linspace(math.log(0.005), math.log(4.0), 12))  # in rewards' stds, if some are known
+FINE = np.exp(np.linspace(math.log(1e-3), math.log(1e2), 48))  # used where only noise or only variance is unknown
+LIKELY = 0.05  # of the best cell's weight: cells above it have their neighbours tried
+MOST_TRIED = 48  # cells per fit
 KEPT = 4  # cells from which the next fit starts
 
 
@@ -62,14 +62,14 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit found.
+    """The result of a fit.
 
     Attributes
     ----------
     model : Model
         Summary of the posterior: the most probable family, with posterior means of the log-parameters.
     members : tuple of Weighted
-        A few models that stand for the posterior; weights add up to 1.
+        A few models that represent the posterior; their weights add up to 1.
     best : tuple of Cell
         Where the next fit starts.
     """
@@ -80,7 +80,7 @@ class Fit:
 
 
 class Evidence:
-    """Log posterior of every noise and variance, for one family and set of lengthscales at a time."""
+    """Log posterior of every noise and variance on the grid, for one family and set of lengthscales at a time."""
 
     def __init__(self, data: Data, unknowns: Unknowns) -> None:
         self.shift, self.scale = standard_units(data, unknowns.mean)
@@ -92,7 +92,7 @@ class Evidence:
         self._extra, self._scatter = data.extra, data.scatter / self.scale**2
         known = np.maximum(data.variance / self.scale**2, 1e-10)
         open_ = data.count > 0
-        # Where all noise is to be learned it is a ratio to v; where some is known, one of a few numbers.
+        # If all noise is learned, its grid is of ratios to v; if some is known, of absolute values.
         self._by_ratio = unknowns.noise and bool(open_.all())
         self._open = int(np.count_nonzero(open_)) if unknowns.noise else 0
         if self._by_ratio:
@@ -100,7 +100,7 @@ class Evidence:
             self.tau = FINE**2 if self.given else RATIOS**2
         else:
             self.tau = NOISES**2 if unknowns.noise else np.ones(1)
-            some = self.tau[:, None] if self._open else self.tau[:1, None]  # else nothing depends on it
+            some = self.tau[:, None] if self._open else self.tau[:1, None]  # else it has no effect
             self._roots = 1 / np.sqrt(np.where(open_, some / data.counted, known))
         self.v = np.ones(1) if self.given else VARIANCES if unknowns.noise else FINE
         self._residual = residual / self.scale
@@ -111,7 +111,7 @@ class Evidence:
         Parameters
         ----------
         correlations : array, shape (cells, D, D)
-            Of the lines; covariances in squared value units if the kernel is given.
+            Between the lines of the data; covariances in squared value units if the kernel is given.
         """
         parts = [self._likelihood(correlations, roots) for roots in self._roots]
         heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
@@ -119,14 +119,14 @@ class Evidence:
         return heights, np.broadcast_to(means, heights.shape)
 
     def _likelihood(self, correlations: Floats, roots: Floats) -> tuple[Floats, Floats]:
-        """Return log likelihoods, and best prior means, of rows scaled by `roots`."""
+        """Return log likelihoods, and best prior means, for rows scaled by `roots`."""
         unit = self.scale**2 if self.given else 1.0
         scaled = correlations * (roots[:, None] * roots / unit)
         values, vectors = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
         y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._total))
-        # Rows are of noise variance v tau where all noise is learned, else of 1; either way one of v and tau is
-        # a factor of all, so that sums over the rows are made for the other one only.
+        # Rows have noise variance v tau if all noise is learned, else 1. Either way v or tau is a common factor,
+        # so sums over the rows are needed for the other one only.
         factor = self.v if self._by_ratio else np.ones(1)
         total = values + self.tau[:, None] if self._by_ratio else self.v[:, None] * values + 1.0
         inverse = 1 / total
@@ -153,14 +153,14 @@ class Evidence:
         if self.learns_noise:
             s2 = self._noise_variances()
             log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
-            scaled_by_noise = 0 if self._by_ratio else self._open  # lines whose rows were divided by it
+            scaled_by_noise = 0 if self._by_ratio else self._open  # lines whose rows were divided by the noise
             log_prior -= 0.5 * ((self._extra + scaled_by_noise) * np.log(s2) + self._scatter / s2)
         if not self.given:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
     def noises(self) -> Floats:
-        """Return the standard deviation of the noise at each place of the grid, in value units."""
+        """Return the standard deviation of the noise at each point of the grid, in value units."""
         return np.asarray(self.scale * np.sqrt(self._noise_variances()))
 
     def _noise_variances(self) -> Floats:
@@ -168,7 +168,7 @@ class Evidence:
 
 
 class Explorer:
-    """Tries cells of the lattice from the best outwards."""
+    """Tries cells of the grid from the best outwards."""
 
     def __init__(
         self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
@@ -188,14 +188,14 @@ class Explorer:
         self.height: dict[Cell, float] = {}
 
     def axes(self, steps: Steps | Floats) -> Floats:
-        """Return lengthscales in the axes' own units, and correlations."""
+        """Return lengthscales in the units of the axes, and correlations."""
         logs = self.steps * np.asarray(steps)
         symbols = np.array(self._frame.symbols)
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
         return np.asarray(np.where(symbols, 1 / (1 + np.exp(-logs)), lengths))
 
     def visit(self, cells: Iterable[Cell]) -> None:
-        """Compute the posterior of cells that are within bounds and were not visited yet."""
+        """Compute the posterior of cells within bounds that were not visited yet."""
         fresh = [
             cell
             for cell in dict.fromkeys(cells)
@@ -215,7 +215,7 @@ class Explorer:
             self.height[cell] = top + math.log(float(np.exp(height - top).sum()))
 
     def neighbours(self, cell: Cell) -> list[Cell]:
-        """Return the cells next to one: all axes together, one axis at a time, the other families."""
+        """Return the cells next to one: all axes moved together, one axis moved, and the other families."""
         family, steps = cell
         d = len(steps)
         moves = [(1,) * d, (-1,) * d]
@@ -225,7 +225,7 @@ class Explorer:
         return cells + [(other, steps) for other in range(len(self._families)) if other != family]
 
     def summit(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return the best cells on the way up from the best of some, to start from; nothing else is kept."""
+        """Climb from the best of some cells to a local maximum; return only the best cells visited."""
         self.visit(cells)
         top, best = None, self._ranked()
         while best[0] != top:
@@ -236,11 +236,11 @@ class Explorer:
         return best[:KEPT]
 
     def _ranked(self) -> list[Cell]:
-        """Return the cells visited so far, the likeliest first; rounding must not decide between them."""
+        """Return the cells visited so far, the most probable first; values are rounded so that ties stay ties."""
         return sorted(self.height, key=lambda cell: (-round(self.height[cell], 6), cell))
 
     def explore(self, starts: Iterable[Cell]) -> None:
-        """Visit the starts, and then the neighbours of whatever has weight."""
+        """Visit the starts, and then the neighbours of every cell with enough weight."""
         self.visit(starts)
         expanded: set[Cell] = set()
         while len(self.found) < MOST_TRIED:
@@ -266,7 +266,7 @@ def weigh(
     total: int,
     number: int,
 ) -> Fit:
-    """Weigh all models by the data and return a few that stand for them.
+    """Compute the posterior over models, and return a few models that represent it.
 
     Parameters
     ----------
@@ -277,15 +277,15 @@ def weigh(
     unknowns : Unknowns
         What to learn.
     correlate : callable
-        Family and a parameter an axis to correlations of the data's lines.
+        Family and parameters by axis to correlations between the data's lines.
     covariance : array, shape (D, D), or None
-        Of the lines, if the kernel is given.
+        Between the lines, if the kernel is given.
     previous : Fit, optional
-        Of fewer measurements: where to start. Without one, what is found follows from the data alone.
+        From fewer measurements: where to start. Without it the result follows from the data alone.
     total : int
-        Measurements behind the data.
+        Number of measurements in the data.
     number : int
-        How many models may stand for all.
+        Most models that may represent the posterior.
     """
     evidence = Evidence(data, unknowns)
     with one_thread():
@@ -322,7 +322,7 @@ def _representatives(
     total: int,
     number: int,
 ) -> Fit:
-    """Return the middle of the posterior, and models at equal steps of its weight."""
+    """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
     cells = sorted(found, key=lambda cell: (sum(cell[1]), cell))
     heights = np.stack([found[cell][0] for cell in cells])
     weights = np.exp(heights - heights.max())
@@ -345,7 +345,7 @@ def _representatives(
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
-    # Where axes are alike cells are tied, and rounding must not decide between them.
+    # If axes are equivalent, cells tie; rounding must not decide between them.
     likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
     (family, steps), noise, variance, spread = middle
     mean = evidence.shift + evidence.scale * float(np.sum(weights * offsets))
@@ -362,7 +362,7 @@ def _middle(
     names: dict[str, float],
     evidence: Evidence,
 ) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
-    """Return the likeliest family with mean logarithms, and the standard deviation of each."""
+    """Return the most probable family with means of its log-parameters, and their standard deviations."""
     families = np.array([cell[0] for cell in cells])
     family = int(np.bincount(families, by_cell).argmax())
     own = np.where(families == family, by_cell, 0.0)
@@ -383,7 +383,7 @@ def _middle(
 
 
 def _std(values: Floats, weights: Floats) -> float:
-    """Return the weighted standard deviation of a logarithm, never less than the grid can tell."""
+    """Return the weighted standard deviation of a logarithm, including the width of a grid step."""
     middle = float(weights @ values)
     step = float(np.min(np.diff(np.unique(values)))) if len(values) > 1 else 0.0
     return math.sqrt(float(weights @ (values - middle) ** 2) + step**2 / 12)

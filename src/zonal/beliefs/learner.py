@@ -1,8 +1,9 @@
 """When to learn the model, and when not to trust it.
 
-The first guess serves one and two measurements; then models are weighed again after every measurement up to
-`EVERY`, and whenever the measurements have grown by an eighth (by a fourth where that is costly). In between,
-their weights follow every reward. Whoever gave the model is warned, once, if it does not fit.
+A first guess is used for one and two measurements. Then the models are learned after every measurement up to
+`EVERY`, and later whenever the number of measurements has grown by an eighth (a quarter or a half where that is
+costly). In between, the weights of the models change with every reward. If the user gave the model and it does not
+fit, there is one warning.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit
-BADLY_OFF = 2.5  # times larger than expected; where the model is right, 1.5 is rare
+BADLY_OFF = 2.5  # times larger than expected; if the model is right, 1.5 is already rare
 MEDIAN = 0.6745  # of the absolute value of a standard normal variable
-MANY, SURE = 32, 0.9  # models that a given one is held against, and the share of them that must speak against it
-SMALL = 0.08  # of the rewards' spread: noise that the lattice hardly tells from none
+MANY, SURE = 32, 0.9  # models that a given one is compared with, and the share of them that must contradict it
+SMALL = 0.08  # of the rewards' std: noise that the grid can hardly tell from zero
 FIRST_CHECK = 12  # measurements
-LEAST = 10  # residuals, or repeats, to judge by
+LEAST = 10  # residuals, or repeats, needed for a check
 
 
 class Knowledge(NamedTuple):
@@ -37,15 +38,15 @@ class Knowledge(NamedTuple):
     Attributes
     ----------
     fit : Fit
-        The models to go by now.
+        The models in use.
     learned_from : int
-        Rewards behind the fit, a first guess included.
+        Number of rewards used by the fit, or by the first guess.
     due : int
-        Rewards at which to learn again.
+        Number of rewards at which to learn again.
     warned : bool
-        Whether a doubt about the model was uttered; it is once.
+        Whether the user was warned that the model does not fit.
     anew : bool
-        Whether the fit follows from the rewards alone, and not from earlier fits too.
+        Whether the fit follows from the rewards alone, not also from earlier fits.
     """
 
     fit: Fit
@@ -56,24 +57,24 @@ class Knowledge(NamedTuple):
 
     @property
     def model(self) -> Model:
-        """The model that summarises the posterior (`Fit`)."""
+        """The summary of the posterior over models (`Fit`)."""
         return self.fit.model
 
     def checks(self, before: int, total: int) -> bool:
-        """Tell whether it is time to check the model, after `total` rewards: half-way to each doubling."""
+        """Tell whether to check the model after `total` rewards: at 12, 24, 48, ..."""
         times = total // FIRST_CHECK
         return not self.warned and before < times * FIRST_CHECK and times > 0 and times & (times - 1) == 0
 
 
 class Learner:
-    """Learns models from rewards, where anything is to be learned; it keeps nothing.
+    """Learns models from rewards, if anything is to be learned; it has no state of its own.
 
     Attributes
     ----------
     unknowns : Unknowns
         What is learned.
     learns : bool
-        Whether anything is.
+        Whether anything is learned.
     """
 
     def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
@@ -90,7 +91,7 @@ class Learner:
         return self.learns and total > known.learned_from
 
     def learn(self, known: Knowledge | None, ledger: Ledger, tracked: Tracked) -> Fit:
-        """Return the models that all rewards allow, looked for from those `known`, or everywhere."""
+        """Return the models given all rewards; the search starts from `known`, or covers everything."""
         data, total, frame, unknowns = ledger.data(odd=tracked.odd), ledger.total, self._frame, self.unknowns
         if total < ENOUGH:
             return _alone(first_guess(unknowns, frame, data.mean[data.averages].tolist()))
@@ -102,28 +103,28 @@ class Learner:
         return weigh(data, frame, unknowns, frame.correlate(keys), covariance, before, total, frame.models)
 
     def adopt(self, known: Knowledge, fit: Fit, total: int, anew: bool) -> Knowledge:
-        """Return what is known after switching to a new fit, of `total` rewards."""
+        """Return what is known after switching to a new fit of `total` rewards."""
         growth = self._frame.growth if self._frame.costly or total >= EVERY else 0.0
         due = total + max(1, int(growth * total))
         return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
 
     def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
-        """Hold a model that was given whole against the measurements; return a complaint, or nothing.
+        """Compare a fully given model with the measurements; return a warning, or "".
 
         Parameters
         ----------
         residuals : array
-            Leave-one-out residuals, each over its own standard deviation.
+            Standardised leave-one-out residuals.
         repeats, chi2 : int, float
-            Repeated measurements, and their scatter in units of the noise variance.
+            Number of repeated measurements, and their scatter in units of the noise variance.
         """
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
-        # The median: a few are large wherever f has a peak, and only a wrong model makes most of them large.
+        # The median: a few are large where f has a peak, but only a wrong model makes most of them large.
         miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
         return _misfit(scatter, miss)
 
     def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
-        """Hold what was given against what would be learned in its place; return a complaint, or nothing.
+        """Compare what was given with what would be learned in its place; return a warning, or "".
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class Learner:
         """
         given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
-            return ""  # nothing was given, or nothing that one number could replace
+            return ""  # nothing was given, or not a single number
         data = ledger.data(None if given_kernel else noise, tracked.odd)
         keys = tracked.keys.take(data.slots, axis=1)
         spec = None if given_kernel else self.unknowns.kernel
@@ -150,7 +151,7 @@ class Learner:
         weights, noises, scales = np.array(
             [(own.weight, own.model.noise, math.sqrt(own.model.kernel.point_variance)) for own in free.members]
         ).T
-        # The lowest noises of the lattice stand for all below them, unless they are large beside the rewards.
+        # The lowest noises of the grid represent all below them, unless they are large relative to the rewards.
         low = (noises < 2 * RATIOS[0] * scales) & (noises < SMALL * standard_units(data, None)[1])
         larger = weights @ ((noises > BADLY_OFF * held) & ~low)
         smaller = weights @ (noises * BADLY_OFF < held)
@@ -165,17 +166,17 @@ class Learner:
 
 
 def _alone(model: Model) -> Fit:
-    """Return a model that stands for itself."""
+    """Return a fit with a single model."""
     return Fit(model, (Weighted(1.0, model),), ())
 
 
 def _misfit(scatter: float, miss: float) -> str:
-    """Return a complaint about a model that was given whole, or nothing."""
+    """Return a warning about a fully given model; "" if it fits."""
     if scatter >= BADLY_OFF:
         return f"repeated measurements scatter {scatter:.1f} times as much as noise= implies; pass noise=None."
     if miss >= BADLY_OFF:
         return (
-            f"measurements miss what the others predict by {miss:.1f} times as much as the given kernel, noise "
-            "and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
+            f"measurements differ from what the others predict by {miss:.1f} times as much as the given kernel, "
+            "noise and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
         )
     return ""

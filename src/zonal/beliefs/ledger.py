@@ -1,9 +1,10 @@
-"""Every reward, collapsed to what the likelihood needs: repeats of one footprint share a line.
+"""Every reward, reduced to what the likelihood needs: repeats of one footprint share a line.
 
-Rewards whose noise is known (told with a sem, or by the user's noise) and rewards whose noise is being learned are
-kept apart, since their weights change with the noise. One of twice the usual time weighs twice.
-Sums are kept by Welford's rule: it survives large offsets.
-This is the only memory of rewards: beliefs are built from it, or follow its last line.
+Rewards with known noise (told with a sem, or from the user's noise) and rewards whose noise is learned are kept
+apart, since their relative weights depend on the noise. A reward of twice the usual time has twice the weight.
+Sums are updated by Welford's rule, which is accurate with large offsets.
+
+This is the only memory of rewards: beliefs are built from it, or updated with its last reward.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class Line(NamedTuple):
     mean: float = 0.0
     scatter: float = 0.0  # sum of squares about the mean; where the noise is known, in units of its variance
     variance: float = 0.0  # 1 / p of the mean, only of rewards whose noise is known
-    weight: float = 0.0  # of all rewards: their number, where each took the usual time
+    weight: float = 0.0  # total weight; the number of rewards if each took the usual time
 
     def plus(self, reward: float, variance: float | None, weight: float = 1.0) -> Line:
-        """Return the line with one more reward; `variance` is None if its noise is to be learned."""
+        """Return the line with one more reward; `variance` is None if its noise is learned."""
         count, surprise, scatter, own = self.number + 1, reward - self.mean, self.scatter, self.variance
         total = self.weight + weight
         if variance is None:
@@ -55,15 +56,15 @@ class Data:
     mean : array
         Mean reward.
     count : array
-        Weight of the rewards behind it, where their noise is to be learned; 0 where it is known.
+        Total weight of its rewards where their noise is learned; 0 where it is known.
     variance : array
-        Known noise variance of the mean; 0 where it is to be learned.
+        Known noise variance of the mean; 0 where it is learned.
     scatter : float
-        Sum of squares within lines whose noise is to be learned.
+        Sum of squares within lines whose noise is learned.
     extra : int
         Rewards beyond the first in those lines.
     total : array, or 1.0 for all
-        Total weight of what was measured, by which the prior mean enters; 1 for averages.
+        Total weight of the footprint, which multiplies the prior mean; 1 for averages.
     """
 
     slots: NDArray[np.intp]
@@ -81,7 +82,7 @@ class Data:
 
     @property
     def counted(self) -> Floats:
-        """The same, and 1 where the noise is known."""
+        """`count`, with 1 where the noise is known."""
         return np.where(self.count > 0, self.count, 1.0)
 
     def noise_variance(self, noise: float) -> Floats:
@@ -89,9 +90,9 @@ class Data:
         return np.where(self.count > 0, noise**2 / self.counted, self.variance)
 
     def by_slot(self, noise: float) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Return slots, mean rewards and their noise variances, footprints of two lines combined by precision."""
+        """Return slots, mean rewards and noise variances; two lines of a footprint are combined by precision."""
         variance, learned = self.noise_variance(noise), self.count > 0
-        if learned.all() or not learned.any():  # a footprint has two lines only if its rewards are of both kinds
+        if learned.all() or not learned.any():  # only rewards of both kinds make two lines
             return self.slots, self.mean, variance
         slots, first, where = np.unique(self.slots, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -111,15 +112,15 @@ class Ledger(NamedTuple):
     Attributes
     ----------
     total : int
-        How many.
+        Number of rewards.
     distinct : int
-        Of how many footprints.
-    lines : dict of (slot, whether its noise is to be learned) to Line
+        Number of footprints they belong to.
+    lines : dict of (slot, whether its noise is learned) to Line
     """
 
     total: int = 0
     distinct: int = 0
-    lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed, as nothing of a tuple
+    lines: dict[tuple[int, bool], Line] = {}  # noqa: RUF012  # never changed
 
     def plus(self, slot: int, reward: float, variance: float | None, weight: float = 1.0) -> Ledger:
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
@@ -132,7 +133,7 @@ class Ledger(NamedTuple):
         return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
 
     def having(self, slot: int, rewards: Iterable[tuple[float, float | None, float]]) -> Ledger:
-        """Return the ledger with these rewards of a footprint, their variances and weights, and no others."""
+        """Return the ledger in which a footprint has exactly these rewards, with their variances and weights."""
         own = Ledger()
         for reward, variance, weight in rewards:
             own = own.plus(slot, reward, variance, weight)
@@ -141,12 +142,12 @@ class Ledger(NamedTuple):
         return Ledger(sum(line.number for line in lines.values()), len({at for at, _ in lines}), lines)
 
     def exact(self, slot: int) -> float | None:
-        """Return the reward of a footprint that was measured without noise, None if it was not."""
+        """Return the reward of a footprint that was measured without noise, None if there is none."""
         line = self.lines.get((slot, False))
         return line.mean if line is not None and line.variance == 0 else None
 
     def variance(self, slot: int, noise: float | None) -> float:
-        """Return the noise variance of a footprint's mean reward; sigma^2 / T if all have the same."""
+        """Return the noise variance of a footprint's mean reward: sigma^2 / T if all have the same noise."""
         if noise is None or (slot, True) not in self.lines:
             return self.lines[slot, False].variance
         known, learned = self.lines.get((slot, False)), self.lines[slot, True]
@@ -154,7 +155,7 @@ class Ledger(NamedTuple):
         return own if known is None else own * known.variance / (own + known.variance) if own else 0.0
 
     def scatter(self, noise: float | None) -> tuple[int, float]:
-        """Return the number of repeats, and their squares about their means in units of the noise variance."""
+        """Return the number of repeats, and their squared deviations in units of the noise variance."""
         repeats, chi2 = 0, 0.0
         for (_, unknown), line in self.lines.items():
             repeats += line.number - 1
@@ -162,9 +163,9 @@ class Ledger(NamedTuple):
         return repeats, chi2
 
     def data(self, forget: float | None = None, odd: Mapping[int, float] | None = None) -> Data:
-        """Return the ledger as arrays; with `forget`, as if that known noise of all rewards were to be learned.
+        """Return the ledger as arrays; with `forget`, treat that known noise of all rewards as to be learned.
 
-        `odd` has the total weights of footprints that are no averages.
+        `odd` has the total weights of footprints that are not averages.
         """
         unknown = np.array([key[1] or forget is not None for key in self.lines], dtype=bool)
         lines = list(self.lines.values())

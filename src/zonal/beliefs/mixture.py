@@ -1,8 +1,9 @@
-"""A belief under several models at once: what is not known of the model is part of what is not known.
+"""A belief under several models at once, so that uncertainty about the model is included.
 
 Each model has its own exact posterior over the same footprints. Mean and variance are those of the weighted
-mixture; whoever needs more looks at the members. A new reward moves every weight by how well its model foresaw
-it. With one model this is that model's belief. Like those of its members, a mixture never changes.
+mixture; the members are there for whatever needs more. A new reward multiplies each weight by the likelihood its
+model gave the reward. With one model this is that model's belief. A mixture never changes; updates return new
+ones.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
-LEAST_LOG_WEIGHT = -700.0  # a model that a run of bad luck ruled out may come back
+LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
 
 
 class Member(NamedTuple):
-    """One model of a mixture, and what is believed under it."""
+    """One model of a mixture, and the belief under it."""
 
     model: Model
     belief: GaussianBelief
     log_weight: float
 
     def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
-        """Return the noise variance of a reward that took `weight` usual times: as known, or that of the model."""
+        """Return the noise variance of a reward of `weight` times the usual time: as known, or the model's."""
         if variance is not None:
             return variance
         assert self.model.noise is not None
         return self.model.noise**2 / weight
 
     def built(self, data: Data, of: Ints | None = None) -> Member:
-        """Return the same model, with what it makes of all rewards at once, or of those of some slots."""
+        """Return the same model with the belief from all rewards at once, or from those of some slots."""
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
             own = np.isin(slots, of)
@@ -59,15 +60,15 @@ class Member(NamedTuple):
 class Mixture:
     """Posteriors of all tracked footprints under several weighted models.
 
-    A tracked footprint is known by its slot, in order of tracking.
+    A tracked footprint is identified by its slot, in order of tracking.
 
     Attributes
     ----------
     members : tuple of Member
     zero : float
-        From where means are counted.
+        The value that means are relative to.
     complaints : tuple of NumericalWarning
-        What the heaviest member has to say.
+        The warnings of the member with the largest weight.
     """
 
     def __init__(self, members: Sequence[Member], zero: float) -> None:
@@ -80,7 +81,7 @@ class Mixture:
     def built(
         cls, frame: Frame, models: Sequence[Weighted], zero: float, tracked: Tracked, ledger: Ledger
     ) -> Mixture:
-        """Return what all rewards so far say under some models."""
+        """Return the belief from all rewards so far under some models."""
         members = []
         for own in models:
             belief = GaussianBelief(frame.covariance(own.model.kernel), tracked)
@@ -89,12 +90,12 @@ class Mixture:
         return cls([own.built(data) for own in members] if ledger.total else members, zero)
 
     def tracking(self, tracked: Tracked) -> Mixture:
-        """Return the mixture that follows more footprints too."""
+        """Return the mixture that tracks more footprints too."""
         members = [Member(own.model, own.belief.tracking(tracked), own.log_weight) for own in self.members]
         return Mixture(members, self.zero)
 
     def check(self, slot: int, reward: float, ledger: Ledger) -> None:
-        """Complain if a reward without noise contradicts an earlier one of the same footprint."""
+        """Raise if a reward without noise contradicts an earlier one of the same footprint."""
         exact = ledger.exact(slot)
         if exact is None:
             return
@@ -110,19 +111,19 @@ class Mixture:
     def observing(
         self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float = 1.0
     ) -> Mixture:
-        """Return the mixture with one reward more.
+        """Return the mixture with one more reward.
 
         Parameters
         ----------
         slot : int
-            Of the footprint.
+            The footprint's.
         reward : float
         variance : float or None
             Of its noise; None if each model has its own.
         ledger : Ledger
             All rewards, this one included.
         weight : float
-            Of this one: its time, in usual ones.
+            Of this reward: its time, in units of the usual time.
         """
         if not self.members[1:]:
             return Mixture([_observing(self.members[0], slot, reward, variance, ledger, weight)], self.zero)
@@ -152,14 +153,14 @@ class Mixture:
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
-        """Mean, counted from `zero`, and variance of all tracked footprints."""
+        """Mean, relative to `zero`, and variance of all tracked footprints."""
         (model, belief, _), *others = self.members
         if others or model.mean != self.zero:
             return self.mixed([member.belief.variance for member in self.members])
         return belief.mean, belief.variance
 
     def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Return mean and variance if the members had other variances."""
+        """Return mean and variance of the mixture with other variances of the members."""
         weights = self.weights
         means = np.stack([own.belief.mean + (own.model.mean - self.zero) for own in self.members])
         mean = weights @ means
@@ -173,7 +174,7 @@ class Mixture:
         return mean, self.weights @ (np.stack([variance for *_, variance in parts]) + (means - mean) ** 2)
 
     def under_models(self, footprints: AnyFootprints) -> list[tuple[float, Floats, Floats]]:
-        """Return the weight of each model, and mean and variance of any footprints under it."""
+        """Return for each model its weight, and the mean and variance of any footprints under it."""
         found = []
         for weight, own in zip(self.weights.tolist(), self.members, strict=True):
             mean, variance = own.belief.predict(footprints)
@@ -181,7 +182,7 @@ class Mixture:
         return found
 
     def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
-        """Return which share of the prior standard deviation is left, of all tracked footprints or of any."""
+        """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
         beliefs, means = [own.belief for own in self.members], np.array([own.model.mean for own in self.members])
         priors = [own.prior if footprints is None else own.prior_of(footprints) for own in beliefs]
         prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
@@ -208,7 +209,7 @@ class Mixture:
         return mean, np.tensordot(weights, np.stack(covariances), 1) + (weights * apart.T) @ apart
 
     def overlay(self) -> MixtureOverlay:
-        """Return the posterior with no measurement under way yet."""
+        """Return the posterior to which pending measurements are added."""
         return MixtureOverlay(self, tuple(member.belief.overlay() for member in self.members))
 
 
@@ -219,10 +220,10 @@ def _log_weight(own: Member) -> float:
 def _observing(
     own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float
 ) -> Member:
-    """Return one model with one reward more."""
+    """Return one model with one more reward."""
     model, belief, log_weight = own
     if belief.crowded(ledger.distinct):
-        return own.built(ledger.data(), np.append(belief.slots, slot))  # what was ignored stays so
+        return own.built(ledger.data(), np.append(belief.slots, slot))  # rewards that were ignored stay ignored
     noise = own.noise_variance(variance, weight) if variance is None else variance
     odd = belief.tracked.odd
     prior = model.mean * odd[slot] if slot in odd else model.mean
@@ -231,7 +232,7 @@ def _observing(
 
 
 class MixtureOverlay:
-    """A mixture with measurements under way, each observed at its own mean under every model."""
+    """A mixture with pending measurements, each counted as observed at its mean under every model."""
 
     def __init__(self, mixture: Mixture, overlays: tuple[Overlay, ...]) -> None:
         self._mixture = mixture
@@ -245,5 +246,5 @@ class MixtureOverlay:
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
-        """Mean and variance of all tracked footprints; the means stay."""
+        """Mean and variance of all tracked footprints; the means do not change."""
         return self._mixture.mixed([overlay.variance for overlay in self.overlays])

@@ -1,8 +1,8 @@
-"""A model: kernel, noise and prior mean, what of them is to be learned, and what is believed of them beforehand.
+"""A model (kernel, noise and prior mean), which parts of it are learned, and their priors.
 
-Rewards are standardised while learning; all that goes out is in the user's units.
+Rewards are standardised while learning; results are in the user's units.
 
-This room knows rewards and kernels; it must not know regions, trees or policies.
+This module knows rewards and kernels; it must not know regions, trees or policies.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ VARIANCE_PRIOR = (1.0, 1.5)
 LENGTHSCALE_PRIOR = (0.15, 1.3)
 NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
-# Log-odds of the correlations of symbols: all axes share a part of this std, about 0, and each has one of its own.
+# Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
 CORRELATION_PRIOR = (1.5, 0.7)
 BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 10.0), "correlation": (1e-3, 1e3)}
 EPSILON = float(np.finfo(float).eps)
-SMALLEST = 1e-150  # scale of rewards: a variance is its square
+SMALLEST = 1e-150  # scale of rewards: its square, a variance, must not underflow
 Spec = Kernel | Family | None
 
 
 @dataclass(frozen=True)
 class Unknowns:
-    """What is to be learned; whatever is given is kept.
+    """Which parts of the model are learned; what is given is kept.
 
     Attributes
     ----------
     kernel : Kernel, kernel class or None
-        A kernel is kept; of a class the parameters are learned, of None the class too.
+        A kernel is kept; for a class its parameters are learned; for None the class too.
     noise : bool
         Whether the noise is learned.
     mean : float or None
@@ -64,7 +64,7 @@ class Unknowns:
 
     @property
     def wanted(self) -> Family | None:
-        """The class of the kernel to learn, if one is wanted."""
+        """The class of kernels to learn, if one was asked for."""
         return None if isinstance(self.kernel, Kernel) else self.kernel
 
     def family(self, frame: Frame) -> Family:
@@ -84,8 +84,8 @@ class Model:
     mean : float
         Prior mean.
     spread : dict of str to float
-        Standard deviation of the logarithm of each learned parameter: "variance",
-        "lengthscale 0", "noise", which is about the relative error; for "correlation 0" of its log-odds.
+        Standard deviation of the logarithm of each learned parameter ("variance", "lengthscale 0", "noise"), about
+        its relative error; for "correlation 0" of its log-odds.
     measurements : int
         How many measurements it was learned from; 0 for a first guess.
     """
@@ -97,35 +97,35 @@ class Model:
     measurements: int
 
     def _repr_html_(self) -> str:
-        """Return what was learned, for a notebook."""
+        """Return the model as a table, for a notebook."""
         known = {f"relative error of {name}": spread for name, spread in self.spread.items()}
         facts = {"kernel": self.kernel, "noise": self.noise, "prior mean": self.mean, **known}
         return card("Model", facts | {"learned from": f"{self.measurements} measurements"})
 
 
 def standard_units(data: Data, mean: float | None) -> tuple[float, float]:
-    """Return shift (the prior mean, if it is given) and scale that standardise rewards: those of averages."""
+    """Return shift (the prior mean, if given) and scale that standardise rewards, from averages if possible."""
     own = data.averages
     if own.any():
         return _units(data.mean[own], data.counted[own], data.scatter, mean)
-    # Differences alone say nothing of the mean, and are about as large as what they are differences of.
+    # Differences alone tell nothing about the mean, and are about as large as f itself.
     return mean or 0.0, _units(data.mean, data.counted, data.scatter, 0.0)[1]
 
 
 def _units(values: Floats, weights: Floats, scatter: float, mean: float | None) -> tuple[float, float]:
-    first = float(values[0])  # counted from it, values that are all the same differ by nothing, not by rounding
+    first = float(values[0])  # subtracted, so that equal values differ by exactly 0
     shift = mean if mean is not None else first + float(np.average(values - first, weights=weights))
     off = values - shift
     top = max(float(np.max(np.abs(off))), math.sqrt(scatter))
     if top <= 4 * EPSILON * abs(shift):  # nothing but rounding varies
         return shift, max(abs(shift), SMALLEST) if shift else 1.0
-    # In units of the largest, so that no square underflows.
+    # In units of the largest, so that squares do not underflow.
     squares = float(np.average((off / top) ** 2, weights=weights)) + scatter / top / top / float(weights.sum())
     return shift, max(top * math.sqrt(squares), SMALLEST)
 
 
 def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model:
-    """Return a model to go by until there is enough to learn from."""
+    """Return a model to use until there are enough rewards to learn from."""
     centre, scale = _units(np.array(rewards), np.ones(len(rewards)), 0.0, None) if rewards else (0.0, 1.0)
     kernel = unknowns.given
     if kernel is None:

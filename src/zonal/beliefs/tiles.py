@@ -1,9 +1,9 @@
-"""A matrix that grows in both directions without being moved, shared by all who know of some part of it.
+"""A matrix that grows in both directions without being moved, shared by several users.
 
-Whoever doubles an array copies all of it now and then: one round in a thousand takes a second, and twice the
-memory. Here a small matrix is one array, and a large one a grid of tiles; entries are written once, and stay where
-they are. Two who know of the same part may both go on from there: the second to write gets a copy. This room
-knows numbers only.
+Growing an array by doubling copies all of it now and then: one round in a thousand would take a second and twice
+the memory. Here a small matrix is one array and a large one a grid of tiles; entries are written once and stay
+where they are. Two users of the same part may both extend it: the second one gets a copy. This module knows
+numbers only.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Ints = NDArray[np.intp]
 
 TILE = 384, 2048  # rows and columns: 6 MB
 SQUARE = 384, 384
-FEW_ROWS = 96  # of a tile to begin with
+FEW_ROWS = 96  # of a new tile
 
 
 class Tiles:
-    """A growing matrix; what was not written yet is anything.
+    """A growing matrix; entries not written yet are undefined.
 
     Parameters
     ----------
     rows, columns : int
-        To begin with.
+        At the start.
     tile : tuple of int
         Rows and columns of a tile.
     order : {"C", "F"}
-        Of the entries of a tile.
+        Memory order of a tile.
 
     Attributes
     ----------
     first : array
-        The first tile: the whole matrix as long as it is small.
+        The first tile: the whole matrix while it is small.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Tiles:
     ) -> None:
         self.tile = tile
         self._order: Literal["C", "F"] = order
-        self._written = (0, 0)  # by whoever wrote last
+        self._written = (0, 0)  # rows and columns, by the last writer
         self.first = self._fresh(min(rows, tile[0]), min(columns, tile[1]))
         self._others: dict[tuple[int, int], Floats] = {}
 
@@ -53,15 +53,14 @@ class Tiles:
         return np.empty((rows, columns), order=self._order)
 
     def plus(self, known: tuple[int, int], row: int, column: int, block: Floats) -> Tiles:
-        """Return the matrix with a block more, given where its first entry goes.
+        """Return the matrix with one more block.
 
         Parameters
         ----------
         known : tuple of int
-            Rows and columns that the writer knows of. If others wrote more since, they keep the matrix and the
-            writer gets a copy.
+            Rows and columns that the writer knows. If others have written more since, the writer gets a copy.
         row, column, block
-            What to write, and where.
+            Where the first entry goes, and what to write.
         """
         if self._written == known:
             own = self
@@ -83,7 +82,7 @@ class Tiles:
         return own
 
     def write(self, row: int, column: int, block: Floats) -> None:
-        """Write a block of a matrix that nobody else knows of, given where its first entry goes."""
+        """Write a block at (row, column) of a matrix that has no other user."""
         self.plus(self._written, row, column, block)
 
     def holds(self, rows: int, columns: int) -> bool:
@@ -119,7 +118,7 @@ class Tiles:
             self._others[i, j] = taller
 
     def _enlarge(self, rows: int, columns: int) -> None:
-        """Make the first tile larger, if it is not whole yet."""
+        """Make the first tile larger, if it is not at its full size."""
         old = self.first
         wanted = zip((rows, columns), old.shape, self.tile, strict=True)
         shape = tuple(min(max(need, 2 * have), most) if need > have else have for need, have, most in wanted)
@@ -150,7 +149,7 @@ class Tiles:
         return found
 
     def times(self, weights: Floats, columns: int) -> Floats:
-        """Return the first columns of weights, one per row, times the matrix."""
+        """Return `weights`, one per row, times the first columns of the matrix."""
         rows = weights.size
         high, wide = self.first.shape
         if rows <= high and columns <= wide:
@@ -165,7 +164,7 @@ class Tiles:
         return total
 
     def solve(self, right: Floats) -> Floats:
-        """Return the inverse of a lower triangular matrix of square tiles, as large as `right`, times it."""
+        """Return L^-1 `right`, where L is the leading part of this lower triangular matrix, in square tiles."""
         rows, (high, _) = len(right), self.tile
         solution = np.array(right, order="F") if rows > high else right
         for i in range(-(-rows // high)):

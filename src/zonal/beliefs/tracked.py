@@ -1,4 +1,4 @@
-"""The footprints that beliefs follow, by slot: which pairs of them are asked about, whatever the model."""
+"""The footprints that beliefs track, by slot, and the pairs of them whose covariance is needed under any model."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ Keys = NDArray[Any]
 
 
 class Layout(Protocol):
-    """Says which pairs of footprints are alike; a covariance turns its answers into numbers."""
+    """Finds which pairs of footprints have equal covariances; a kernel turns its answers into numbers."""
 
     def keys(self, footprints: Any, enter: bool = True) -> Keys:
-        """Return the keys of footprints, a column each; those that are not entered leave no trace."""
+        """Return the keys of footprints, one column each; with `enter` false they are not stored."""
 
     def cells(self, space: Any, depth: int, cells: Any) -> Keys:
-        """Return the keys of cells of a depth, which `space` keeps as rows of numbers."""
+        """Return the keys of cells of a depth, encoded by `space` as rows of numbers."""
 
     def totals(self, footprints: Any) -> NDArray[np.float64]:
-        """Return the total weight of what is seen of footprints."""
+        """Return the total weight of footprints."""
 
     def summed(self, weights: NDArray[np.float64], keys: Keys) -> Keys:
-        """Return the key of a weighted sum of footprints, a column."""
+        """Return the key of a weighted sum of footprints, as a column."""
 
     def pairs(self, some: Keys, others: Keys) -> Any:
-        """Return what kernels must know of all pairs of some footprints and others."""
+        """Return what a kernel needs to know about all pairs of some footprints with others."""
 
     def own(self, keys: Keys) -> Any:
-        """Return what kernels must know of each footprint with itself."""
+        """Return what a kernel needs to know about each footprint with itself."""
 
 
 class Tracked:
     """Footprints by slot, in order of tracking; it never changes.
 
-    Several models ask for the same pairs in turn, so the last answer of each kind is kept.
+    Several models need the same pairs in turn, so the last answer of each kind is cached.
 
     Attributes
     ----------
     layout : Layout
     keys : array
-        Of the footprints, a column each.
+        Of the footprints, one column each.
     odd : dict of int to float
-        The total weights of those that are no averages, by slot: the prior mean enters their rewards by it.
+        Total weights of footprints that are not averages, by slot; they multiply the prior mean.
     """
 
     def __init__(self, layout: Layout, keys: Keys, odd: dict[int, float] | None = None) -> None:
@@ -59,12 +59,12 @@ class Tracked:
         self._between: tuple[Any, Any] = None, None
 
     def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
-        """Return these and more, of a total weight."""
+        """Return these footprints and more ones of this total weight."""
         odd = self.odd if total == 1 else {**self.odd, self.size: total}
         return Tracked(self.layout, np.concatenate((self.keys, keys), axis=1), odd)
 
     def totals(self, slots: Ints) -> NDArray[np.float64] | float:
-        """Return the total weights of footprints; 1 where all are averages."""
+        """Return the total weights of footprints; 1 if all are averages."""
         return np.array([self.odd.get(slot, 1.0) for slot in slots.tolist()]) if self.odd else 1.0
 
     def row(self, slot: int) -> Any:
@@ -74,7 +74,7 @@ class Tracked:
         return self._row[1]
 
     def cross(self, start: int, slots: Ints, stop: int | None = None) -> Any:
-        """Return the pairs of the footprints from `start` on, up to `stop`, with those of some slots."""
+        """Return the pairs of the footprints from `start` to `stop` with those of some slots."""
         name = start, stop, slots.tobytes()
         if self._cross[0] != name:
             pairs = self.layout.pairs(self.keys[:, start:stop], self.keys.take(slots, axis=1))
@@ -88,7 +88,7 @@ class Tracked:
         return self._since[1]
 
     def own(self, start: int) -> Any:
-        """Return each of the footprints from `start` on, paired with itself."""
+        """Return the pairs of each footprint from `start` on with itself."""
         if self._own[0] != start:
             self._own = start, self.layout.own(self.keys[:, start:])
         return self._own[1]

@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     ----------
     gap : float
         With the probability asked for, the best smallest region is better by no more than this.
-        probability_best : float
+    probability_best : float
         The probability that no smallest region is better.
     """
 

@@ -92,7 +92,7 @@ class Opened:
         With placeholders for what is missing.
     missing : dict of str to str
         The user's own settings that were not passed again, and their names in the user's code.
-        classes : dict of str to class
+    classes : dict of str to class
         The user's own classes that were passed, by name.
     """
 

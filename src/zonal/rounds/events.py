@@ -101,7 +101,7 @@ class Asked(NamedTuple):
         The caller's name for this request, so that repeating it does not ask twice; "" for none.
     time : float
         How long to measure.
-        cost : float
+    cost : float
         Of the look, including its time and the way to its region.
     """
 

@@ -70,7 +70,7 @@ class Prices:
     ----------
     times : array
         The times to choose from; 1 alone where times are not chosen.
-        timed : bool
+    timed : bool
         Whether looks cost their time.
     """
 

@@ -91,7 +91,7 @@ class State:
     told, budget : int, float
     rounds : int
         Trials told as averages; policies count rounds t by them.
-        differences : dict of int to (int, Region)
+    differences : dict of int to (int, Region)
         Trials told as differences: the slot of the difference and the region subtracted.
     paid : dict of int to float
         What each trial told has cost, by number, where looks have a cost.

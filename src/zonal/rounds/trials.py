@@ -37,7 +37,7 @@ class Trial:
         The study it belongs to.
     time : float
         How long to measure; 1 where times are not chosen.
-        cost : float
+    cost : float
         Of the look, including its time and the way to its region; 1 where looks have no cost.
     """
 

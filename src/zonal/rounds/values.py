@@ -153,7 +153,7 @@ class Decoder:
     ----------
     classes : mapping of name to class
         Classes that may be named besides Zonal's.
-        own : callable, optional
+    own : callable, optional
         Turns marks, for what is not stored, into values.
     space : optional
         Of the study whose regions are read.
