@@ -1,4 +1,4 @@
-"""Which region next, and which to settle for: policies see columns and numbers, never a kernel or a region."""
+"""Which region to measure next, and which to recommend: policies see columns and numbers, no kernel or region."""
 
 from zonal.policies.rules import Bound, Draw, Policy, Rows, Rules, Setting, Shape, View, Views, best
 

@@ -1,14 +1,14 @@
-"""Which smallest regions lie above a threshold? Measure, at any depth, where most doubt about that is cleared.
+"""Find the smallest regions above a threshold: measure where most uncertainty about that is removed.
 
-A region of posterior mean m and standard deviation s is held to be above the threshold h if m > h, and that is
-wrong with probability Phi(-|z|), z = (m - h) / s. A measurement of node j, whose correlation with it is rho,
-leaves that at 2 T(z, a) on average, a = sqrt(1 / rho^2 - 1), T Owen's function. The gain is the difference,
-weighed by how much lies in each region:
+A region of posterior mean m and standard deviation s is classified as above the threshold h if m > h, which is
+wrong with probability Phi(-|z|), z = (m - h) / s. After a measurement of node j, whose correlation with the region
+is rho, that probability is 2 T(z, a) on average, with a = sqrt(1 / rho^2 - 1) and T Owen's function. The gain is
+the difference, weighted by the weight of each region:
 
     Phi(-|z|) - 2 T(z, a) = 1 / pi * integral from a to infinity of exp(-z^2 (1 + x^2) / 2) / (1 + x^2) dx
 
-in logarithms, since it cancels once all is clear; averaged over all models that the measurements allow. A leaf
-that is not smallest stands for the smallest regions within it, whose averages scatter about its own.
+It is computed in logarithms, since it vanishes when the classification is clear, and averaged over all models. A
+leaf that can still be split represents the smallest regions within it, whose averages vary about its own.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from zonal.policies.knowledge import KnowledgeRules
 from zonal.policies.rules import NONE, Draw, Floats, Look, Policy, Rows, Setting, View, Views
 from zonal.tree import Tree
 
-CANDIDATES = 512  # regions about which there is most doubt
-QUESTIONS = 192  # nodes that may be measured
-FINALISTS = 16  # questions whose gain is computed exactly
-NODES = 16  # of the rule for the integral: exact to five digits
+CANDIDATES = 512  # regions with the most uncertain classification
+QUESTIONS = 192  # nodes considered for the next measurement
+FINALISTS = 16  # nodes whose gain is computed exactly
+NODES = 16  # of the quadrature rule: exact to five digits
 
 
 @dataclass(frozen=True)
 class Above(Policy):
-    """Measure to tell which smallest regions lie above a threshold; below it, where low averages are wanted.
+    """Measure to find the smallest regions above a threshold (below it, when minimising).
 
-    What is recommended is still the best smallest region.
+    The recommendation is still the best smallest region.
 
     Parameters
     ----------
     threshold : float, optional
         In value units.
     top : float, optional
-        In its place: the share of the space that is looked for, such as .2 for its best fifth.
+        Instead of a threshold: the share of the space to find, such as .2 for its best fifth.
     """
 
     threshold: float | None = None
@@ -55,8 +55,8 @@ class Above(Policy):
     def __post_init__(self) -> None:
         if (self.threshold is None) == (self.top is None):
             given = None if self.top is None else (self.threshold, self.top)
-            fix = "Pass one of the two: zn.Above(0.7) or zn.Above(top=0.2)."
-            raise InvalidInput("a set is above a threshold, or the top share of the space", given, fix)
+            fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
+            raise InvalidInput("Above needs either a threshold or a top share", given, fix)
         if self.top is None:
             object.__setattr__(self, "threshold", finite_number(self.threshold, "threshold"))
         else:
@@ -69,10 +69,10 @@ class Above(Policy):
 
 @dataclass(frozen=True)
 class AboveRules(KnowledgeRules):
-    """The search for a set, bound to a problem: growth and recommendation are as of the default."""
+    """The search for a set, bound to a problem; it grows and recommends as the default does."""
 
     def limit(self, tree: Tree, views: Views) -> float:
-        """Return above which mean regions are looked for: of a top share, the quantile of the means."""
+        """Return the threshold, relative to the prior mean: for a top share, that quantile of the means."""
         if self.policy.threshold is not None:
             return float(self.setting.sign * self.policy.threshold - self.setting.zero)
         rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
@@ -83,23 +83,23 @@ class AboveRules(KnowledgeRules):
         return float(mean[order[min(at, len(rows) - 1)]] + mean[order[min(at + 1, len(rows) - 1)]]) / 2
 
     def promise(self, tree: Tree, leaves: Rows, views: Views, within: bool) -> Floats:
-        """Return how far averages may well lie across the threshold, of leaves or of smallest regions `within`."""
+        """Return how far averages may well lie beyond the threshold, of leaves or of smallest regions `within`."""
         middle = tree.mean[leaves]
         reach = super().promise(tree, leaves, views, within) - middle
         return np.asarray(reach - np.abs(middle - self.limit(tree, views)))
 
     def follows(self) -> bool:
-        """Tell whether the guard follows the highest rewards: nobody looks for the best alone."""
+        """Tell whether the guard follows the highest rewards: no, since the best region is not the only aim."""
         return False
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
-        """Return the node that is expected to clear most doubt, for what it costs."""
+        """Return the node expected to remove the most uncertainty for its cost."""
         unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
         return self._clears_most(tree, views(), questions)
 
     def _clears_most(self, tree: Tree, views: list[View], questions: Rows) -> Look:
-        """Return the question that is expected to clear most doubt, for what it costs."""
+        """Return which of `questions` is expected to remove the most uncertainty for its cost."""
         limit = self.limit(tree, lambda: views)
         rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
         if len(rows) == 0:
@@ -126,7 +126,7 @@ class AboveRules(KnowledgeRules):
 
 
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
-    """Return by how many standard deviations regions lie off a limit, and these; of leaves, of parts of theirs."""
+    """Return by how many standard deviations regions (or parts of leaves) differ from a limit, and these stds."""
     hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
     spread = np.sqrt(view.std[rows] ** 2 + hidden)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -135,14 +135,14 @@ def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Fl
 
 
 def _wrong(z: Floats) -> Floats:
-    """Return the probability that what lies z standard deviations off lies on the other side."""
+    """Return the probability that a region z standard deviations off is on the other side."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr(-z))
 
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
-    """Return a = sqrt(1 / rho^2 - 1) of questions that take `ratio` usual times, each with every region."""
+    """Return a = sqrt(1 / rho^2 - 1) of each question, taking `ratio` times the usual time, with every region."""
     own = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2 / ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho2 = (joint / own[:, None]) ** 2
@@ -150,25 +150,25 @@ def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) ->
 
 
 def _summed(logs: Floats) -> Floats:
-    """Return the logarithm of the sum of each row."""
+    """Return the log of the sum of exponentials of each row."""
     top = logs.max(axis=1)
     return np.asarray(top + np.log(np.exp(logs - top[:, None]).sum(axis=1)))
 
 
 def _height(z2: Floats, a: Floats) -> Floats:
-    """Return roughly the integral over its integrand's exponential at `a`: right where z or a is 0, or large."""
+    """Return an approximate integral divided by the exponential at `a`; exact where z or a is 0 or large."""
     edge = 1 / np.arctan2(1.0, a)
     return np.asarray(1 / ((1 + a * a) * a * z2 + np.sqrt(edge * edge + (2 / math.pi) * z2)))
 
 
 def log_rough(z: Floats, a: Floats) -> Floats:
-    """Return `log_cleared` to within a fifth or so, for ranking."""
+    """Return `log_cleared` to within about a fifth, for ranking."""
     z2 = z * z
     return np.asarray(-0.5 * z2 * (1 + a * a) + np.log(_height(z2, a) / math.pi))
 
 
 def log_cleared(z: Floats, a: Floats) -> Floats:
-    """Return the logarithm of Phi(-z) - 2 T(z, a): by how much a probability of being wrong falls.
+    """Return the logarithm of Phi(-z) - 2 T(z, a): by how much a probability of error falls.
 
     Parameters
     ----------
@@ -190,6 +190,6 @@ def log_cleared(z: Floats, a: Floats) -> Floats:
 
 @cache
 def _rule() -> tuple[list[float], list[float]]:
-    """Return places between 0 and 1, and their shares."""
+    """Return positions between 0 and 1, and weights, of a Gauss rule."""
     places, shares = np.polynomial.legendre.leggauss(NODES)
     return ((places + 1) / 2).tolist(), (shares / 2).tolist()

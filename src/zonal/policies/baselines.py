@@ -1,7 +1,7 @@
 """Baselines over the smallest regions: a uniform grid, random, GP-UCB and Thompson sampling.
 
-All four grow the tree to one depth first, measure its leaves only, and recommend the measured leaf of the highest
-posterior mean. They share everything but the choice.
+All four grow the tree to one depth first, measure only its leaves, and recommend the measured leaf with the
+highest posterior mean. They differ in the choice only.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Leaves(Policy):
         smallest = shape.deepest()
         if smallest is None:
             raise InvalidInput(
-                f"{type(self).__name__} measures the smallest regions and must know them",
+                f"{type(self).__name__} measures the smallest regions, and this space has none",
                 None,
                 "Pass level=, or a space with smallest=.",
             )
@@ -85,7 +85,7 @@ class LeafRules(Bound):
 
 @dataclass(frozen=True)
 class UniformGrid(Leaves):
-    """Measure the regions of one depth by turns, spread out evenly from the start.
+    """Measure the regions of one depth in turn, spread evenly from the start.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class UniformGrid(Leaves):
         return level
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
-        """Return the least measured leaf, in order of reversed digits (van der Corput)."""
+        """Return the least measured leaf; among equals, in order of reversed digits (van der Corput)."""
         looks = tree.looks[rows]
         rows = rows[looks == looks.min()]
         nodes = zip(tree.index[rows].tolist(), tree.depth[rows].tolist(), strict=True)
@@ -113,7 +113,7 @@ class Random(Leaves):
     """Measure regions of one depth at random."""
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
-        """Return any leaf."""
+        """Return a random leaf."""
         return int(rng().choice(rows))
 
 
@@ -136,7 +136,7 @@ class UCB(Leaves):
         probability(self.theta, "theta")
 
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
-        """Return the leaf of the highest upper confidence bound."""
+        """Return the leaf with the highest upper confidence bound."""
         leaves = int(np.count_nonzero(tree.first_child < 0))
         beta = 2 * (math.log(leaves) + log_pi_t(t) - math.log(self.theta))
         return best(tree, rows, tree.mean[rows] + math.sqrt(beta) * tree.std[rows], setting.tie)
@@ -152,8 +152,8 @@ class Thompson(Leaves):
         number = random.choice(len(members), p=[view.weight for view in members]) if len(members) > 1 else 0
         view = members[int(number)]
         covariance = view.covariance(rows, rows)
-        # The jitter is of the draw, not of the belief: far below what one draw differs from the next.
-        known = (1e3 * setting.tie) ** 2  # where all is known, rounding is of the prior
+        # Only the draw has this jitter, not the belief; it is far below the scatter of draws.
+        known = (1e3 * setting.tie) ** 2  # where everything is known, rounding is relative to the prior
         jitter = DRAW_JITTER * float(np.max(np.diag(covariance))) + known + 1e-300
         with one_thread():
             draw = _factor(covariance, jitter) @ random.standard_normal(len(rows))
@@ -161,13 +161,13 @@ class Thompson(Leaves):
 
 
 def _factor(covariance: Floats, jitter: float) -> Floats:
-    """Return a Cholesky factor of a covariance with jitter on its diagonal, ten times as much as long as it fails.
+    """Return a Cholesky factor of a covariance with jitter on its diagonal, ten times more after each failure.
 
-    With many rows rounding adds up, in the end beyond any share of a variance that is nearly nought.
+    With many rows rounding errors add up, and may exceed any fraction of a variance that is nearly zero.
     """
     while True:
         covariance[np.diag_indices(len(covariance))] += jitter
         try:
             return np.asarray(np.linalg.cholesky(covariance))
         except np.linalg.LinAlgError:
-            jitter *= 9  # on top of what is there
+            jitter *= 9  # added to what is there

@@ -1,4 +1,4 @@
-"""From gains to a look: the largest gain for its cost, over questions and times."""
+"""Choosing a look: the largest gain per cost, over nodes and times."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from zonal.policies.rules import Floats, Look, Rows, best
 from zonal.tree import Tree
 
-TIE = 1e-6  # of the logarithm of a gain: less is rounding
-KEPT = 64  # questions of which all times are compared
-STAYS = (1, 2, 4, 8, 16)  # looks for which one may go to a region
+TIE = 1e-6  # of the log of a gain: smaller differences are rounding
+KEPT = 64  # questions for which all times are compared
+STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
 
 
 def largest(
@@ -25,7 +25,7 @@ def largest(
     finalists: int,
     free: bool = True,
 ) -> Look:
-    """Return the question of the largest gain; where looks cost, of the largest gain for its cost, and its time.
+    """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def largest(
     questions : array of int
         Rows that may be measured.
     prepared : callable
-        Some of the questions (by place) and the times of looks (in usual ones) to what gains follow from.
+        Turns some questions (by position) and times of looks (in usual times) into what gains are computed from.
     rough, exact : callable
-        From that to the logarithms of gains: for ranking, and of the finalists.
+        Turn that into the logs of gains: approximate ones for ranking, and exact ones for the finalists.
     finalists : int
-        How many.
+        The number of questions whose gain is computed exactly.
     free : bool
-        Whether the time of the look is chosen; else it is the usual one, where that can be paid.
+        Whether the time of the look is chosen; else it is the usual one, if that can be paid.
     """
     terms = tree.terms
     if terms is None:
@@ -52,9 +52,9 @@ def largest(
     if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
         times = spends = np.array([terms.usual])
     able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
-    if not len(able):  # it is told that it cannot be paid
+    if not len(able):  # the caller reports that it cannot be paid
         return int(questions[(prices + ways).argmin()]), float(times[spends.argmin()])
-    # A way is gone for several looks: it counts as so much of each, however many would be best.
+    # Several looks can share a way: its cost is divided by the number of looks that is best.
     stays = np.array(STAYS if ways.max() > 0 else STAYS[:1])
     if times.size * stays.size > 1:
         usual = terms.usual if terms.timed else 0.0
@@ -77,7 +77,7 @@ def largest(
 
 
 def payable(tree: Tree, rows: Rows) -> Rows:
-    """Return the same rows; where looks cost and none of them can be paid, those that can, wherever they are."""
+    """Return the rows, or, where looks cost and none of them can be paid, all askable rows that can."""
     terms = tree.terms
     if terms is None or (terms.costs(rows, terms.times.min()) <= terms.left).any():
         return rows
@@ -91,7 +91,7 @@ def _log(costs: Floats) -> Floats:
 
 
 def usual_time(tree: Tree, row: int) -> float | None:
-    """Return the usual time of a look, or the longest below it that is paid for; 0 if none is, None if all are."""
+    """Return the usual time, or the longest shorter one that can be paid; 0 if none can, None without costs."""
     terms = tree.terms
     if terms is None:
         return None
@@ -100,7 +100,7 @@ def usual_time(tree: Tree, row: int) -> float | None:
 
 
 def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
-    """Return where the highest values are; of equal ones at the end of the list some, evenly spread."""
+    """Return where the highest values are; if there are ties for the last places, some of them, evenly spread."""
     if len(values) <= number:
         return np.arange(len(values))
     last = np.partition(values, -number)[-number]

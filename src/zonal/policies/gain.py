@@ -1,10 +1,10 @@
-"""The knowledge gradient of correlated candidates: how much the best posterior mean is expected to rise.
+"""The knowledge gradient of correlated candidates: by how much the best posterior mean is expected to rise.
 
 A measurement of node j moves the posterior means of the candidates along straight lines, ``m_i + b_ji Z`` with Z
 standard normal and ``b_ji = Cov(j, i) / sqrt(std_j^2 + noise_j^2)``. The gain is ``E max_i (m_i + b_ji Z) -
 max_i m_i`` (Frazier, Powell and Dayanik 2009): on the upper envelope of the lines, with breakpoints c_k between
 slopes b_k and b_{k+1}, it is the sum of ``(b_{k+1} - b_k) f(-|c_k|)``, ``f(z) = z Phi(z) + phi(z)``. All in
-logarithms: far from a decision gains are smaller than the smallest number.
+logarithms: far from a decision, gains are smaller than the smallest float.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ def log_f(z: Floats) -> Floats:
 
 @cache
 def _erfcx() -> Any:
-    """Return scipy's function, imported when it is first needed: a twelfth of what it takes to import Zonal."""
+    """Return scipy's erfcx, imported when first needed: it takes a twelfth of the time to import Zonal."""
     from scipy.special import erfcx
 
     return erfcx
 
 
 def log_gains(means: Floats, slopes: Floats) -> Floats:
-    """Return the logarithm of the gain of each question.
+    """Return the log of the gain of each question.
 
     Parameters
     ----------
     means : array, shape (r, n)
-        Posterior means of the candidates, a row per question (they may be of different models).
+        Posterior means of the candidates, one row per question (possibly under different models).
     slopes : array, shape (r, n)
-        By how much each candidate's mean moves with Z.
+        How much each candidate's mean moves with Z.
     """
     tied = means >= means.max(axis=1, keepdims=True)
     apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders of equal means break at Z = 0, on neither side
+        at_zero = np.log(apart) - LOG_ROOT_TAU  # leaders with equal means have their breakpoint at Z = 0
         right, left = np.split(_walked(np.concatenate([means, means]), np.concatenate([slopes, -slopes])), 2)
         return np.asarray(np.logaddexp(at_zero, np.logaddexp(right, left)))
 
 
 def _walked(means: Floats, slopes: Floats) -> Floats:
-    """Walk along the envelope from Z = 0 to the right; return log of the sum over its breakpoints there."""
+    """Follow the envelope from Z = 0 to the right; return the log of the sum over its breakpoints there."""
     total = np.full(len(means), -np.inf)
     top = means.max(axis=1, keepdims=True)
     steepest = slopes.max(axis=1)
@@ -74,7 +74,7 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
         cross /= rise
         cross[flat] = np.inf
         near = cross.min(axis=1)
-        # Of lines that cross at the same place the steepest goes on.
+        # Of lines that cross at the same point, the steepest continues.
         at = np.where(cross <= near[:, None], slopes, -np.inf).argmax(axis=1)
         weight = log_f(np.maximum(near, 0.0))
         step, left = np.log(slopes[here, at] - slope) + weight, np.log(steepest - slope) + weight
@@ -90,16 +90,16 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
 
 
 def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
-    """Return a lower bound of each question's gain, in logarithms: of the best single pair with the leader.
+    """Return the log of a lower bound of each question's gain: that of the best single pair with the leader.
 
-    Cheap, for ranking: ``f(-z) >= phi(z) / (3 + z^2)``.
+    It is cheap, for ranking: ``f(-z) >= phi(z) / (3 + z^2)``.
 
     Parameters
     ----------
     means : array, shape (n,)
         Posterior means of the candidates.
     slopes : array, shape (r, n)
-        By how much each candidate's mean moves, a row per question.
+        How much each candidate's mean moves, one row per question.
     tie : float
         Means closer than this are equal: the first of them leads.
     """

@@ -15,11 +15,11 @@ from zonal.tree import Tree
 
 @dataclass(frozen=True)
 class GPTree(Policy):
-    """Adaptive discretisation with a Gaussian process: refine where the posterior is sharp, measure elsewhere.
+    """Adaptive discretisation with a Gaussian process: refine where the posterior is precise, else measure.
 
     The leaf of the highest ``min(U, U of its parent + V(h - 1)) + V(h)`` is taken, with ``U = mean + beta_n std``.
-    While ``beta_n std <= V(h)`` it is split without being measured; otherwise it is measured. Recommended is,
-    among the deepest nodes that were split and have a measurement within, the one of the highest mean.
+    While ``beta_n std <= V(h)`` it is split without being measured; otherwise it is measured. The recommendation
+    is, among the deepest nodes that were split and contain a measurement, the one with the highest mean.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class GPTree(Policy):
             object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
 
     def depth(self, shape: Shape, budget: int) -> int:
-        """Return h_max, from the theory unless given, and no deeper than nodes can be numbered."""
+        """Return h_max, from the theory unless given, limited so that all nodes can be numbered."""
         if self.h_max is not None:
             return self.h_max
         theory = math.log(budget) * (1 + 1 / self.alpha) / (2 * self.alpha * math.log(1 / self.rho))
@@ -109,7 +109,7 @@ class GPTreeRules(Rules):
         return self.beta_n * tree.std, self.variation[tree.depth]
 
     def recommend(self, tree: Tree) -> int:
-        """Return the best of the deepest nodes that were split and have a measurement within."""
+        """Return the best of the deepest nodes that were split and contain a measurement."""
         within = np.zeros(tree.size, dtype=bool)
         for measured in tree.answered.nonzero()[0]:
             row = int(measured)

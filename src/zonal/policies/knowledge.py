@@ -1,11 +1,11 @@
 """The default: measure, at any depth, where the best smallest region's mean is expected to rise most.
 
-Before each round the tree is opened where it promises most. Then one of two rules chooses: the knowledge
-gradient, the expected rise of the highest posterior mean, averaged over all models that the measurements allow;
-or, every few rounds while the kernel is learned, the guard, which follows the highest raw means down the tree
-and trusts no model. The guard is there for fits that call a narrow peak noise. While nothing stands out of the
-noise, regions are measured step by step, a child after its parent: a peak that large regions only hint at is found
-sooner by halves than by chance. Recommended is the smallest region of the highest posterior mean.
+Before each round the tree is split where it is most promising. Then one of two rules chooses. The knowledge
+gradient is the expected rise of the highest posterior mean, averaged over all models. The guard, used every few
+rounds while the kernel is learned, follows the highest raw means down the tree and uses no model: it protects
+against fits that explain a narrow peak as noise. While nothing stands out from the noise, a region is measured
+only after its parent: a peak that large regions only hint at is found sooner by halving than by chance. The
+recommendation is the smallest region with the highest posterior mean.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from zonal.policies.rules import (
 from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 
-TOP = 256  # leaves that promise most: in larger spaces they are opened until all of them are smallest regions
+TOP = 256  # most promising leaves: in larger spaces, split until all of them are smallest regions
 TIMES = 12  # the node limit is reached over this many rounds
-CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes that may be measured
+CANDIDATES, QUESTIONS = 128, 256  # regions that may become the best, and nodes considered for a measurement
 FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
-SELDOM, OFTEN = 4, 2  # rounds between two of the guard's
-LOOKS = 2  # of a smallest region before the guard lets go of it
+SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
+MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class KnowledgeGradient(Policy):
     Parameters
     ----------
     depths : {"any", "smallest"}
-        Whether regions of any size may be measured after the opening, or only smallest ones.
+        Whether regions of any size, or only the smallest, may be measured after the opening.
     """
 
     depths: Literal["any", "smallest"] = "any"
@@ -72,7 +72,7 @@ class KnowledgeRules(Bound):
     """The knowledge gradient bound to a problem."""
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return the leaves to open: all of a small space, else those that promise most."""
+        """Return the leaves to split: all in a small space, else the most promising ones."""
         leaves = tree.leaf.nonzero()[0]
         able = ~tree.smallest[leaves]
         if not able.any():
@@ -99,18 +99,18 @@ class KnowledgeRules(Bound):
         return np.append(wanted, leader)
 
     def promise(self, tree: Tree, leaves: Rows, views: Views, within: bool) -> Floats:
-        """Return how good the average of leaves may well be, or that of a smallest region `within`."""
+        """Return how high the average of leaves may well be, or that of a smallest region `within`."""
         if not within:
             return tree.mean[leaves] + OPTIMISM * tree.std[leaves]
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         return np.asarray(tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves]))
 
     def follows(self) -> bool:
-        """Tell whether the guard follows the highest rewards: where the kernel is learned."""
+        """Tell whether the guard follows the highest rewards: if the kernel is learned."""
         return self.setting.learned
 
     def _leader(self, tree: Tree, leaves: Rows) -> Rows:
-        """Return the leaf of the highest mean if it is not smallest: what is recommended has to be."""
+        """Return the leaf with the highest mean if it can be split: what is recommended must be smallest."""
         rows = leaves[~(tree.forbidden[leaves] & tree.smallest[leaves])]
         if len(rows) == 0:
             return NONE
@@ -118,7 +118,7 @@ class KnowledgeRules(Bound):
         return NONE if tree.smallest[rows].any() else rows[tree.depth[rows].argmax()][None]
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
-        """Return the guard's node when it is its turn, else the node of the largest expected gain for its cost."""
+        """Return the guard's node when it is its turn, else the node with the largest expected gain per cost."""
         members = views()
         if not self.setting.learned:
             return self._largest_gain(tree, members, self.questions(tree, views), _tour(tree, t - 1)[1])
@@ -134,33 +134,33 @@ class KnowledgeRules(Bound):
             if time is None or time > 0:
                 return row if time is None else (row, time)
         questions = unseen if len(unseen) else self.questions(tree, views, by_steps=vague)
-        # Until something stands out, the models do not know what longer looks would show.
+        # Until something stands out, the models cannot tell what longer looks would show.
         return self._largest_gain(tree, members, questions, left, free=not vague)
 
     def _stands_out(self, tree: Tree, views: list[View]) -> bool:
-        """Tell whether the best region is better than the space as a whole by more than noise."""
+        """Tell whether the best region is better than the whole space by more than the noise."""
         row = self.recommend(tree)
         noise = sum(view.weight * float(view.noise[row]) for view in views)
         return bool(tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise)
 
     def _followed(self, tree: Tree) -> int | None:
-        """Return the node of the highest mean reward with something new within, None if there is none."""
+        """Return the node with the highest mean reward that contains something unmeasured, or None."""
         nodes = slice(0, tree.size)
         fresh = (tree.askable & (tree.looks == 0))[nodes]
         open_ = np.zeros(tree.size, dtype=bool)
         parents = tree.parent[nodes][fresh]
         open_[parents[parents >= 0]] = True
         open_ |= tree.leaf & ~tree.smallest[nodes]
-        open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < LOOKS)
+        open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < MOST_FOLLOWED)
         rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
         if len(rows) == 0:
             return None
         mean, error = tree.own_rewards(rows)
-        value = mean - (error - error.min())  # what is less sure has to be better
+        value = mean - (error - error.min())  # less certain means must be higher
         return best(tree, rows, value, self.setting.tie)
 
     def _follow(self, tree: Tree) -> int | None:
-        """Return the guard's choice: within the followed node the child of the highest mean, or itself again."""
+        """Return the guard's choice: the child of the followed node with the highest mean, or that node again."""
         node = self._followed(tree)
         if node is None or (tree.first_child[node] < 0 and not tree.smallest[node]):
             return None
@@ -185,9 +185,9 @@ class KnowledgeRules(Bound):
         return most
 
     def _largest_gain(self, tree: Tree, views: list[View], questions: Rows, left: int, free: bool = True) -> Look:
-        """Return the node whose measurement is expected to raise the best mean most, for what it costs.
+        """Return the node whose measurement is expected to raise the best mean most per cost.
 
-        On a tour it is the next stop of those that are `left`. If it is `free`, for how long is chosen too.
+        On a tour it is the next stop, with `left` looks to go. The time is chosen too if `free`.
         """
         final = (tree.smallest & ~tree.forbidden).nonzero()[0]
         if len(final) == 0:
@@ -206,12 +206,12 @@ class KnowledgeRules(Bound):
                 questions, joint = questions[at], [own[at] for own in joint]
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
-            """Return by how much candidates' means move with questions that take `ratio` usual times."""
+            """Return how much the candidates' means move with questions that take `ratio` times the usual time."""
             found = []
             for view, covariance in zip(views, joint, strict=True):
                 rows = questions[at]
                 spread = np.sqrt(view.std[rows] ** 2 + view.noise[rows] ** 2 / ratio)
-                spread[spread == 0] = np.inf  # what is known without noise tells nothing
+                spread[spread == 0] = np.inf  # measuring what is known exactly tells nothing
                 found.append(covariance[at] / spread[:, None])
             return found
 
@@ -229,15 +229,15 @@ class KnowledgeRules(Bound):
         return largest(tree, questions, slopes, rough, exact, FINALISTS, free)
 
     def questions(self, tree: Tree, views: Views, number: int = QUESTIONS, by_steps: bool = False) -> Rows:
-        """Return the askable nodes with the most promising regions within, each after its parent if `by_steps`."""
+        """Return the askable nodes with the most promising regions; `by_steps`, only below measured ones."""
         nodes = slice(0, tree.size)
         wanted = tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))
         if by_steps and self.policy.depths == "any":
             known = tree.looks[nodes] > 0
-            known[0] = True  # as far as steps go: nobody has to look at the whole space
+            known[0] = True  # the whole space need not be measured first
             parent = np.maximum(tree.parent[nodes], 0)
             wanted &= known | known[parent] | ~tree.askable[parent]
-        idle = wanted & (tree.looks[nodes] == tree.answered[nodes])  # a batch is of different regions
+        idle = wanted & (tree.looks[nodes] == tree.answered[nodes])  # so that a batch has different regions
         rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
         rows = payable(tree, rows)
         if len(rows) <= number:
@@ -251,7 +251,7 @@ class KnowledgeRules(Bound):
         return rows[highest(upper[rows], number, self.setting.tie)]
 
     def recommend(self, tree: Tree) -> int:
-        """Return the smallest region of the highest mean; of the leaves if no smallest one is known yet."""
+        """Return the smallest region with the highest mean; if there is no smallest one yet, the best leaf."""
         allowed = ~tree.forbidden[: tree.size]
         rows = (tree.smallest[: tree.size] & allowed).nonzero()[0]
         if len(rows) == 0:
@@ -260,7 +260,7 @@ class KnowledgeRules(Bound):
 
 
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:
-    """Return the looks of a tour, and how many of it are left; none where ways cost nothing."""
+    """Return the looks of a tour, and how many of them are left; (0, 0) where travel has no cost."""
     terms = tree.terms
     if terms is None or terms.ways is None or terms.tour == 1:
         return 0, 0

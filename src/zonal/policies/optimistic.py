@@ -31,31 +31,31 @@ from zonal.tree import Tree
 class GPOO(Policy):
     """Gaussian process optimistic optimisation (Algorithm 1 of the paper).
 
-    In each round the leaf with the highest ``mean + sqrt(beta_t) std + delta(depth)`` is measured, and split
-    once ``sqrt(beta_t) std <= delta(depth)``. Recommended is, among the deepest expanded nodes, the one of the
+    In each round the leaf with the highest ``mean + sqrt(beta_t) std + delta(depth)`` is measured, and split once
+    ``sqrt(beta_t) std <= delta(depth)``. The recommendation is, among the deepest expanded nodes, the one with the
     highest posterior mean.
 
-    The paper has two readings of the test in line 6 and of what is returned; see docs/theory.md and
+    The paper allows two readings of the test in line 6 and of what is returned; see docs/theory.md and
     docs/fidelity.md, rows 2 and 5.
 
     Parameters
     ----------
     delta : callable, depth -> float
-        Bound on how much f varies within a cell of a depth. By default it is derived from the kernel
+        Bound on how much f varies within a cell of this depth. By default it is derived from the kernel
         (`LipschitzDelta`, a heuristic); the paper's experiments use ``GeometricDelta(14, 0.5)``.
     theta : float
         The probability with which the confidence intervals may fail, between 0 and 1.
     h_max : int
         The deepest depth at which nodes are expanded, so that leaves exist down to h_max + 1.
     test : {"after", "before"}
-        Which std line 6 tests: after the round's reward, as the order of the pseudo-code has it, or before it, as
-        equation 6 defines it. Lemma 3 and Theorem 1 hold for "before" only.
+        Which std line 6 tests: after the round's reward, as in the order of the pseudo-code, or before it, as in
+        equation 6. Lemma 3 and Theorem 1 hold for "before" only.
     returns : {"deepest", "highest"}
         The best of the deepest expanded nodes, as in the pseudo-code, or of all expanded nodes, as in the prose.
     ahead : bool
-        With several trials under way at once: whether a leaf is split as soon as those under way there will do for
-        line 6, without waiting for their rewards. Otherwise they pile up on it, and with 8 at once the regret
-        doubles. Alone, a search walks the same either way.
+        With several trials under way at once: whether a leaf is split as soon as the pending trials there would
+        satisfy line 6, without waiting for their rewards. Otherwise trials pile up on one leaf, and with 8 at once
+        the regret doubles. With one trial at a time it makes no difference.
     """
 
     delta: Delta = field(default_factory=LipschitzDelta)
@@ -80,7 +80,7 @@ class GPOO(Policy):
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
         log_m = log_nodes(setting.counts[:-1])
-        beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # asked for twice a round
+        beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # used twice a round
         rules = _rules(self.delta, self.theta, beta, setting)
         return replace(rules, early=self.test == "before", flat=self.returns == "highest", ahead=self.ahead)
 
@@ -89,17 +89,17 @@ class GPOO(Policy):
 class StoOO(Policy):
     """Stochastic optimistic optimisation, and with averaged feedback AVE-StoOO (the paper's appendix).
 
-    GPOO's rules on the empirical belief: each node knows its own rewards only, ``std = 1 / sqrt(T)``, and
-    ``beta_t = 2 log(t^2 / theta)``. Rewards are meant to lie between 0 and 1. No kernel and no noise is needed.
+    These are GPOO's rules on the empirical belief: each node has its own rewards only, ``std = 1 / sqrt(T)``, and
+    ``beta_t = 2 log(t^2 / theta)``. Rewards should lie between 0 and 1. No kernel and no noise is needed.
 
     Parameters
     ----------
     delta : callable, depth -> float
-        Bound on how much f varies within a cell of a depth.
+        Bound on how much f varies within a cell of this depth.
     theta : float
         The probability with which the confidence intervals may fail, between 0 and 1.
     h_max : int, optional
-        The deepest depth at which nodes are expanded; by default there is no such depth.
+        The deepest depth at which nodes are expanded; by default there is no limit.
     """
 
     delta: Delta
@@ -113,7 +113,7 @@ class StoOO(Policy):
             object.__setattr__(self, "h_max", whole_number(self.h_max, "h_max", 0, DEEPEST))
 
     def depth(self, shape: Shape, budget: int) -> int:
-        """Return h_max, or as deep as nodes can be numbered."""
+        """Return h_max, or the deepest depth at which nodes can be numbered."""
         return numbered(shape) if self.h_max is None else self.h_max
 
     def bind(self, setting: Setting) -> OptimisticRules:
@@ -130,14 +130,14 @@ def _check(delta: object, theta: float) -> None:
 def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
     values = delta_by_depth(delta, setting.variation, setting.h_max, theta)
     if (values[1:] > values[:-1]).any():
-        grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory wants a decreasing one "
+        grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory needs a decreasing one "
         warn_user(SmoothnessWarning(grows + "(Assumption 3)."))
     return OptimisticRules(values, beta, setting.h_max, setting.tie)
 
 
 @dataclass(frozen=True)
 class OptimisticRules(Rules):
-    """The rules of optimistic tree search, whatever belief fills the columns.
+    """The rules of optimistic tree search, for any belief.
 
     Attributes
     ----------
@@ -152,9 +152,9 @@ class OptimisticRules(Rules):
     early : bool
         Whether line 6 tests the std before the reward.
     flat : bool
-        Whether all expanded nodes compete for the recommendation, and not the deepest only.
+        Whether all expanded nodes, not only the deepest, compete for the recommendation.
     ahead : bool
-        Whether leaves are split on the strength of trials under way.
+        Whether leaves are split because of trials under way.
     """
 
     delta: Floats
@@ -177,7 +177,7 @@ class OptimisticRules(Rules):
         return best(tree, rows, b, self.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether the trials under way at `node` will do for line 6, so that its children come next."""
+        """Tell whether the trials under way at `node` would satisfy line 6, so that its children come next."""
         return bool(
             self.ahead
             and tree.looks[node] > tree.answered[node]
@@ -198,7 +198,7 @@ class OptimisticRules(Rules):
         return math.sqrt(self.beta(t)) * tree.std, self.delta[tree.depth]
 
     def recommend(self, tree: Tree) -> int:
-        """Return the best of the deepest expanded nodes, or of all (line 11); the root if there is none."""
+        """Return the best of the deepest expanded nodes, or of all (line 11); the root if none is expanded."""
         rows = (tree.expanded & (tree.answered > 0)).nonzero()[0]
         if not self.flat:
             return deepest_best(tree, rows, self.tie)

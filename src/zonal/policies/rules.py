@@ -1,7 +1,7 @@
-"""Policies answer a few questions: what to open, which node next, split it or not, which node to recommend.
+"""Policies decide what to split, which node to measure next, and which node to recommend.
 
-A policy reads the columns of the tree and knows a few numbers about the problem (`Setting`); one that needs more
-asks for views: the nodes under each model, with their covariances. It never sees a kernel or a region.
+A policy reads the columns of the tree and a few numbers about the problem (`Setting`); one that needs more uses
+views: the nodes under each model, with their covariances. It never sees a kernel or a region.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from zonal.tree import Tree, reversed_digits
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-OPTIMISM = 2.0  # standard deviations that count as promise
-INDEX_LIMIT = 2**63  # indices are kept in 64 bits
+OPTIMISM = 2.0  # standard deviations above the mean that a region may well reach
+INDEX_LIMIT = 2**63  # indices are stored in 64 bits
 
 
 @dataclass(frozen=True)
 class View:
-    """All nodes under one model, trials under way included; arrays have one entry per row.
+    """All nodes under one model, including trials under way; arrays have one entry per row.
 
     Attributes
     ----------
     weight : float
         Of the model; the weights of all views add up to 1.
     mean, std : array
-        Of the nodes' averages, counted as in the tree.
+        Of the nodes' averages, relative to the prior mean as in the tree.
     noise : array
         Standard deviation of one measurement.
     prior : array
@@ -39,9 +39,9 @@ class View:
     smallest : float
         Prior variance of a smallest region's average.
     covariance : callable
-        Rows and other rows to the posterior covariance between them.
+        Returns the posterior covariance between some rows and others.
     weights : callable
-        Rows to how much lies in each region: see `Region.weight`.
+        Returns how much of the space lies in each row's region: see `Region.weight`.
     """
 
     weight: float
@@ -55,30 +55,30 @@ class View:
 
     @property
     def hidden(self) -> Floats:
-        """What averaging hides: by how much the prior variance of a smallest region exceeds that of the node."""
+        """The variation hidden by averaging: prior variance of a smallest region minus that of the node."""
         return np.maximum(self.smallest - self.prior, 0.0)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What looks cost while one is chosen: ``tree.terms``, None where the budget is a number of looks.
+    """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks.
 
     Attributes
     ----------
     times : array
-        To choose from; 1 alone where looks take no time that is chosen.
+        The times to choose from; 1 alone where times are not chosen.
     timed : bool
         Whether looks cost their time.
     usual : float
-        The time of which a view's noise is; of others it is larger by the root of the ratio.
+        The time that a view's noise refers to; it scales with one over the root of the time.
     left : float
         What may be spent.
     prices : callable
-        Rows to what looks cost there, without their time and the way.
+        Returns what looks at some rows cost, without their time and travel.
     ways : callable
-        Rows to what the way there costs; None if ways cost nothing.
+        Returns what travel to some rows costs; None if travel is free.
     tour : int
-        Looks that cost twice as much as a tour over the whole space.
+        Number of looks that cost twice as much as a tour over the whole space.
     """
 
     times: Floats
@@ -90,14 +90,14 @@ class Terms:
     tour: int = 1
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
-        """Return what looks of some times cost."""
+        """Return what looks of these times cost."""
         costs = self.prices(rows) + (times if self.timed else 0.0)
         return costs if self.ways is None else costs + self.ways(rows)
 
 
-Views = Callable[[], list[View]]  # made when asked for: most policies need the columns only
+Views = Callable[[], list[View]]  # computed when called: most policies need the columns only
 Look = int | tuple[int, float]  # a row, perhaps with a time
-Draw = Callable[[], np.random.Generator]  # the round's own random numbers, the same each time
+Draw = Callable[[], np.random.Generator]  # the round's own random generator, the same each time
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Setting:
     base : int
         K, or the usual number of children.
     budget : int
-        N, when the study was built: where looks have a cost, how many of the cheapest it pays for.
+        N, when the study started; where looks have a cost, how many of the cheapest looks it pays for.
     h_max : int
         The deepest depth at which nodes are expanded.
     variation : Variation
@@ -121,11 +121,11 @@ class Setting:
     learned : bool
         Whether the kernel is learned.
     opening : int
-        Measurements of the opening sweep.
+        Number of measurements of the opening sweep.
     room : int
-        Nodes that the belief can afford to track.
+        Most nodes that the belief should track.
     sign, zero : float
-        What turns the user's values into rewards, and the reward from which the tree's means are counted.
+        The factor that turns the user's values into rewards, and the reward that the tree's means are relative to.
     """
 
     counts: tuple[int, ...]
@@ -142,7 +142,7 @@ class Setting:
 
 
 class Shape(Protocol):
-    """The shape of the whole tree, as far as regions may be split."""
+    """The shape of the whole tree, down to the smallest regions."""
 
     @property
     def base(self) -> int:
@@ -155,21 +155,21 @@ class Shape(Protocol):
         """Return the number of leaves if the tree ended at a depth."""
 
     def deepest(self) -> int | None:
-        """Return the depth of the smallest regions, None if there is no smallest."""
+        """Return the depth of the smallest regions, None if regions can be split without limit."""
 
     def cut(self) -> int:
-        """Return the depth of the smallest regions where the space has none of its own."""
+        """Return the depth at which to stop where regions can be split without limit."""
 
 
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
-    """Return the row of the highest value; ties go to the smallest depth, then the smallest index."""
+    """Return the row with the highest value; ties go to the smallest depth, then the smallest index."""
     top = values.argmax()
     (close,) = (values >= values[top] - tie).nonzero()
     return int(rows[top]) if close.size == 1 else tree.ties(rows[close])
 
 
 def numbered(shape: Shape) -> int:
-    """Return the deepest depth at which nodes may be expanded, their children still numbered."""
+    """Return the deepest depth at which nodes can be expanded and their children numbered."""
     depth, deepest = 0, shape.deepest()
     while (deepest is None or depth < deepest) and shape.count(depth + 2) < INDEX_LIMIT:
         depth += 1
@@ -177,7 +177,7 @@ def numbered(shape: Shape) -> int:
 
 
 def scattered(index: int, depth: int, count: int, base: int) -> float:
-    """Return where a node comes when those of its depth are taken so as to cover the space evenly all along."""
+    """Return the rank of a node in an order of its depth that covers the space evenly from the start."""
     if base**depth == count:
         return reversed_digits(index, base, depth) / count
     bits = max(1, (count - 1).bit_length())
@@ -188,42 +188,43 @@ NONE: Rows = np.zeros(0, dtype=np.intp)
 
 
 def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
-    """Return, among the deepest of `rows` and those that are leaves, the one of the highest mean, or the root."""
+    """Return the best of the deepest of `rows` (leaves count as deepest), or the root if there is none."""
     rows = rows[~tree.forbidden[rows]]
     if len(rows) == 0:
         return 0
     depth = tree.depth[rows]
-    depth = np.where(tree.first_child[rows] < 0, depth.max(), depth)  # nothing is below a leaf of a ragged tree
+    depth = np.where(tree.first_child[rows] < 0, depth.max(), depth)  # in an uneven tree a leaf has nothing deeper
     rows = rows[depth == depth.max()]
     return best(tree, rows, tree.mean[rows], tie)
 
 
 class Rules:
-    """A policy bound to a problem. One of your own says what it chooses, and whatever else is not the usual."""
+    """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults."""
 
     setting: Setting
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
-        """Return the row to measure in round `t`: an askable one, or a leaf to be split in its place.
+        """Return the row to measure in round `t`: an askable one, or a leaf to be split instead.
 
-        Where times are chosen it may come with one of them, as a pair; alone it is measured for the first.
+        Where times are chosen, a pair of row and time may be returned; a row alone is measured for the first time
+        listed.
         """
         return self.urgent(tree, tree.contenders, t)
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
-        """Return the row among `rows` to be split if one has to be: that of the highest upper bound."""
+        """Return which of `rows` to split if one has to be: that with the highest upper bound."""
         return best(tree, rows, tree.mean[rows] + OPTIMISM * tree.std[rows], self.setting.tie)
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
-        """Return leaves to split before round `t`, after `grown` nodes were added for it; none to go on."""
+        """Return leaves to split before round `t`, for which `grown` nodes were added so far; none to continue."""
         return NONE
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether `node`, just chosen, is to be split without being measured."""
+        """Tell whether `node`, just chosen, should be split without being measured."""
         return False
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
-        """Tell whether `node`, just measured in round `t`, is to be split."""
+        """Tell whether `node`, just measured in round `t`, should be split."""
         return False
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
@@ -231,11 +232,11 @@ class Rules:
         return OPTIMISM * tree.std, np.zeros(tree.size)
 
     def limit(self, tree: Tree, views: Views) -> float | None:
-        """Return above which mean regions are looked for, all of them; None if it is the best one."""
+        """Return the threshold above which regions are sought, relative to the prior mean; None for the best."""
         return None
 
     def recommend(self, tree: Tree) -> int:
-        """Return the row to recommend: the measured node of the highest mean; the root if nothing was measured."""
+        """Return the row to recommend: the measured node with the highest mean, or the root."""
         rows = (tree.answered * ~tree.forbidden).nonzero()[0]
         return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
 
@@ -249,7 +250,7 @@ class Bound(Rules):
 
 
 class Policy:
-    """A policy's settings. One of your own is a frozen dataclass that names its rules.
+    """A policy's settings. A policy of your own is a frozen dataclass that names its rules.
 
     Attributes
     ----------
@@ -258,11 +259,11 @@ class Policy:
     whole : bool
         Whether the tree is grown to its smallest regions before the first measurement.
     inner : bool
-        Whether nodes with children may be measured too. Such a policy is asked what to open before a round.
+        Whether nodes with children may be measured too. Such a policy decides what to split before a round.
     thrifty : bool
-        Whether it weighs what looks cost, and chooses their times. Others look for the first of the times.
+        Whether it takes costs into account and chooses times. Others use the first of the times.
     rules : class
-        Made of the policy and a setting.
+        Called with the policy and a setting.
     """
 
     empirical: bool = False
@@ -272,9 +273,9 @@ class Policy:
     rules: ClassVar[type[Bound]] = Bound
 
     def depth(self, shape: Shape, budget: int) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded: that above the smallest regions.
+        """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.
 
-        Smallest are those of the space, or where it names none those at which it is cut.
+        If regions can be split without limit, the smallest are those at the depth `shape.cut()`.
         """
         deepest = shape.deepest()
         return max(min(shape.cut() if deepest is None else deepest, numbered(shape) + 1) - 1, 0)

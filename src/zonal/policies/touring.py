@@ -1,9 +1,8 @@
-"""Looks as short tours: where ways cost, several are planned at once, and the nearest of them is made first.
+"""Short tours: where travel costs, several looks are planned at once, and the nearest is made first.
 
-The largest gain for its cost is greedy: it stays where it is, for one more look at the same hill, since every
-other is far. So looks are planned as if ways cost nothing, so many together that the tour over all of them costs
-half as much as the looks do; each is made when the tour comes by, and what is left of the tour is planned anew
-after every look.
+The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So looks
+are planned as if travel were free, as many together that the tour over all of them costs half as much as the
+looks. The nearest is made first, and the rest of the tour is planned again after every look.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from zonal.policies.gain import log_pairs
 from zonal.policies.rules import Floats, Rows, View, best
 from zonal.tree import Tree
 
-STOPS = 8  # of a tour that are planned; each stands for as many looks as it takes
-MODELS = 3  # by which they are planned, the likeliest
+PLANNED_STOPS = 8  # of a tour; each represents the same number of looks
+MODELS = 3  # used for planning: those with the largest weights
 
 
 def next_stop(
@@ -28,7 +27,7 @@ def next_stop(
     looks: int,
     tie: float,
 ) -> int | None:
-    """Return the nearest of the places where the next looks are best made, None if none of them can be paid.
+    """Return the nearest of the best places for the next looks, None if none of them can be paid.
 
     Parameters
     ----------
@@ -37,11 +36,11 @@ def next_stop(
         Rows that may be measured.
     views : list of View
     joint : list of array
-        Of each view, the covariances of questions with candidates.
+        By view, the covariances of questions with candidates.
     means : list of array
-        Of each view, the means of candidates.
+        By view, the means of candidates.
     looks : int
-        To be planned.
+        Number of looks to plan.
     tie : float
         Means closer than this are equal.
     """
@@ -54,7 +53,7 @@ def next_stop(
         return None
     likeliest = sorted(range(len(views)), key=lambda at: -views[at].weight)[:MODELS]
     views, means = [views[at] for at in likeliest], [means[at] for at in likeliest]
-    stops = min(looks, STOPS)
+    stops = min(looks, PLANNED_STOPS)
     each = -(-looks // stops)
     rows, dear = questions[able], np.log(np.maximum(prices[able] + (terms.usual if terms.timed else 0.0), 1e-300))
     moved = [joint[at][able] for at in likeliest]
