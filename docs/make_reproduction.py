@@ -17,6 +17,7 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -350,6 +351,20 @@ def beaten(job: Job, curves: Curves) -> str:
     return table(["function", "S", *(f"N = {n}" for n in job.shown)], rows)
 
 
+def rises(job: Job, curves: Curves) -> str:
+    """Return by how much GPOO's regret changes from each budget to the next, strong where it clearly rises."""
+    steps, rows = list(pairwise(job.shown)), []
+    for function, s in [(f, s) for f in ("f1", "f2") for s in (1, 10)]:
+        curve = curves[function, "GPOO", s]
+        row = [function, str(s), str(len(curve))]
+        for few, many in steps:
+            before, after = curve[:, few - 1], curve[:, many - 1]
+            change = f"{(after - before).mean():+.4f}"
+            row.append(f"{f'**{change}**' if lower(before, after) else change} ± {error(after - before):.4f}")
+        rows.append(row)
+    return table(["function", "S", "runs", *(f"N = {few} to {many}" for few, many in steps)], rows)
+
+
 def stuck(job: Job, theirs: Curves, papers: Curves) -> str:
     """Return how many runs of GPTree end where they stood at a quarter and at half of the budget."""
     listed = [("authors", case, c) for case, c in theirs.items()] + [
@@ -588,7 +603,12 @@ def regret_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
     """Return all algorithms by the text, and where GPTree stands still, by either preset."""
     curves, papers = compare(job, job.rng, ["GPTree"]), paper_curves(job)
     tables = {f"regret-{f}": regret_table(job, papers, f) for f in ("f1", "f2")}
-    return {**tables, "beaten": beaten(job, papers), "stuck": stuck(job, curves, papers)}
+    return {
+        **tables,
+        "beaten": beaten(job, papers),
+        "rises": rises(job, papers),
+        "stuck": stuck(job, curves, papers),
+    }
 
 
 def times_blocks(job: Job, anchors: Anchors) -> dict[str, str]:
@@ -617,10 +637,11 @@ def make_blocks(job: Job, parts: Sequence[str] = ()) -> dict[str, str]:
     return {name: text for part in parts or PARTS for name, text in PARTS[part](job, anchors).items()}
 
 
-def copy_pictures(job: Job) -> None:
+def copy_pictures(job: Job, names: Iterable[str] = PICTURES) -> None:
     """Copy the page's pictures, made small."""
     job.images.mkdir(parents=True, exist_ok=True)
-    for name, (preset, experiment) in PICTURES.items():
+    for name in names:
+        preset, experiment = PICTURES[name]
         with Image.open(job.out / preset / f"{experiment}.png") as source:
             picture = source.convert("RGB")
         if picture.width > WIDEST:
@@ -631,11 +652,12 @@ def copy_pictures(job: Job) -> None:
 
 
 def make(job: Job, parts: Sequence[str] = ()) -> None:
-    """Fill the page, or some parts of it; pictures are renewed with the whole page."""
+    """Fill the page, or some parts of it; pictures of both presets are renewed with the whole page."""
     page = job.page.read_text(encoding="utf-8")
     if parts:
         kept = {match[2]: match[3].strip() for match in MARKER.finditer(page)}
         job.page.write_text(fill(page, kept | make_blocks(job, parts)), encoding="utf-8")
+        copy_pictures(job, [part for part in parts if part in ONCE])
         return
     filled = fill(page, make_blocks(job))
     copy_pictures(job)

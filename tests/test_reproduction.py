@@ -30,6 +30,7 @@ TABLES = {  # rows and columns
     "regret-f1": (18, 8),
     "regret-f2": (18, 8),
     "beaten": (4, 7),
+    "rises": (4, 7),
     "stuck": (7, 7),
     "benefit": (12, 7),
     "heatmap-25": (6, 5),
@@ -177,6 +178,12 @@ def test_the_proses_recommendation_is_better_where_the_page_says_so() -> None:
         if "**" in rows_of(f"regret-{f}", "algorithm", "S")["GPOO, highest", "1"][f"N = {n}"]
     }
     assert better == {("f1", 10), ("f1", 40), ("f2", 20), ("f2", 80)}
+
+
+def test_regret_rises_where_the_page_says_so() -> None:
+    table = rows_of("rises", "function", "S")
+    clear = {(key, step) for key, row in table.items() for step, cell in row.items() if cell.startswith("**+")}
+    assert clear == {(("f1", "1"), "N = 20 to 40"), (("f2", "1"), "N = 60 to 80")}
 
 
 def test_averages_help_where_the_page_says_so() -> None:
