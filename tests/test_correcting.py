@@ -306,7 +306,7 @@ def test_what_was_retracted_is_not_retracted_again() -> None:
             with pytest.raises(zn.TrialError, match=says):
                 call(what)
         assert fingerprint(study) == before
-    with pytest.raises(zn.TrialError, match="was retracted and cannot be given up"):
+    with pytest.raises(zn.TrialError, match="was retracted and can no longer be given up"):
         study.give_up(0)
 
 

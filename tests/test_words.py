@@ -77,13 +77,13 @@ def test_the_client_says_to_its_server_whatever_changes_a_study() -> None:
 
     writes = {"save"}
     for name, word in vars(zn.Study).items():
-        if callable(word) and "self._writing()" in inspect.getsource(word):
+        if callable(word) and re.search(r"(self|study)\._writing\(\)", inspect.getsource(word)):
             writes.add(name)
     assert len(writes) > 12
     for name in writes:
         assert name in vars(Remote), name
         here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (zn.Study, Remote))
-        assert list(here) == list(there), name
+        assert list(here)[1:] == list(there)[1:], name
 
 
 @pytest.mark.parametrize("row", DEEDS, ids=lambda row: row[0])

@@ -10,8 +10,9 @@ import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from zonal import answers, looking
 from zonal.averages.feedback import Feedback
@@ -22,7 +23,7 @@ from zonal.errors import InvalidInput, TrialError, whole_number
 from zonal.rounds.events import Asked, Edited, Event
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
-from zonal.rounds.settings import Settings
+from zonal.rounds.settings import Direction, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region, with_feedback
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from zonal.plots import Kind
+
+
+def _relayed(path: str, about: str) -> Any:
+    """Return a property that is what a part of the study has at a path."""
+    return property(attrgetter(path), doc=about)
 
 
 class Reading:
@@ -82,56 +88,24 @@ class Reading:
         """What was said of each edited export that the history came from: empty if nobody changed it."""
         return tuple(fact.why for event in self._state.events for fact in event if isinstance(fact, Edited))
 
-    @property
-    def space(self) -> Any:
-        """Where the study looks."""
-        return self.settings.space
-
-    @property
-    def feedback(self) -> Feedback:
-        """What a measurement sees of a region."""
-        return self.settings.feedback
-
-    @property
-    def direction(self) -> Literal["maximize", "minimize"]:
-        """Whether high or low averages are wanted."""
-        return self.settings.direction
-
-    @property
-    def value_name(self) -> str:
-        """What is measured."""
-        return self.settings.value_name
-
-    @property
-    def value_unit(self) -> str:
-        """In which unit."""
-        return self.settings.value_unit
-
-    @property
-    def budget(self) -> Any:
-        """Measurements that may be made in all, or what they may cost."""
-        return self._state.budget
-
-    @property
-    def spent(self) -> Any:
-        """Trials told, or what they cost."""
-        return self._state.spent
-
-    @property
-    def told(self) -> int:
-        """Trials told."""
-        return self._state.told
+    space: Any = _relayed("settings.space", "Where the study looks.")
+    feedback: Feedback = _relayed("settings.feedback", "What a measurement sees of a region.")
+    direction: Direction = _relayed("settings.direction", "Whether high or low averages are wanted.")
+    value_name: str = _relayed("settings.value_name", "What is measured.")
+    value_unit: str = _relayed("settings.value_unit", "In which unit.")
+    budget: Any = _relayed("_state.budget", "Measurements that may be made in all, or what they may cost.")
+    spent: Any = _relayed("_state.spent", "Trials told, or what they cost.")
+    told: int = _relayed("_state.told", "Trials told.")
+    remaining: Any = _relayed(
+        "_state.remaining",
+        "Measurements that may still be asked for, or what they may cost; what is under way is taken off.",
+    )
 
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials asked for and not yet told or given up, oldest first."""
         state = self._state
         return tuple(trial_of(state, asked) for asked in state.pending.values())
-
-    @property
-    def remaining(self) -> Any:
-        """Measurements that may still be asked for, or what they may cost; what is under way is taken off."""
-        return self._state.remaining
 
     @property
     def _looks_left(self) -> int:

@@ -1,56 +1,31 @@
 """What the user holds: a search with numbered trials, a budget and the user's units.
 
-The study is the boundary: it checks what comes in and passes it on as it is, in the user's units and direction.
-Each call works out a new state next to the one in use, and commits it by one assignment.
+Here is how a study lives: it begins, or is opened from its file or replayed from its history, and changes by one
+assignment, once the event is on disk. What is done to it is in `deeds` and `measuring`, what is read in `reading`.
 """
 
 from __future__ import annotations
 
 import copy
-import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self, TypeGuard, Unpack, overload
+from typing import Any, Self, Unpack
 from weakref import WeakSet
 
-from zonal import looking, measuring
-from zonal.averages.feedback import Feedback
-from zonal.errors import (
-    InvalidInput,
-    ModelWarning,
-    StudyFileError,
-    TrialError,
-    text,
-    warn_user,
-    whole_number,
-)
-from zonal.reading import Reading, trial_of
+from zonal import deeds, measuring
+from zonal.errors import InvalidInput, ModelWarning, StudyFileError, warn_user
+from zonal.reading import Reading
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
-from zonal.rounds.events import Allowed, Asked, Corrected, Doubted, Event, Fact, Measured, Observed, Retracted
+from zonal.rounds.events import Doubted, Event
 from zonal.rounds.journal import Journal, Writer
-from zonal.rounds.outcomes import last_outcome, outcomes
-from zonal.rounds.settings import (
-    Direction,
-    Given,
-    Problem,
-    RegionLike,
-    Settings,
-    SpaceLike,
-    checked,
-    checked_again,
-    checked_feedback,
-)
+from zonal.rounds.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
 from zonal.rounds.state import State
-from zonal.rounds.trials import Observation, Trial
-from zonal.rounds.whose import me, person
-from zonal.spaces import Region, with_feedback
 from zonal.tables.files import file_path
 from zonal.tables.habits import answering
 
-log = logging.getLogger("zonal")
 _studies: WeakSet[Study] = WeakSet()
 
 
@@ -307,370 +282,18 @@ class Study(Reading):
         """Return a study of its own: two that share memory would get in each other's way."""
         return copy.deepcopy(self)
 
-    @overload
-    def ask(self, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
-    @overload
-    def ask(self, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
-    def ask(self, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
-        """Return the next trial, or a list of the next `n`.
-
-        Trials under way are taken into account: they narrow the uncertainty where they look.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many; all or none are given. Where ways cost something, in the order of a short tour.
-        key : str
-            What you call this request. Asked for again with the same key, the same trials come back: who does not
-            know whether a request arrived may repeat it.
-        by : str, optional
-            Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
-        """
-        number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
-        key, by = key and text(key, "key"), me() if by is None else text(by, "by")
-        with self._writing():
-            state = self._state
-            batch = [asked for asked in state.asked if asked.key == key] if key else []
-            if batch and len(batch) != number:
-                raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
-            if not batch:
-                checks.within_budget(state, number)
-                first = state.asked.size
-                for _ in range(number):
-                    state = decisions.ask(state, by, key)
-                    batch += [state.pending[state.asked.size - 1]]
-                if number > 1 and self.settings.travel is not None:
-                    state = decisions.as_tour(self._state, state, by)
-                    batch = [state.asked[at] for at in range(first, state.asked.size)]
-                self._commit(state)
-            trials = [trial_of(state, asked) for asked in batch]
-        return trials[0] if n is None else trials
-
-    def tell(
-        self,
-        trial: Trial | int,
-        value: float,
-        sem: float | None = None,
-        note: str = "",
-        *,
-        time: float | None = None,
-        slopes: Mapping[str, tuple[float, float]] | None = None,
-        minus: RegionLike | None = None,
-    ) -> None:
-        """Take in the measurement of a trial.
-
-        The same value told again does nothing. A trial that had been given up, or retracted, counts as measured
-        after all; with the budget spent meanwhile, as an observation.
-
-        Parameters
-        ----------
-        trial : Trial or int
-            The trial, or its number.
-        value : float
-            The measured average.
-        sem : float, optional
-            Standard error of this one measurement; the study's noise by default.
-        note : str
-            Kept with the trial.
-        time : float, optional
-            The time really spent, where times are chosen; by default that asked for.
-        slopes : mapping of axis to (slope, sem), optional
-            Mean slopes of f over the region, measured with its average, and their standard errors: see `Slope`.
-            They become observations.
-        minus : Region, or what ``space.region`` takes, optional
-            The value is the difference of two averages: the trial's region less this one. What the instrument adds
-            to both cancels in it. Such a trial spends budget, but is no measurement of its region's average: it is
-            not in the tree's ``count``.
-        """
-        with self._writing():
-            state = self._state
-            asked = self._asked(trial)
-            value, sem = checks.measured(state, value, sem, note)
-            spent = None if time is None else checks.time_spent(state, time)
-            fact = Measured(asked.number, value, sem, note, spent)
-            beside: tuple[Observed, ...] = ()
-            if slopes is not None or minus is not None:
-                fact, beside = self._more(fact, state.region(asked.row), slopes, minus)
-            if asked.number in state.pending:
-                after = decisions.tell(state, fact, beside)
-            elif (earlier := last_outcome(state.history, asked.number)).value is not None:
-                same = (earlier.value, earlier.sem) == (value, sem) and spent in (None, earlier.time, asked.time)
-                if same and self._told_with(fact) == beside:
-                    return
-                raise TrialError(
-                    f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
-                    "Use correct() if that was a mistake, observe() for a further measurement of its region."
-                )
-            elif checks.fits(state, fact):
-                after = decisions.tell(state, fact, beside)
-            else:
-                region = state.region(asked.row)
-                seen = Observed(region, value, sem, 0.0, self.feedback, spent or asked.time, fact.minus)
-                after = decisions.observe(state, [seen, *beside])
-            self._commit(after)
-            if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
-                self._say(f"trial {asked.number}", state.region(asked.row), value)
-
-    def _more(
-        self, fact: Measured, region: Region, slopes: Any, minus: Any
-    ) -> tuple[Measured, tuple[Observed, ...]]:
-        """Return a measurement as a difference, if it is one, and the slopes that came with it; or complain."""
-        other = None if minus is None else self._region(minus)
-        checks.seen(self._state, region, other, fact.sem)
-        return fact._replace(minus=other), () if slopes is None else checks.slopes(self._state, region, slopes)
-
-    def _told_with(self, fact: Measured) -> tuple[Observed, ...] | None:
-        """Return the slopes that were told with a trial; None if it was told less another region than this."""
-        event = next(own for own in reversed(self._state.history) if any(_tells(was, fact.number) for was in own))
-        same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
-        return tuple(was for was in event if isinstance(was, Observed)) if same else None
-
-    def correct(
-        self,
-        trial: Trial | Observation | int,
-        value: float,
-        sem: float | None = None,
-        note: str = "",
-        *,
-        by: str | None = None,
-    ) -> None:
-        """Put another value in the place of one that was told, or observed, by mistake.
-
-        The model is learned anew, and all that is believed is as if the right value had been told; splits made
-        stay made. The history keeps what was told before: see `table`. The same value again does nothing.
-
-        Parameters
-        ----------
-        trial : Trial, Observation or int
-            A trial that was told, or its number, or what `observe` returned.
-        value : float
-            The measured average.
-        sem : float, optional
-            Standard error of this one measurement; by default as it was told.
-        note : str
-            Kept with the trial, such as why; by default as it was told.
-        by : str, optional
-            Who corrects it; by default the user of this process.
-        """
-        with self._writing():
-            number, observed = self._measurement(trial)
-            was = checks.counted(self._state, number, observed)
-            value, sem = checks.measured(self._state, value, sem, note)
-            now = value, was.sem if sem is None else sem, note or was.note
-            if now != (was.value, was.sem, was.note):
-                self._mend(Corrected(number, observed, *now, _who(by)), value)
-
-    def retract(self, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
-        """Take back a value that should never have been told, or observed; the budget gets its trial back.
-
-        The model is learned anew, and all that is believed is as if it never had been told. Splits that were made
-        stay made. The history keeps the value: see `table`. A trial may still be told. Slopes that were told with
-        a trial are retracted with it.
-
-        Parameters
-        ----------
-        trial : Trial, Observation or int
-            A trial that was told, or its number, or what `observe` returned.
-        note : str
-            Why.
-        by : str, optional
-            Who retracts it; by default the user of this process.
-        """
-        with self._writing():
-            number, observed = self._measurement(trial)
-            was = checks.counted(self._state, number, observed)
-            fact = Retracted(number, observed, text(note, "a note"), _who(by))
-            beside = () if observed else self._beside(number)
-            self._mend(fact, was.value, [fact._replace(number=own, observed=True) for own in beside])
-
-    def _beside(self, number: int) -> list[int]:
-        """Return the numbers of the slopes that were last told with a trial and still count."""
-        found: list[int] = []
-        observations = 0
-        for event in self._state.events:
-            seen = sum(isinstance(fact, Observed) for fact in event)
-            if any(_tells(fact, number) for fact in event):
-                found = list(range(observations, observations + seen))
-            observations += seen
-        became = outcomes(self._state.events) if found else {}
-        return [own for own in found if became[True, own][-1].value is not None]
-
-    def _mend(self, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()) -> None:
-        """Take in that a measurement was another, or none, and so were those made with it."""
-        state, number = self._state, fact.number
-        region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
-        self._commit(decisions.correct(state, [fact, *beside]))
-        what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
-        self._say(what, region, value)
-
-    def _measurement(self, trial: Trial | Observation | int) -> tuple[int, bool]:
-        """Return the number of a trial or of an observation, and whether it is one; or complain of another's."""
-        if not isinstance(trial, Observation):
-            return self._asked(trial).number, False
-        number, seen = trial.number, self._state.observed
-        if trial.study != self.id or number >= seen.size or seen[number][1].region != trial.region:
-            raise TrialError(
-                f"{trial!r} is not an observation of this study, which has {seen.size}. Pass what observe() "
-                "returned, or one of study.observations."
-            )
-        return number, True
-
-    def give_up(self, trial: Trial | int, retry: bool = True) -> None:
-        """Take back a trial that could not be measured; the budget gets it back.
-
-        Parameters
-        ----------
-        trial : Trial or int
-            The trial, or its number.
-        retry : bool
-            Whether the region may be asked for again. With False it never is; its children are, if it may be
-            split. A region given up three times in a row counts as impossible to measure all the same, and so
-            does one within such a region, given up once. `allow` takes either back.
-        """
-        with self._writing():
-            number = self._under_way(trial)
-            before, after = self._state, decisions.end(self._state, number, given_up=True, retry=retry)
-            self._commit(after)
-        row = after.asked[number].row
-        if retry and len(after.barred) > len(before.barred):
-            region, times = after.region(row), len(after.failures[row])
-            if times > 1:
-                log.warning(
-                    "region %s was given up %d times in a row and will not be asked for again", region.name, times
-                )
-            else:
-                log.info("region %s lies within one that cannot be measured, and failed too", region.name)
-
-    def withdraw(self, trial: Trial | int) -> None:
-        """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
-
-        Parameters
-        ----------
-        trial : Trial or int
-            The trial, or its number.
-        """
-        with self._writing():
-            self._commit(decisions.end(self._state, self._under_way(trial), given_up=False, retry=True))
-
-    def allow(self, region: RegionLike) -> int:
-        """Take back all give-ups of a region and of the regions within it: they may be asked for again.
-
-        Splits that were made meanwhile stay, and so does whatever is ``forbidden``.
-
-        Parameters
-        ----------
-        region : Region, or what ``space.region`` takes
-            Of this study or around it; the whole space takes back all give-ups.
-
-        Returns
-        -------
-        int
-            How many give-ups were taken back, one at least.
-        """
-        with self._writing():
-            wanted = self._region(region)
-            after = decisions.allow(self._state, wanted)
-            if after is None:
-                fix = "study.table() says what was given up."
-                if self._state.problem.is_forbidden(wanted):
-                    fix = "It is forbidden, and stays so."
-                raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
-            self._commit(after)
-        (allowed,) = after.events[after.events.size - 1]
-        assert isinstance(allowed, Allowed)
-        return len(allowed.numbers)
-
-    def forgive(self, trials: Iterable[Trial]) -> None:
-        """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
-
-        Parameters
-        ----------
-        trials : iterable of Trial
-            Trials that were given up; others are left as they are.
-        """
-        with self._writing():
-            after = decisions.forgive(self._state, [self._asked(trial).number for trial in trials])
-            if after is not None:
-                self._commit(after)
-
-    def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a pending trial, taken from whoever was at it; None if none is wanted.
-
-        Parameters
-        ----------
-        by : str
-            Who is at it from now on.
-        wanted : callable
-            Tells whether a trial is to be taken; called again with the file's lock held, if the study has one.
-        """
-        name = text(by, "by")
-        if not any(map(wanted, self._state.pending.values())):
-            return None
-        with self._writing():
-            state = self._state
-            found = next(filter(wanted, state.pending.values()), None)
-            if found is not None:
-                self._commit(decisions.take_up(state, found.number, name))
-        return None if found is None else trial_of(state, found)
-
-    def observe(
-        self,
-        region: RegionLike,
-        value: float,
-        sem: float | None = None,
-        feedback: Feedback | None = None,
-        *,
-        time: float | None = None,
-        minus: RegionLike | None = None,
-    ) -> Observation:
-        """Take in an earlier or outside measurement of any region; it costs no budget.
-
-        Parameters
-        ----------
-        region : Region, or what ``space.region`` takes
-            A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
-            ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
-            parts.
-        value : float
-            Its measured average.
-        sem : float, optional
-            Standard error of this measurement; the study's noise by default.
-        feedback : Center, Average, Mean, Beam or Slope, optional
-            What this measurement saw of its region; by default what the study's own see. Of a slope, or whatever
-            is no average, the standard error is needed.
-        time : float, optional
-            How long it looked, where times are chosen; one unit of time by default.
-        minus : Region, or what ``space.region`` takes, optional
-            The value is a difference: of the region, less the same of this one. Its standard error is needed.
-
-        Returns
-        -------
-        Observation
-            Its number among the observations, and what `correct` and `retract` take.
-        """
-        with self._writing():
-            by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
-            seen = with_feedback(self._region(region), by)
-            other = None if minus is None else with_feedback(self._region(minus), by)
-            value, sem = checks.measured(self._state, value, sem)
-            checks.seen(self._state, seen, other, sem)
-            number = self._state.observed.size
-            spent = checks.time_spent(self._state, time) or 1.0
-            self._commit(decisions.observe(self._state, [Observed(seen, value, sem, 0.0, by, spent, other)]))
-            self._say("observed", seen, value)
-        return Observation(number, seen, value, sem, minus=other, study=self.id)
-
-    def _say(self, what: str, region: Region, value: float | None) -> None:
-        """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
-        if log.isEnabledFor(logging.INFO):
-            measured = f"{value:.6g} {self.value_unit}".rstrip()
-            log.info("%s, %s: %s; best so far %s", what, region.name, measured, looking.best_so_far(self))
-
-    def _under_way(self, trial: Trial | int) -> int:
-        """Return the number of a trial under way, or complain."""
-        number = self._asked(trial).number
-        checks.under_way(self._state, number)
-        return number
+    ask = deeds.ask
+    tell = deeds.tell
+    correct = deeds.correct
+    retract = deeds.retract
+    give_up = deeds.give_up
+    withdraw = deeds.withdraw
+    allow = deeds.allow
+    forgive = deeds.forgive
+    take_up = deeds.take_up
+    observe = deeds.observe
+    optimize = measuring.optimize
+    refine = measuring.refine
 
     def refit(self) -> bool:
         """Learn the model anew from all measurements, whatever was learned before, if anything is learned.
@@ -694,9 +317,6 @@ class Study(Reading):
         with self._writing():
             self._commit(decisions.extend(self._state, more))
 
-    optimize = measuring.optimize
-    refine = measuring.refine
-
     def _commit(self, state: State) -> None:
         """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
         before = self._state
@@ -715,15 +335,6 @@ class Study(Reading):
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))
-
-
-def _tells(fact: Fact, number: int) -> TypeGuard[Measured]:
-    """Tell whether a fact is the measurement of a trial."""
-    return isinstance(fact, Measured) and fact.number == number
-
-
-def _who(by: str | None) -> str:
-    return person() if by is None else text(by, "by")
 
 
 def _renew_locks() -> None:

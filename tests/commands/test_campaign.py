@@ -160,7 +160,7 @@ PYTHON = re.compile(r"Study\.|study\.|\bzn\.|[a-z_]\(|plot_|=[,. ]")
     [
         (
             ["new", "sky.db", "--budget", "5", "--axis", "x=0..1"],
-            "sky.db already. Use it as it is, or name another.",
+            "sky.db already exists. Use it as it is, or choose another name.",
         ),
         (["show", "nosuch.db"], "Make one with `zonal new`."),
         (["tell", "sky.db", "0", "0.25"], "`zonal observe` for a further measurement of its region."),

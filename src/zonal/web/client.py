@@ -311,7 +311,7 @@ def _over_http(route: Route) -> Any:
     def call(study: Remote, *arguments: Any, **named: Any) -> Any:
         said = signature.bind(study, *arguments, **named).arguments
         of, again = said.pop("trial", 0), route.word in REPEATED
-        del said["self"]
+        del said["study"]
         said |= {name: DESCRIBED[name](study, said[name]) for name in DESCRIBED.keys() & said.keys()}
         if "by" in route.says:
             said["by"] = said.get("by") or person()

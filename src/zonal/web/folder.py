@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zonal.errors import InvalidInput, StudyFileError, ZonalError
+from zonal.rounds.journal import REPLACED
 from zonal.study import Study
 from zonal.web.record import Record, stamp_of
 
@@ -156,4 +157,4 @@ class Folder:
 
 def is_replaced(error: StudyFileError) -> bool:
     """Tell whether a study must be opened again, as its file is another one now."""
-    return "is not the file it was" in str(error)
+    return str(error).endswith(REPLACED.removeprefix("{}"))

@@ -1,0 +1,421 @@
+"""What is done to a study at the bench: ask, tell, observe, give up, and mend what was told by mistake.
+
+Each deed is a function of a study, and a method of `Study`: it checks what comes in, works out the state after it
+next to the one in use, and has the study commit it, with the study's lock held and that of its file.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
+
+from zonal import looking
+from zonal.averages.feedback import Feedback
+from zonal.errors import InvalidInput, TrialError, text, whole_number
+from zonal.reading import trial_of
+from zonal.rounds import checks, decisions
+from zonal.rounds.events import Allowed, Asked, Corrected, Fact, Measured, Observed, Retracted
+from zonal.rounds.outcomes import last_outcome, outcomes
+from zonal.rounds.settings import RegionLike, checked_feedback
+from zonal.rounds.trials import Observation, Trial
+from zonal.rounds.whose import me, person
+from zonal.spaces import Region, with_feedback
+
+if TYPE_CHECKING:
+    from zonal.study import Study
+
+log = logging.getLogger("zonal")
+
+
+@overload
+def ask(study: Study, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
+@overload
+def ask(study: Study, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
+def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
+    """Return the next trial, or a list of the next `n`.
+
+    Trials under way are taken into account: they narrow the uncertainty where they look.
+
+    Parameters
+    ----------
+    n : int, optional
+        How many; all or none are given. Where ways cost something, in the order of a short tour.
+    key : str
+        What you call this request. Asked for again with the same key, the same trials come back: who does not
+        know whether a request arrived may repeat it.
+    by : str, optional
+        Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
+    """
+    number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+    key, by = key and text(key, "key"), me() if by is None else text(by, "by")
+    with study._writing():
+        state = study._state
+        batch = [asked for asked in state.asked if asked.key == key] if key else []
+        if batch and len(batch) != number:
+            raise InvalidInput(f"{len(batch)} trials were asked for with this key", n, "Use another key.")
+        if not batch:
+            checks.within_budget(state, number)
+            first = state.asked.size
+            for _ in range(number):
+                state = decisions.ask(state, by, key)
+                batch += [state.pending[state.asked.size - 1]]
+            if number > 1 and study.settings.travel is not None:
+                state = decisions.as_tour(study._state, state, by)
+                batch = [state.asked[at] for at in range(first, state.asked.size)]
+            study._commit(state)
+        trials = [trial_of(state, asked) for asked in batch]
+    return trials[0] if n is None else trials
+
+
+def tell(
+    study: Study,
+    trial: Trial | int,
+    value: float,
+    sem: float | None = None,
+    note: str = "",
+    *,
+    time: float | None = None,
+    slopes: Mapping[str, tuple[float, float]] | None = None,
+    minus: RegionLike | None = None,
+) -> None:
+    """Take in the measurement of a trial.
+
+    The same value told again does nothing. A trial that had been given up, or retracted, counts as measured
+    after all; with the budget spent meanwhile, as an observation.
+
+    Parameters
+    ----------
+    trial : Trial or int
+        The trial, or its number.
+    value : float
+        The measured average.
+    sem : float, optional
+        Standard error of this one measurement; the study's noise by default.
+    note : str
+        Kept with the trial.
+    time : float, optional
+        The time really spent, where times are chosen; by default that asked for.
+    slopes : mapping of axis to (slope, sem), optional
+        Mean slopes of f over the region, measured with its average, and their standard errors: see `Slope`.
+        They become observations.
+    minus : Region, or what ``space.region`` takes, optional
+        The value is the difference of two averages: the trial's region less this one. What the instrument adds
+        to both cancels in it. Such a trial spends budget, but is no measurement of its region's average: it is
+        not in the tree's ``count``.
+    """
+    with study._writing():
+        state = study._state
+        asked = study._asked(trial)
+        value, sem = checks.measured(state, value, sem, note)
+        spent = None if time is None else checks.time_spent(state, time)
+        fact = Measured(asked.number, value, sem, note, spent)
+        beside: tuple[Observed, ...] = ()
+        if slopes is not None or minus is not None:
+            fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
+        if asked.number in state.pending:
+            after = decisions.tell(state, fact, beside)
+        elif (earlier := last_outcome(state.history, asked.number)).value is not None:
+            same = (earlier.value, earlier.sem) == (value, sem) and spent in (None, earlier.time, asked.time)
+            if same and _told_with(study, fact) == beside:
+                return
+            raise TrialError(
+                f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
+                "Use correct() if that was a mistake, observe() for a further measurement of its region."
+            )
+        elif checks.fits(state, fact):
+            after = decisions.tell(state, fact, beside)
+        else:
+            region = state.region(asked.row)
+            seen = Observed(region, value, sem, 0.0, study.feedback, spent or asked.time, fact.minus)
+            after = decisions.observe(state, [seen, *beside])
+        study._commit(after)
+        if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
+            _say(study, f"trial {asked.number}", state.region(asked.row), value)
+
+
+def _more(
+    study: Study, fact: Measured, region: Region, slopes: Any, minus: Any
+) -> tuple[Measured, tuple[Observed, ...]]:
+    """Return a measurement as a difference, if it is one, and the slopes that came with it; or complain."""
+    other = None if minus is None else study._region(minus)
+    checks.seen(study._state, region, other, fact.sem)
+    return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
+
+
+def _told_with(study: Study, fact: Measured) -> tuple[Observed, ...] | None:
+    """Return the slopes that were told with a trial; None if it was told less another region than this."""
+    event = next(own for own in reversed(study._state.history) if any(_tells(was, fact.number) for was in own))
+    same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
+    return tuple(was for was in event if isinstance(was, Observed)) if same else None
+
+
+def correct(
+    study: Study,
+    trial: Trial | Observation | int,
+    value: float,
+    sem: float | None = None,
+    note: str = "",
+    *,
+    by: str | None = None,
+) -> None:
+    """Put another value in the place of one that was told, or observed, by mistake.
+
+    The model is learned anew, and all that is believed is as if the right value had been told; splits made
+    stay made. The history keeps what was told before: see `table`. The same value again does nothing.
+
+    Parameters
+    ----------
+    trial : Trial, Observation or int
+        A trial that was told, or its number, or what `observe` returned.
+    value : float
+        The measured average.
+    sem : float, optional
+        Standard error of this one measurement; by default as it was told.
+    note : str
+        Kept with the trial, such as why; by default as it was told.
+    by : str, optional
+        Who corrects it; by default the user of this process.
+    """
+    with study._writing():
+        number, observed = _measurement(study, trial)
+        was = checks.counted(study._state, number, observed)
+        value, sem = checks.measured(study._state, value, sem, note)
+        now = value, was.sem if sem is None else sem, note or was.note
+        if now != (was.value, was.sem, was.note):
+            _mend(study, Corrected(number, observed, *now, _who(by)), value)
+
+
+def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
+    """Take back a value that should never have been told, or observed; the budget gets its trial back.
+
+    The model is learned anew, and all that is believed is as if it never had been told. Splits that were made
+    stay made. The history keeps the value: see `table`. A trial may still be told. Slopes that were told with
+    a trial are retracted with it.
+
+    Parameters
+    ----------
+    trial : Trial, Observation or int
+        A trial that was told, or its number, or what `observe` returned.
+    note : str
+        Why.
+    by : str, optional
+        Who retracts it; by default the user of this process.
+    """
+    with study._writing():
+        number, observed = _measurement(study, trial)
+        was = checks.counted(study._state, number, observed)
+        fact = Retracted(number, observed, text(note, "a note"), _who(by))
+        beside = () if observed else _beside(study, number)
+        _mend(study, fact, was.value, [fact._replace(number=own, observed=True) for own in beside])
+
+
+def _beside(study: Study, number: int) -> list[int]:
+    """Return the numbers of the slopes that were last told with a trial and still count."""
+    found: list[int] = []
+    observations = 0
+    for event in study._state.events:
+        seen = sum(isinstance(fact, Observed) for fact in event)
+        if any(_tells(fact, number) for fact in event):
+            found = list(range(observations, observations + seen))
+        observations += seen
+    became = outcomes(study._state.events) if found else {}
+    return [own for own in found if became[True, own][-1].value is not None]
+
+
+def _mend(
+    study: Study, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()
+) -> None:
+    """Take in that a measurement was another, or none, and so were those made with it."""
+    state, number = study._state, fact.number
+    region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
+    study._commit(decisions.correct(state, [fact, *beside]))
+    what = f"{'observation' if fact.observed else 'trial'} {number} {type(fact).__name__.lower()}"
+    _say(study, what, region, value)
+
+
+def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
+    """Return the number of a trial or of an observation, and whether it is one; or complain of another's."""
+    if not isinstance(trial, Observation):
+        return study._asked(trial).number, False
+    number, seen = trial.number, study._state.observed
+    if trial.study != study.id or number >= seen.size or seen[number][1].region != trial.region:
+        raise TrialError(
+            f"{trial!r} is not an observation of this study, which has {seen.size}. Pass what observe() "
+            "returned, or one of study.observations."
+        )
+    return number, True
+
+
+def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
+    """Take back a trial that could not be measured; the budget gets it back.
+
+    Parameters
+    ----------
+    trial : Trial or int
+        The trial, or its number.
+    retry : bool
+        Whether the region may be asked for again. With False it never is; its children are, if it may be
+        split. A region given up three times in a row counts as impossible to measure all the same, and so
+        does one within such a region, given up once. `allow` takes either back.
+    """
+    with study._writing():
+        number = _under_way(study, trial)
+        before, after = study._state, decisions.end(study._state, number, given_up=True, retry=retry)
+        study._commit(after)
+    row = after.asked[number].row
+    if retry and len(after.barred) > len(before.barred):
+        region, times = after.region(row), len(after.failures[row])
+        if times > 1:
+            log.warning(
+                "region %s was given up %d times in a row and will not be asked for again", region.name, times
+            )
+        else:
+            log.info("region %s lies within one that cannot be measured, and failed too", region.name)
+
+
+def withdraw(study: Study, trial: Trial | int) -> None:
+    """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
+
+    Parameters
+    ----------
+    trial : Trial or int
+        The trial, or its number.
+    """
+    with study._writing():
+        study._commit(decisions.end(study._state, _under_way(study, trial), given_up=False, retry=True))
+
+
+def allow(study: Study, region: RegionLike) -> int:
+    """Take back all give-ups of a region and of the regions within it: they may be asked for again.
+
+    Splits that were made meanwhile stay, and so does whatever is ``forbidden``.
+
+    Parameters
+    ----------
+    region : Region, or what ``space.region`` takes
+        Of this study or around it; the whole space takes back all give-ups.
+
+    Returns
+    -------
+    int
+        How many give-ups were taken back, one at least.
+    """
+    with study._writing():
+        wanted = study._region(region)
+        after = decisions.allow(study._state, wanted)
+        if after is None:
+            fix = "study.table() says what was given up."
+            if study._state.problem.is_forbidden(wanted):
+                fix = "It is forbidden, and stays so."
+            raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
+        study._commit(after)
+    (allowed,) = after.events[after.events.size - 1]
+    assert isinstance(allowed, Allowed)
+    return len(allowed.numbers)
+
+
+def forgive(study: Study, trials: Iterable[Trial]) -> None:
+    """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
+
+    Parameters
+    ----------
+    trials : iterable of Trial
+        Trials that were given up; others are left as they are.
+    """
+    with study._writing():
+        after = decisions.forgive(study._state, [study._asked(trial).number for trial in trials])
+        if after is not None:
+            study._commit(after)
+
+
+def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
+    """Return a pending trial, taken from whoever was at it; None if none is wanted.
+
+    Parameters
+    ----------
+    by : str
+        Who is at it from now on.
+    wanted : callable
+        Tells whether a trial is to be taken; called again with the file's lock held, if the study has one.
+    """
+    name = text(by, "by")
+    if not any(map(wanted, study._state.pending.values())):
+        return None
+    with study._writing():
+        state = study._state
+        found = next(filter(wanted, state.pending.values()), None)
+        if found is not None:
+            study._commit(decisions.take_up(state, found.number, name))
+    return None if found is None else trial_of(state, found)
+
+
+def observe(
+    study: Study,
+    region: RegionLike,
+    value: float,
+    sem: float | None = None,
+    feedback: Feedback | None = None,
+    *,
+    time: float | None = None,
+    minus: RegionLike | None = None,
+) -> Observation:
+    """Take in an earlier or outside measurement of any region; it costs no budget.
+
+    Parameters
+    ----------
+    region : Region, or what ``space.region`` takes
+        A region of this space, in the tree or not: bounds of shape (d, 2) in a box, text such as
+        ``"ATNNNNNN"`` for sequences, a name for a hierarchy, row numbers for points, a mapping of axes to
+        parts.
+    value : float
+        Its measured average.
+    sem : float, optional
+        Standard error of this measurement; the study's noise by default.
+    feedback : Center, Average, Mean, Beam or Slope, optional
+        What this measurement saw of its region; by default what the study's own see. Of a slope, or whatever
+        is no average, the standard error is needed.
+    time : float, optional
+        How long it looked, where times are chosen; one unit of time by default.
+    minus : Region, or what ``space.region`` takes, optional
+        The value is a difference: of the region, less the same of this one. Its standard error is needed.
+
+    Returns
+    -------
+    Observation
+        Its number among the observations, and what `correct` and `retract` take.
+    """
+    with study._writing():
+        by = study.feedback if feedback is None else checked_feedback(feedback, study.space)
+        seen = with_feedback(study._region(region), by)
+        other = None if minus is None else with_feedback(study._region(minus), by)
+        value, sem = checks.measured(study._state, value, sem)
+        checks.seen(study._state, seen, other, sem)
+        number = study._state.observed.size
+        spent = checks.time_spent(study._state, time) or 1.0
+        study._commit(decisions.observe(study._state, [Observed(seen, value, sem, 0.0, by, spent, other)]))
+        _say(study, "observed", seen, value)
+    return Observation(number, seen, value, sem, minus=other, study=study.id)
+
+
+def _say(study: Study, what: str, region: Region, value: float | None) -> None:
+    """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
+    if log.isEnabledFor(logging.INFO):
+        measured = f"{value:.6g} {study.value_unit}".rstrip()
+        log.info("%s, %s: %s; best so far %s", what, region.name, measured, looking.best_so_far(study))
+
+
+def _under_way(study: Study, trial: Trial | int) -> int:
+    """Return the number of a trial under way, or complain."""
+    number = study._asked(trial).number
+    checks.under_way(study._state, number)
+    return number
+
+
+def _tells(fact: Fact, number: int) -> TypeGuard[Measured]:
+    """Tell whether a fact is the measurement of a trial."""
+    return isinstance(fact, Measured) and fact.number == number
+
+
+def _who(by: str | None) -> str:
+    return person() if by is None else text(by, "by")
