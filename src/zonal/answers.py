@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal import looking
+from zonal.arrays import Floats
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput, finite_number, whole_number
@@ -31,7 +31,6 @@ from zonal.tree import TreeTable
 if TYPE_CHECKING:
     from zonal.reading import Reading
 
-Floats = NDArray[np.float64]
 Side = Literal["above", "below"]
 
 CLEAR = 2.0  # standard deviations by which a region stands out at least

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from zonal.arrays import Flags, Floats
+
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Columns that change together are the rows of one array.
 DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)

@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Factor, Kernel, Match, Term
 from zonal.averages.layout import Alike, Intervals, ProductLayout, Repeated
 from zonal.averages.measures import Measure, means
 from zonal.averages.motifs import Motif, Pieces
 from zonal.averages.profiles import Profile
 from zonal.averages.sums import OwnSums, Pairs, Sums
-
-Floats = NDArray[np.float64]
 
 TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
 FEW = 64  # most cases that are computed without removing duplicates

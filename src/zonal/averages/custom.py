@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel, Term
 from zonal.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.measures import STD, Measure, Nodes, Normal, Uniform
 from zonal.errors import InvalidInput, positive_number, whole_number
 
 if TYPE_CHECKING:
     from zonal.spaces import Interval, MemberRegion, Region
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 MOST_POINTS = 10_000_000  # of a grid along an axis, or members chosen from a set
 MOST_STUDIED = 5000  # the same where covariances are computed point by point

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from zonal.arrays import Floats
 
 NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)

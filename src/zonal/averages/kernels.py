@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
 from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
-
-Floats = NDArray[np.float64]
-
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 

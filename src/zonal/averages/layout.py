@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.measures import Measure
 from zonal.averages.sums import Book, OwnSums, Pairs, Sums
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Alike = tuple[Ints, Floats, Floats]  # the case of each pair of intervals, and both keys
 
 

@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.profiles import WIDE, Profile
 from zonal.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 BLOCK = 1 << 20  # kernel values in memory at once
 MANY = 10_000  # pairs, from which on it is checked whether all are points

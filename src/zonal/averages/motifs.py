@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Factor, Kernel
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
-
-Floats = NDArray[np.float64]
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned

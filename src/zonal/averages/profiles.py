@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.interval_means import mean_over_intervals, mean_under
-
-Floats = NDArray[np.float64]
 
 POINT = 1e-12  # lengthscales: anything narrower counts as a point
 WIDE = 9.0  # standard deviations, beyond which a normal density is taken as 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback, Subsets, spread_evenly
 from zonal.averages.kernels import Kernel
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from zonal.spaces import MemberSpace
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 EXACT = 4096  # members of a space, up to which all are used
 WHOLE = 1024  # members that represent a larger space

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from zonal.arrays import Floats, Ints
 
 # By axis, cases or overlaps; the keys of some footprints; and of others, or None if each is paired with itself.
 Pairs = tuple[list[Any], NDArray[Any], NDArray[Any] | None]

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.profiles import WIDE, Profile
 from zonal.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-17  # relative to a variance of 1
 ROUNDING = 16 * float(np.finfo(float).eps)

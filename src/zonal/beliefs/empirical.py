@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
-
-Floats = NDArray[np.float64]
 
 
 class EmpiricalBelief:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.covariance import MOST_KEPT, ProductCovariance, Tables
 from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
@@ -26,7 +26,6 @@ from zonal.errors import InvalidInput
 from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
-Floats = NDArray[np.float64]
 Family = Callable[..., Kernel]  # (variance, parameters by axis) -> kernel: a class, or a Matern kernel with its nu
 
 # Families tried when none is given, with prior weights: most quantities vary smoothly.

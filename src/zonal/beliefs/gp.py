@@ -22,14 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.tiles import SQUARE, Tiles
 from zonal.beliefs.tracked import Tracked
 from zonal.blas import SHARED_FROM, libraries, one_thread
 from zonal.errors import NumericalWarning
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
 KNOWN = 1e-14  # of the prior variance: below this a footprint's value counts as known

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
@@ -36,7 +36,6 @@ from zonal.beliefs.model import (
 )
 from zonal.blas import eigh, one_thread
 
-Floats = NDArray[np.float64]
 Steps = tuple[int, ...]  # lengthscales, or correlations, in grid steps from the prior's median
 Cell = tuple[int, Steps]  # a family and its steps
 Correlate = Callable[[Family, Floats], Floats]  # (family, a lengthscale or correlation per axis) -> correlations

@@ -12,15 +12,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import RATIOS, Fit, Weighted, weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Model, Unknowns, first_guess, standard_units
 from zonal.beliefs.tracked import Tracked
-
-Floats = NDArray[np.float64]
 
 ENOUGH = 3  # measurements from which parameters are learned
 EVERY = 20  # measurements up to which every one leads to a fit

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
 from zonal.beliefs.gp import GaussianBelief, Overlay
@@ -24,9 +24,6 @@ from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
 LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover

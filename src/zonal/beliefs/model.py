@@ -11,14 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Family, Frame, kernel_from
 from zonal.beliefs.ledger import Data
 from zonal.tables.listings import card
-
-Floats = NDArray[np.float64]
 
 # Log-normal priors, in standardised rewards and in widths of the axis: (median, std of the logarithm). A
 # lengthscale of 1 % of an axis lies two standard deviations below the median, the whole axis one and a half above.

@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from zonal.arrays import Floats, Ints
 
 TILE = 384, 2048  # rows and columns: 6 MB
 SQUARE = 384, 384

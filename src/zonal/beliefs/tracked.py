@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.intp]
+from zonal.arrays import Ints
+
 Keys = NDArray[Any]
 
 

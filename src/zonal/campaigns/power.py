@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.campaigns.rehearsal import PRICES, Zonal
 from zonal.driving.workers import played
@@ -29,7 +29,6 @@ from zonal.tables.listings import WIDEST, aligned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 RUNS = 50
 SHARES = (8, 4, 2, 1)  # of one budget: an eighth, a quarter, a half, all

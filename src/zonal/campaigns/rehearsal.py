@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.driving.run import INTERRUPTED
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, positive_number, whole_number
@@ -30,8 +30,6 @@ from zonal.study import Study
 from zonal.tables import Table
 from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
-
-Floats = NDArray[np.float64]
 
 PRICES = ("cost", "times", "overhead", "travel")  # settings of a study that say what looks cost
 

@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.tables import Table, read_table
 
 HERE = Path(__file__).parent
-Floats = NDArray[np.float64]
 
 __all__ = ["Counties", "TFBind8", "counties", "sky", "tfbind8"]
 

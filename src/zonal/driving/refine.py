@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, finite_number, whole_number
 
-Floats = NDArray[np.float64]
 MeasurePoint = Callable[[Floats], float]
 
 MOST_MEASUREMENTS = 100_000  # every one is taken in by itself

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.covariance import ProductCovariance, Tables
 from zonal.averages.feedback import Average, Footprints
 from zonal.averages.kernels import RBF
@@ -27,7 +28,6 @@ from zonal.errors import whole_number
 from zonal.problems import grid_optimum
 from zonal.spaces import Box
 
-Floats = NDArray[np.float64]
 Node = tuple[int, int]
 
 KERNEL = RBF(0.1, 0.05)  # also for f3, whose own lengthscale is 0.01

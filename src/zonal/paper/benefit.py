@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, regret_table, run
-from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Preset, Report, column, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
 
 FEEDBACKS = (1, 10)

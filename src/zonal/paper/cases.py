@@ -11,7 +11,7 @@ import numpy as np
 
 import zonal as zn
 from zonal import theory
-from zonal.paper.sweeps import Floats
+from zonal.arrays import Floats
 from zonal.policies.rules import Policy
 from zonal.problems import PerWeight
 from zonal.problems.functions import Field, climbed

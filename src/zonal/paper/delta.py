@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, search, study
-from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, standard_error, sweep
 from zonal.problems import draw, true_optimum
 
 Procedure = tuple[str, int]  # whose, and S

@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.paper.figure1 import KERNEL, Scene, scene
 from zonal.paper.searches import NOISE
-from zonal.paper.sweeps import Floats, Plan, Report
+from zonal.paper.sweeps import Plan, Report
 from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
 
 S = 2

@@ -16,10 +16,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, reward_function
-from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Preset, Report, column, standard_error, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, standard_error, sweep
 from zonal.plots import column_width
 from zonal.problems import aggregated_regret, grid_optimum
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth
-from zonal.paper.sweeps import Answer, Floats, column
+from zonal.paper.sweeps import Answer, column
 from zonal.problems import aggregated_regret
 from zonal.problems.functions import Field
 from zonal.theory import bounds

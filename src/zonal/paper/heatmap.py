@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from zonal.arrays import Floats
 from zonal.paper.searches import regret_run
-from zonal.paper.sweeps import Floats, Plan, Report, column, standard_error, sweep
+from zonal.paper.sweeps import Plan, Report, column, standard_error, sweep
 from zonal.plots import column_width
 
 POINTS = (1, 10, 20, 30, 40, 50)  # S

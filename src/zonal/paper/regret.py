@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.paper.searches import Function, label, policies, regret_run, regret_table
-from zonal.paper.sweeps import STYLES, Floats, Plan, Report, column, sweep
+from zonal.paper.sweeps import STYLES, Plan, Report, column, sweep
 from zonal.problems import grid_optimum
 
 FUNCTIONS: tuple[Function, ...] = ("f1", "f2")

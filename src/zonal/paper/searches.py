@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import zonal as zn
+from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
-from zonal.paper.sweeps import Answer, Floats, Preset, Report, standard_error
+from zonal.paper.sweeps import Answer, Preset, Report, standard_error
 from zonal.policies.rules import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 

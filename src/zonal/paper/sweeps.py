@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from zonal import __version__
+from zonal.arrays import Floats
 from zonal.driving.workers import worker_pool
 from zonal.errors import CannotWrite
 from zonal.tables.files import folder, write, write_picture
@@ -33,7 +33,6 @@ from zonal.tables.listings import aligned
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 Preset = Literal["authors", "paper"]
 Answer = dict[str, Any]
 Run = Callable[..., Answer]

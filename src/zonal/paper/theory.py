@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from zonal.arrays import Floats
 from zonal.paper import guarantees as g
 from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.searches import label
-from zonal.paper.sweeps import STYLES, Answer, Floats, Plan, Report, column, sweep
+from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, sweep
 from zonal.theory import bounds
 
 DRAWS = 500  # functions a run whose steepest slope is looked at without a search

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel, Straight, factors
 from zonal.errors import InvalidInput
-from zonal.plots.style import ESTIMATE, INK, OTHERS, Floats, axes_or_new, axis_label, legend_above
+from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_label, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

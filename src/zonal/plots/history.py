@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, Floats, axes_or_new, legend_above, rim, value_label
+from zonal.plots.style import FOUND, INK, axes_or_new, legend_above, rim, value_label
 from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.plots.marks import Mark, box, draw_marks, marks
 from zonal.plots.style import (
@@ -15,7 +16,6 @@ from zonal.plots.style import (
     FUNCTION,
     INK,
     OTHERS,
-    Floats,
     axes_or_new,
     is_log,
     legend_above,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.looking import is_empty
 from zonal.plots.marks import area, box, draw_marks, found_label, marks, star
 from zonal.plots.shapes import aspect, outlines
 from zonal.plots.style import (
     FUNCTION,
-    Floats,
     axes_or_new,
     colour_bar,
     colour_map,

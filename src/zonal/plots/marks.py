@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, Floats
+from zonal.plots.style import FOUND, INK
 from zonal.rounds.certainty import SURE
 from zonal.spaces import Region
 

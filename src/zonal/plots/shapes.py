@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zonal.plots.style import Floats
+from zonal.arrays import Floats
 
 LEVEL = 85.0  # degrees of latitude beyond which a map is not stretched any further
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.looking import is_empty
 from zonal.plots.marks import box, draw_marks, marks
 from zonal.plots.style import (
     FOUND,
     INK,
-    Floats,
     axes_or_new,
     colour_bar,
     colour_map,

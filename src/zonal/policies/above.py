@@ -20,10 +20,11 @@ from functools import cache, partial
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, finite_number, probability
 from zonal.policies.buying import TIE, highest, largest
 from zonal.policies.knowledge import KnowledgeRules
-from zonal.policies.rules import NONE, Draw, Floats, Look, Policy, Rows, Setting, View, Views
+from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, Setting, View, Views
 from zonal.tree import Tree
 
 CANDIDATES = 512  # regions with the most uncertain classification

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies.rules import Bound, Draw, Floats, Policy, Rows, Setting, Shape, Views, best, scattered
+from zonal.policies.rules import Bound, Draw, Policy, Rows, Setting, Shape, Views, best, scattered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree

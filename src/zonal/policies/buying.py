@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.policies.rules import Floats, Look, Rows, best
+from zonal.arrays import Floats
+from zonal.policies.rules import Look, Rows, best
 from zonal.tree import Tree
 
 TIE = 1e-6  # of the log of a gain: smaller differences are rounding

@@ -14,9 +14,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from zonal.arrays import Floats
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 FAR = 1e3  # from here on 1 - z R(z) is 1 / z^2 to rounding; before, cancellation costs at most 1e-10

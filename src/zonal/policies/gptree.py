@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies.rules import Floats, Policy, Rows, Rules, Setting, Shape, best, deepest_best, numbered
+from zonal.policies.rules import Policy, Rows, Rules, Setting, Shape, best, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.tree import Tree
 

@@ -15,23 +15,11 @@ from typing import Literal
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.policies.buying import highest, largest, payable, usual_time
 from zonal.policies.gain import log_gains, log_pairs
-from zonal.policies.rules import (
-    NONE,
-    OPTIMISM,
-    Bound,
-    Draw,
-    Floats,
-    Look,
-    Policy,
-    Rows,
-    Setting,
-    View,
-    Views,
-    best,
-)
+from zonal.policies.rules import NONE, OPTIMISM, Bound, Draw, Look, Policy, Rows, Setting, View, Views, best
 from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 

@@ -8,20 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Literal
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
-from zonal.policies.rules import (
-    Draw,
-    Floats,
-    Policy,
-    Rows,
-    Rules,
-    Setting,
-    Shape,
-    Views,
-    best,
-    deepest_best,
-    numbered,
-)
+from zonal.policies.rules import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.theory import Variation
 from zonal.tree import Tree, reversed_digits
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 OPTIMISM = 2.0  # standard deviations above the mean that a region may well reach
 INDEX_LIMIT = 2**63  # indices are stored in 64 bits

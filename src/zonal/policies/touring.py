@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.policies.buying import TIE
 from zonal.policies.gain import log_pairs
-from zonal.policies.rules import Floats, Rows, View, best
+from zonal.policies.rules import Rows, View, best
 from zonal.tree import Tree
 
 PLANNED_STOPS = 8  # of a tour; each represents the same number of looks

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from zonal.arrays import Floats
 from zonal.averages.covariance import averages
 from zonal.averages.custom import Custom, custom, is_kernel
 from zonal.averages.feedback import Mean
@@ -28,7 +28,6 @@ from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
 
-Floats = NDArray[np.float64]
 # Roots of covariances that multiply noise, one a dimension; and the axes from which on the product is added.
 Piece = tuple[list[Floats], list[int]]
 

@@ -10,9 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import RBF
 from zonal.errors import check_choice
-from zonal.problems.instruments import Floats, Function, Simulation
+from zonal.problems.instruments import Function, Simulation
 from zonal.spaces import Region
 
 CUT = 8.5  # frequencies above CUT / lengthscale have no power

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Slope
 from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
 from zonal.spaces import Region, with_feedback
 
-Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Mean
 from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
 from zonal.problems.instruments import Instrument, Noise
@@ -20,7 +21,6 @@ from zonal.spaces.member_columns import checked_weights
 from zonal.spaces.members import sums
 from zonal.tables.dataframes import as_frame, as_series
 
-Floats = NDArray[np.float64]
 Direction = Literal["maximize", "minimize"]
 
 MOST_VALUES = 100_000_000

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Flags, Floats
 from zonal.blas import eigh, one_thread
 from zonal.policies.rules import Rows, View
 from zonal.tree import Tree
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
 
 SURE, HELD = 0.9, 0.5  # probability to be listed; probability to be classified as beyond the threshold

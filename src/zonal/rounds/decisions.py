@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import Exhausted, InvalidInput
-from zonal.policies.rules import Floats, Rows, Rules, Setting, Terms
+from zonal.policies.rules import Rows, Rules, Setting, Terms
 from zonal.rounds import checks, replies
 from zonal.rounds.events import (
     Allowed,

@@ -12,12 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces import Node, Region
-
-Floats = NDArray[np.float64]
 
 LEAST_OPENING_CELLS = 8
 OPENING_SHARE = 0.4  # of the budget

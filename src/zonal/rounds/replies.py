@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput
-from zonal.policies.rules import Floats
 from zonal.tree import Tree
 
 

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Frame
 from zonal.errors import InvalidInput
-
-Floats = NDArray[np.float64]
 
 TYPICAL_CELLS = 16  # of each depth, over which the maximum is taken
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.beliefs.gp import GaussianBelief, Overlay
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.errors import InvalidInput
-from zonal.policies.rules import Floats, Rows, View
+from zonal.policies.rules import Rows, View
 from zonal.rounds.state import State
 
 TYPICAL_CELLS = 8  # of the smallest, which stand for all

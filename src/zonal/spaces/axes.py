@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.averages.layout import Intervals
 from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.spaces.region import ROUNDING, Floats
+from zonal.spaces.region import ROUNDING
 from zonal.tables.listings import Cell, Span, labelled
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.making import Axis
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Floats, Ints, Node, Space, checked_node
+from zonal.spaces.region import Ints, Node, Space, checked_node
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of a continuous axis, by the number of such axes; 8 if there are more

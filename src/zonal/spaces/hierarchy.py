@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.arrays import Ints
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import Ints, Level, MemberSpace
+from zonal.spaces.members import Level, MemberSpace
 from zonal.spaces.nesting import (
     JOINT,
     WHOLE,

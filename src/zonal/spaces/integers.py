@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.layout import Intervals
 from zonal.averages.measures import BLOCK, Measure
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.axes import Interval, Part, checked_ends
-from zonal.spaces.region import Floats
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, positive_number
-from zonal.spaces.region import ROUNDING, Floats
+from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order
 
 Ways = Sequence[Sequence[Hashable]]

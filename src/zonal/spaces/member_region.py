@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import spread_evenly
 from zonal.errors import InvalidInput
-from zonal.spaces.region import Floats, Region
+from zonal.spaces.region import Region
 from zonal.tables.listings import Cell
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.members import Ints, Level, MemberSpace, sums
-from zonal.spaces.region import ROUNDING, Floats
+from zonal.spaces.members import Level, MemberSpace, sums
+from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell, Span
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Node = tuple[int, int]
 

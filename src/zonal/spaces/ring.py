@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zonal.arrays import Floats
 from zonal.averages.kernels import Along
 from zonal.averages.wrapped import wrapped
 from zonal.errors import InvalidInput
 from zonal.spaces.axes import Interval, Part
-from zonal.spaces.region import ROUNDING, Floats
+from zonal.spaces.region import ROUNDING
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback

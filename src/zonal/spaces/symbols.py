@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.axes import Answers, Part, alike
-from zonal.spaces.region import Floats
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.tables.cells import unescaped
 from zonal.tables.files import file_path, library
@@ -30,7 +30,6 @@ from zonal.tables.numbers import parsed
 if TYPE_CHECKING:
     import pyarrow
 
-Floats = NDArray[np.float64]
 Column = Sequence[str]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}

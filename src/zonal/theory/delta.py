@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import InvalidInput, positive_number
 from zonal.theory.steepness import Smoothness, certified_constants
 
 Delta = Callable[[int], float]
-Floats = NDArray[np.float64]
 
 
 def lipschitz_constants(slopes: Floats, h_max: int, theta: float) -> Floats:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from zonal.arrays import Floats
 
 STEPS = 2001  # of a quadrature whose error is far below the last digit printed
 FAR = 12.0  # standard deviations beyond which a normal variable is not expected

@@ -1,0 +1,8 @@
+"""The kinds of arrays that rooms hand to each other."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
