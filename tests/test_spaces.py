@@ -296,7 +296,7 @@ def test_the_exact_mean_has_no_points_and_says_why() -> None:
     region = zn.Box([(0, 1)]).cell((2, 1), zn.Mean())
     for column in ("points", "weights"):
         with pytest.raises(
-            zn.InvalidInput, match=r"no list of representative points.*Use region\.bounds, or Average\(s\)"
+            zn.InvalidInput, match=r"no finite list of representative points.*Use region\.bounds, or Average\(s\)"
         ):
             getattr(region, column)
 

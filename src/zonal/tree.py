@@ -1,8 +1,8 @@
 """The tree is a table: one row per node, one column per quantity.
 
-The table knows nothing of spaces, kernels or policies. Rows are added and never removed; policies, plots and
-exporters read the columns. A table never changes: whatever happens to a node makes another table, with other
-columns in place of those that changed.
+The table knows nothing about spaces, kernels or policies. Rows are added and never removed; policies, plots and
+exports read the columns. A table never changes: every change makes another table that shares the columns that
+stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 
 
 class Tally(NamedTuple):
-    """What was measured of one node; of most there is nothing. See the columns of `Tree`."""
+    """What was measured at one node; most nodes have none. See the columns of `Tree`."""
 
     looks: int = 0
     answered: int = 0
@@ -37,20 +37,20 @@ class Tally(NamedTuple):
     weighed_variance: float = 0.0
 
     def told(self, reward: float, sem: float | None, time: float) -> Tally:
-        """Return what there is with a reward more: it counts in the mean reward, by precision with a `sem`."""
+        """Return the tally with one more reward: in the mean by time, or by precision if it has a `sem`."""
         looks, answered, number, timed, mean, weighed, weighed_mean, known = self
         if sem is None:
             timed += time
             mean += (reward - mean) * time / timed
         else:
-            share = known / (known + sem**2) if known > 0 else 0.0  # 0: it is known exactly
+            share = known / (known + sem**2) if known > 0 else 0.0  # 0 if it is known exactly
             share, known = (share, share * sem**2) if weighed else (1.0, sem**2)
             weighed, weighed_mean = weighed + 1, weighed_mean + share * (reward - weighed_mean)
         return Tally(looks, answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
 
 
-NOTHING = Tally()
-KINDS = {name.replace("number", "count"): (at, type(NOTHING[at])) for at, name in enumerate(Tally._fields)}
+UNMEASURED = Tally()
+KINDS = {name.replace("number", "count"): (at, type(UNMEASURED[at])) for at, name in enumerate(Tally._fields)}
 
 
 class Tree:
@@ -63,11 +63,11 @@ class Tree:
     parent, first_child : array of int
         Row of the parent, -1 for the root, and of the first child, -1 for a leaf; siblings are adjacent rows.
     slot : array of int
-        Which footprint of the belief.
+        Its footprint in the belief.
     count, looks : array of int
         Trials told (T), and trials told or under way.
     answered : array of int
-        Trials told, those told as differences included.
+        Trials told, including those told as differences.
     expanded : array of bool
         Whether line 6 of Algorithm 1 passed, or the node was split by force.
     askable : array of bool
@@ -75,21 +75,21 @@ class Tree:
     smallest : array of bool
         Whether it will never be split.
     forbidden : array of bool
-        Whether the user forbids to measure and to recommend it.
+        Whether the user forbids measuring and recommending it.
     noise : array of float
         Standard deviation of one measurement of the usual time.
     reward : array of float
-        Mean of the node's own rewards told without a standard error, by their times; 0 without any.
+        Mean of the node's own rewards told without a standard error, weighted by time; 0 if there is none.
     timed : array of float
-        Times of these in all, in usual ones: their number, where times are not chosen.
+        Total time of these, in usual times: their number, where times are not chosen.
     weighed : array of int
-        Of the trials told, those with a standard error of their own.
+        Number of trials told with a standard error.
     weighed_reward, weighed_variance : array of float
-        Mean by precision of the rewards told with a standard error, and its variance.
+        Precision-weighted mean of the rewards told with a standard error, and its variance.
     mean, std : array of float
         Posterior of the average.
     std_before : array of float
-        While a reward is judged: std just before it, on Z_{1:t-1}, as equation 6 has it.
+        While a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6.
     """
 
     depth: Ints
@@ -110,16 +110,16 @@ class Tree:
     weighed_reward: Floats
     weighed_variance: Floats
     timed: Floats
-    terms: Any = None  # what looks cost, while one is chosen
+    terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
     std_before: Floats
-    tallies: dict[int, Tally]  # of the nodes that were looked at, by row
-    _made: dict[str, NDArray[Any]]  # columns of them, as far as they were asked for
+    tallies: dict[int, Tally]  # of the nodes that were measured, by row
+    _made: dict[str, NDArray[Any]]  # their columns, as far as they were read
     _contenders: NDArray[np.intp] | None
 
     def __init__(self, of: Tree | None = None, tallies: dict[int, Tally] | None = None) -> None:
-        """Take over the columns of another table, but for tallies that are given."""
+        """Copy the columns of another table, with other tallies if they are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
         if tallies is not None:
             self.tallies, self._made = tallies, {}
@@ -127,7 +127,7 @@ class Tree:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NDArray[Any]:
-            """Return a column of tallies, made when it is read: most rounds do without."""
+            """Return a column of the tallies, made when it is read: most rounds do not need it."""
             if name not in KINDS:
                 raise AttributeError(name)
             if name not in self._made:
@@ -146,14 +146,14 @@ class Tree:
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
 
     def _shaped(self, ints: Ints) -> Tree:
-        """Take another block of columns."""
+        """Set another block of integer columns."""
         ints.flags.writeable = False
         self._ints, self._made = ints, {}
         self.depth, self.index, self.parent, self.slot, self.first_child = ints
         return self
 
     def _flagged(self, flags: Flags) -> Tree:
-        """Take another block of flags."""
+        """Set another block of flags."""
         flags.flags.writeable = False
         self._flags, self._contenders = flags, None
         self.expanded, self.askable, self.smallest, self.forbidden = flags
@@ -165,7 +165,7 @@ class Tree:
         return self.depth.size
 
     def believed(self, mean: Floats, variance: Floats, in_order: bool) -> Tree:
-        """Return the table with a posterior by slot, or by row if slots are `in_order`; nobody writes into it."""
+        """Return the table with a posterior by slot (by row if slots are `in_order`)."""
         if not in_order:
             mean, variance = mean.take(self.slot), variance.take(self.slot)
         std = np.sqrt(variance)
@@ -181,27 +181,27 @@ class Tree:
         return twin
 
     def tally(self, row: int) -> Tally:
-        """Return what was measured of a node."""
-        return self.tallies.get(row, NOTHING)
+        """Return what was measured at a node."""
+        return self.tallies.get(row, UNMEASURED)
 
     def looked(self, row: int, looks: int, askable: bool) -> Tree:
-        """Return the table after a look at a node more, or less."""
-        own = self.tallies.get(row, NOTHING)
+        """Return the table with another number of looks at a node."""
+        own = self.tallies.get(row, UNMEASURED)
         twin = Tree(self, {**self.tallies, row: Tally(looks, *own[1:])})
         return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
 
     def told_otherwise(self, row: int, more: int) -> Tree:
-        """Return the table after `more` trials of a node were told that say nothing of its average alone."""
+        """Return the table after `more` trials at a node were told as differences, not as its average."""
         own = self.tally(row)
         return Tree(self, {**self.tallies, row: own._replace(answered=own.answered + more)})
 
     def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
         """Return the table after a reward of a node."""
-        own = self.tallies.get(row, NOTHING)
+        own = self.tallies.get(row, UNMEASURED)
         return Tree(self, {**self.tallies, row: own.told(reward, sem, time)})
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
-        """Return the table with these rewards of a node, their standard errors and times, and no others."""
+        """Return the table in which a node has exactly these rewards, with their standard errors and times."""
         looks, answered, number, *_ = self.tally(row)
         own = Tally(looks, answered - number)
         for reward, sem, time in rewards:
@@ -241,9 +241,9 @@ class Tree:
         expanded, inner : bool
             Whether the leaves count as expanded, and may still be measured, from now on.
         slot : int
-            Of the first child; those of the others follow.
+            Of the first child; the others follow.
         index, smallest, forbidden, noise : array
-            Columns of the children; one number stands for all.
+            Columns of the children; a single value holds for all.
         """
         size = self.depth.size
         total = size + index.size
@@ -283,14 +283,14 @@ class Tree:
 
     @property
     def contenders(self) -> NDArray[np.intp]:
-        """The rows that may be measured, and the leaves that may be split though they may not be measured."""
+        """The rows that may be measured, and the leaves that may be split but not measured."""
         if self._contenders is None:
             (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
             self._contenders.flags.writeable = False
         return self._contenders
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return the mean of some nodes' own rewards, weighed by precision, and its standard error."""
+        """Return the precision-weighted mean of some nodes' own rewards, and its standard error."""
         weighed = self.weighed[rows]
         plain = self.count[rows] - weighed
         timed = self.timed[rows]
@@ -305,7 +305,7 @@ class Tree:
         return mean, np.where(weighed == 0, error, np.sqrt(share * known))
 
     def snapshot(self, prior_mean: float, sign: float, time: float = 1.0) -> TreeTable:
-        """Return the table in the user's units: ``prior_mean + sign * mean``, noise that of one unit of time."""
+        """Return the table in the user's units: ``prior_mean + sign * mean``, noise for one unit of time."""
         columns = {column.name: _frozen(getattr(self, column.name).view()) for column in fields(TreeTable)}
         columns["mean"] = _frozen(prior_mean + sign * self.mean)
         if time != 1:
@@ -319,7 +319,7 @@ class Tree:
         return int(min(rows, key=lambda row: (self.depth[row], self.index[row])))
 
     def lineage(self, row: int) -> set[int]:
-        """Return the nodes that hold a node."""
+        """Return the nodes that contain a node."""
         above = set()
         while (row := int(self.parent[row])) >= 0:
             above.add(row)
@@ -346,9 +346,9 @@ class TreeTable:
     mean, std : array of float
         Posterior mean and standard deviation of the region's average, in the user's units.
     noise : array of float
-        Standard deviation of one measurement, of one unit of time.
+        Standard deviation of one measurement in one unit of time.
     expanded : array of bool
-        Whether the node may be recommended: it was split, or would have been but for `smallest`.
+        Whether the node may be recommended: it was split, or would have been if it were not smallest.
     askable : array of bool
         Whether the node may be measured next.
     smallest : array of bool
@@ -356,7 +356,7 @@ class TreeTable:
     forbidden : array of bool
         Whether the user forbade it.
     reward : array of float
-        Mean of the values told of this very node, weighed by their precision; NaN without any.
+        Precision-weighted mean of the values told for this node itself; NaN if there is none.
     """
 
     depth: NDArray[np.int64]

@@ -75,9 +75,13 @@ def test_weights_add_up_to_1(feedback: Feedback, d: int) -> None:
 @pytest.mark.parametrize("feedback", [zn.Mean(), zn.Beam(0.5)], ids=repr)
 def test_a_density_refuses_to_list_points(feedback: Feedback) -> None:
     region = zn.Box([(0, 1)]).cell((0, 0), feedback)
-    with pytest.raises(zn.InvalidInput, match=r"no list of.*got (Mean|Beam).*Use region\.bounds, or Average"):
+    with pytest.raises(
+        zn.InvalidInput, match=r"no finite list of.*got (Mean|Beam).*Use region\.bounds, or Average"
+    ):
         _ = region.points
-    with pytest.raises(zn.InvalidInput, match=r"no list of.*got (Mean|Beam).*Use region\.bounds, or Average"):
+    with pytest.raises(
+        zn.InvalidInput, match=r"no finite list of.*got (Mean|Beam).*Use region\.bounds, or Average"
+    ):
         _ = region.weights
 
 

@@ -499,7 +499,7 @@ def test_the_lowest_is_the_best_of_a_table_that_is_minimized(kind: Any) -> None:
             {"sequence": "s", "weight": "w"},
             "positive.*0",
         ),
-        ({}, {"coords": ["lon"], "weight": "persons", "smallest": 11}, "more than all members weigh"),
+        ({}, {"coords": ["lon"], "weight": "persons", "smallest": 11}, "more than all members together"),
     ],
 )
 def test_columns_that_make_no_landscape_are_refused(columns: Any, settings: Any, complaint: str) -> None:

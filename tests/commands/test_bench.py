@@ -201,7 +201,7 @@ def test_earlier_measurements_cost_no_budget(dna: Path) -> None:
     assert zn.Study.open(dna).remaining == 10
     Path("e.csv").write_text("region,value\nNNA,0.25\nAXN,0.5\n,1\n")
     said = zonal("observe", dna, "--csv", "e.csv", code=1).stderr
-    assert "row 2 (line 3): 'AXN' has a symbol outside of the alphabet" in said
+    assert "row 2 (line 3): 'AXN' has a symbol outside the alphabet" in said
     assert "row 3 (line 4): a row must say which region" in said
     assert len(zn.Study.open(dna).observations) == 3
 

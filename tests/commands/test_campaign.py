@@ -59,7 +59,9 @@ def test_forbidden_regions_are_said_by_options(folder: Path) -> None:
             space.region(own).overlaps(space.region(space.from_text(trial["region"]["name"]))) for own in never
         )
     said = zonal("new", "t.db", *words, "--forbidden", "z=0..4", code=1).stderr
-    assert said.startswith("Error: --forbidden: a part of a region begins with the name of an axis; got 'z=0..4'.")
+    assert said.startswith(
+        "Error: --forbidden: a part of a region must begin with the name of an axis; got 'z=0..4'."
+    )
 
 
 def test_the_template_is_a_recipe_that_works(folder: Path) -> None:

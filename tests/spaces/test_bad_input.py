@@ -55,9 +55,9 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "text in a row": (
         lambda: Points([[1, 2], ["red", 4]]),
         "red",
-        "row 1 of X has something that is no number",
+        "row 1 of X has an entry that is no number",
     ),
-    "nothing in a row": (lambda: Points([[1.0], [None]]), None, "row 1 of X has something that is no number"),
+    "nothing in a row": (lambda: Points([[1.0], [None]]), None, "row 1 of X has an entry that is no number"),
     "nan": (lambda: Points([[1, 2], [3, NAN]]), NAN, "X must be finite, but row 1, column 1 is not"),
     "infinity": (lambda: Points([1.0, -math.inf]), -math.inf, "row 1, column 0"),
     "nan in a column": (
@@ -69,11 +69,11 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "columns of two lengths": (
         lambda: Points({"t": [1, 2], "pH": [7]}),
         {"t": 2, "pH": 1},
-        "columns must be equally long",
+        "all equally long",
     ),
-    "no points": (lambda: Points([]), (0, 1), "a row and a column at least"),
-    "no features": (lambda: Points(np.zeros((3, 0))), (3, 0), "a row and a column at least"),
-    "no columns": (lambda: Points({}), {}, "columns"),
+    "no points": (lambda: Points([]), (0, 1), "at least one row and one column"),
+    "no features": (lambda: Points(np.zeros((3, 0))), (3, 0), "at least one row and one column"),
+    "no columns": (lambda: Points({}), {}, "at least one column"),
     "a number": (lambda: Points(5), 5, "X must be an array of shape"),
     "arity": (lambda: Points([1.0, 2.0], arity=1), 1, "arity"),
     "nan weight": (lambda: Points([1.0, 2.0], weights=[1, NAN]), NAN, "the weight of row 1 must be positive"),
@@ -90,18 +90,18 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "smallest too large": (
         lambda: Points([1.0, 2.0], smallest=3),
         3.0,
-        "smallest is more than all members weigh",
+        "smallest is more than all members together",
     ),
     "a hierarchy's smallest": (lambda: Hierarchy(TREE, smallest=4), 4.0, "smallest is more than all members"),
     "an empty tree": (lambda: Hierarchy({}), {}, "region all is empty"),
     "an empty region": (lambda: Hierarchy({"a": {"b": []}}), [], "region a > b is empty"),
-    "an empty table": (lambda: Hierarchy.from_table({}), {}, "a table needs a column a level"),
+    "an empty table": (lambda: Hierarchy.from_table({}), {}, "a table needs one column per level"),
     "a table without rows": (
         lambda: Hierarchy.from_table({"s": [], "t": []}),
         {"s": 0, "t": 0},
         "columns of levels",
     ),
-    "no links": (lambda: links({}), {}, "parents must map each name to its parent's"),
+    "no links": (lambda: links({}), {}, "parents must map each name to its parent"),
     "siblings of one name": (
         lambda: Hierarchy({"a": ["x", "y", "x"]}),
         "x",
@@ -129,8 +129,8 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
         {"s": 1, "t": 2},
         "columns of levels must be equally",
     ),
-    "a circle": (lambda: links({"a": "b", "b": "c", "c": "b"}), ["a", "b", "c"], "circle from 'b'"),
-    "its own parent": (lambda: links({"a": "a"}), ["a"], "circle from 'a'"),
+    "a circle": (lambda: links({"a": "b", "b": "c", "c": "b"}), ["a", "b", "c"], "form a cycle at 'b'"),
+    "its own parent": (lambda: links({"a": "a"}), ["a"], "form a cycle at 'a'"),
     "an orphan": (lambda: links({"a": None, "x": "z"}), "z", "the parent of 'x' is not among the names"),
     "too few features": (lambda: Hierarchy(TREE, features=[[1], [2]]), 2, "features must have 3 rows"),
     "ragged features": (
@@ -151,12 +151,12 @@ MEMBERS: dict[str, tuple[Make, object, str]] = {
     "features of no leaf": (
         lambda: Hierarchy(TREE, features={"x": [1], "y": [1], "b": [2], "a": [0]}),
         "a",
-        "that is no leaf",
+        "that is not a leaf",
     ),
     "weights by a name that is there twice": (
         lambda: Hierarchy({"a": ["x"], "b": ["x"]}, weights={"x": 1}),
         "x",
-        "leaves of different names",
+        "leaves with different names",
     ),
     "a leaf without a weight": (
         lambda: links({"a": None, "b": None}, weights={"a": 1}),
@@ -214,7 +214,11 @@ SYMBOLS: dict[str, tuple[Make, object, str]] = {
     "a frequency of 0": (lambda: Sequences("AC", 2, frequencies=[0, 1]), 0.0, "frequency of A on axis position 0"),
     "a frequency that is nan": (lambda: Sequences("AC", 2, frequencies=[1, NAN]), NAN, "frequency of C"),
     "a smallest of 0": (lambda: Sequences("AC", 2, smallest=0), 0, "smallest must be at least 1"),
-    "a smallest beyond all": (lambda: Sequences("AC", 2, smallest=5), 5, "smallest is more than all sequences"),
+    "a smallest beyond all": (
+        lambda: Sequences("AC", 2, smallest=5),
+        5,
+        "smallest exceeds the number of sequences",
+    ),
     "no axes": (lambda: Product({}), {}, "axes must be a mapping of name to axis"),
     "axes without names": (lambda: Product([(0, 1)]), [(0, 1)], "axes must be a mapping"),
     "an axis of one symbol": (lambda: Product({"x": (0, 1), "dye": ["red"]}), 1, "axis dye must have from 2"),
@@ -223,7 +227,7 @@ SYMBOLS: dict[str, tuple[Make, object, str]] = {
     "an axis of symbols and lists": (
         lambda: Product({"dye": ["r", [2]]}),
         [2],
-        "axis dye has a symbol that is not",
+        "axis dye has a symbol that is neither",
     ),
     "a symbol that is no number": (
         lambda: Product({"n": ["r", np.inf]}),
@@ -271,11 +275,11 @@ DNA, WORDS = zn.Sequences("ACGT", 4), zn.Sequences(["Ala", "Gly"], 2)
 MIXED = zn.Product({"t": (0, 1), "dye": ["red", "green"]})
 POINTS, AREAS = zn.Points([3.0, 1.0, 2.0]), zn.Hierarchy(TREE)
 REGIONS: dict[str, tuple[Any, Any, object, str]] = {
-    "a symbol outside of the alphabet": (
+    "a symbol outside the alphabet": (
         DNA,
         "ACXT",
         "X",
-        "'ACXT' has a symbol outside of the alphabet at position 2",
+        "'ACXT' has a symbol outside the alphabet at position 2",
     ),
     "small letters of an alphabet that has both": (zn.Sequences("aBC", 2), "ab", "b", "at position 1"),
     "a bracket that is not closed": (zn.Sequences("XY", 2), "X[XY", "X[XY", "a bracket is not closed"),
@@ -288,9 +292,9 @@ REGIONS: dict[str, tuple[Any, Any, object, str]] = {
     "no symbol": (MIXED, {"dye": []}, [], "needs a symbol on axis dye"),
     "beyond an axis": (MIXED, {"t": (0.5, 1.5)}, (0.5, 1.5), "within axis t"),
     "edges the wrong way": (MIXED, {"t": (0.5, 0.2)}, (0.5, 0.2), "within axis t"),
-    "no pair": (MIXED, {"t": 0.5}, 0.5, "a part of axis t is a pair"),
+    "no pair": (MIXED, {"t": 0.5}, 0.5, "a part of axis t must be a pair"),
     "a bound that is nan": (MIXED, {"t": (0, NAN)}, (0.0, NAN), "a region must lie within axis t"),
-    "an array for symbols": (MIXED, [(0, 1), (0, 1)], [(0, 1), (0, 1)], "a mapping of axis to part"),
+    "an array for symbols": (MIXED, [(0, 1), (0, 1)], [(0, 1), (0, 1)], "a mapping from axis to part"),
     "a row number too large": (POINTS, [0, 3], 3, "between 0 and 2"),
     "a negative row number": (POINTS, [-1, 2], -1, "between 0 and 2"),
     "rows that are fractions": (POINTS, [0.5], [0.5], "a list of row numbers"),
@@ -536,7 +540,7 @@ def without(missing: str) -> dict[str, float]:
 SHORT = zn.Sequences("AC", 2)
 TABLES: dict[str, tuple[Any, Any, Any, object, str]] = {
     "a sequence is missing": (SHORT, without("CA"), None, "CA", "values must name all 4 sequences"),
-    "a symbol outside of the alphabet": (SHORT, {"AA": 1.0, "AX": 2.0}, None, "X", "sequence 'AX' in row 1"),
+    "a symbol outside the alphabet": (SHORT, {"AA": 1.0, "AX": 2.0}, None, "X", "sequence 'AX' in row 1"),
     "too few values": (SHORT, [1.0, 2.0], None, (2,), r"values must have shape \(2, 2\)"),
     "nan by sequence": (SHORT, {**without("CA"), "CA": NAN}, None, NAN, "the value of 'CA' must be finite"),
     "nan by number": (SHORT, [1.0, 2.0, NAN, 3.0], None, NAN, r"entry \(1, 0\) is not"),
@@ -544,7 +548,7 @@ TABLES: dict[str, tuple[Any, Any, Any, object, str]] = {
     "too few points": (POINTS, [1.0, 2.0], None, (2,), r"values must have shape \(3\)"),
     "nan among points": (POINTS, [1.0, NAN, 2.0], None, NAN, r"entry \(1,\) is not"),
     "text among points": (POINTS, ["high", "low", "low"], None, "list", "values must be real numbers"),
-    "points by name": (POINTS, {"a": 1.0}, None, POINTS, "values by name are for named members"),
+    "points by name": (POINTS, {"a": 1.0}, None, POINTS, "values by name need members with labels"),
     "a leaf is missing": (AREAS, {"x": 1.0, "b": 2.0}, None, "y", "values must name every leaf"),
     "a weight of 0": (POINTS, [1.0, 2.0, 3.0], [1, 0, 1], 0.0, "the weight of row 1"),
     "too few weights": (AREAS, [1.0, 2.0, 3.0], [1, 1], [1, 1], "weights must be 3 numbers"),

@@ -100,7 +100,7 @@ def test_a_part_is_a_first_and_a_last_number_or_one() -> None:
         (lambda: LAYERS.region({"layers": (0, 3)}), r"within axis layers \(1 to 12\)"),
         (lambda: LAYERS.region({"layers": (5, 3)}), "low before high"),
         (lambda: LAYERS.region({"layers": "many"}), "a bound on axis layers"),
-        (lambda: LAYERS.region({"layers": (1, 2, 3)}), "is a pair"),
+        (lambda: LAYERS.region({"layers": (1, 2, 3)}), "must be a pair"),
         (lambda: LAYERS.region(LAYERS.from_text("layers=few")), "must be a number"),
     ],
 )

@@ -370,7 +370,7 @@ def test_an_arc_is_given_and_shown(given: Any, bounds: Any, name: str) -> None:
 
 @pytest.mark.parametrize("given", [(180, -180), (0, 361), (math.nan, 3), (0, math.inf)])
 def test_what_is_no_arc_is_refused(given: Any) -> None:
-    with pytest.raises(zn.InvalidInput, match=r"a region of axis l, a ring from -180 to 180, goes once around"):
+    with pytest.raises(zn.InvalidInput, match=r"a region of axis l, a ring from -180 to 180, must go around"):
         SKY.region({"l": given})
 
 
@@ -378,9 +378,9 @@ def test_what_is_no_arc_is_refused(given: Any) -> None:
     ("settings", "problem"),
     [
         ({"periodic": ["m"]}, "periodic names a continuous axis that is not there; got 'm'"),
-        ({"periodic": True}, "periodic names axes"),
-        ({"periodic": ["l"], "scale": {"l": "log"}}, "axis l cannot close on itself: its scale is log"),
-        ({"periodic": "l", "scale": {"l": "integer"}}, "axis l cannot close on itself: its scale is integer"),
+        ({"periodic": True}, "periodic must name axes"),
+        ({"periodic": ["l"], "scale": {"l": "log"}}, "axis l cannot be a ring: its scale is log"),
+        ({"periodic": "l", "scale": {"l": "integer"}}, "axis l cannot be a ring: its scale is integer"),
     ],
 )
 def test_rings_that_cannot_be_are_refused(settings: dict[str, Any], problem: str) -> None:

@@ -78,7 +78,7 @@ def test_json_says_where_a_region_is() -> None:
     ("name", "text", "says"),
     [
         ("box", "latitude=0..1", "name of an axis"),
-        ("box", "l=0", "is a span"),
+        ("box", "l=0", "must be a span"),
         ("dose", "c", r"Write c=1e-06\.\.0\.01\."),
         ("dose", "c=-6..-2", r"within axis c \(1e-06 to 0.01\)"),
         ("dose", "t=0.1..1", r"within axis t \(0.123456 to 1\)"),
@@ -86,7 +86,7 @@ def test_json_says_where_a_region_is() -> None:
         ("box", "l=a..b", "must be a number"),
         ("box", "l=0..999", "within axis l"),
         ("product", "dye=mauve", "no such symbol"),
-        ("points", "1, two", "numbers of its rows"),
+        ("points", "1, two", "its row numbers"),
         ("points", "7", "7"),
         ("hierarchy", "NSW > Plains", "no such region"),
         ("dna", "ACGT", "3 positions"),

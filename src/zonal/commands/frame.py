@@ -78,7 +78,7 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
 
 # How a message of the library reads in a shell; the last three are rules.
 SPOKEN = {
-    r"Open it with Study\.open, or choose": "Use it as it is, or choose",
+    r"Open it with Study\.open, or": "Use it as it is, or",
     r"Study\.create": "`zonal new`",
     r"Open it with (\w+)=\.\.\.": r"Open it in Python, with its \1.",
     r"study\.table\(\)": "`zonal export`",

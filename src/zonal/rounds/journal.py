@@ -324,7 +324,7 @@ def _check_kind(path: Path) -> None:
             raise sqlite3.DatabaseError("file is not a database")
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if kind != APPLICATION or number < 1:
-        raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create or `zonal new`.")
+        raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")
     if number > FORMAT:
         raise StudyFileError(
             f"{path.name} was made by a newer Zonal (format {number}; this one knows {FORMAT}). Upgrade Zonal."

@@ -1,9 +1,9 @@
-"""Where can we look? Spaces, their regions, and how a region is split.
+"""Spaces, their regions, and how a region is split.
 
-A region is a product over axes (`product_region.py`: a part of each axis, which answers for it; split in
-`axis_space.py`) or a set of weighted members (`members.py`, split by position in `points.py` or by the user in
-`hierarchy.py`). Nothing else. An axis knows measures and kernels one pair at a time (`averages`); these rooms must
-not know beliefs or policies.
+A region is a product over axes (`product_region.py`: a part of each axis; split in `axis_space.py`) or a set of
+weighted members (`members.py`, split by position in `points.py` or by the user in `hierarchy.py`). Nothing else.
+An axis knows measures and kernels one pair at a time (`averages`); these modules must not know beliefs or
+policies.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ from zonal.spaces.symbols import Category
 
 
 def as_space(given: Any) -> Any:
-    """Return what users pass as a space: one as it is, of the house or of their own; bounds as a box."""
+    """Return what users pass as a space: a space as it is, Zonal's or their own; bounds as a box."""
     own = hasattr(given, "cell") and hasattr(given, "split") and not isinstance(given, type)
     return given if own else Box(given)
 

@@ -1,8 +1,9 @@
-"""Axes: what spaces of axes are made of. An axis answers for itself, and nobody asks which kind it is.
+"""Axes, of which most spaces are made.
 
-It says how it is split and which part is which, what part somebody means, how a part is written, what a feedback
-sees of it and what a kernel is along it. `Interval` is an axis of numbers, `symbols.Category` one of symbols; a
-new kind is a subclass of one of them that says what is new (`scales.Logarithmic` is one).
+All that depends on the kind of an axis is a method of it: how it is split, how a part is described, written and
+read, what a feedback measures of it, and how a kernel applies to it. `Interval` is an axis of numbers,
+`symbols.Category` one of symbols; a new kind is a subclass of one of them with what differs (as
+`scales.Logarithmic`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from zonal.averages.kernels import Factor
     from zonal.averages.measures import Measure
 
-# The centre of a part of an axis, counted from the lower end so that no digits are lost far from 0, its width, and
-# its edges. Of symbols: the set of them as a number, its share of the whole, and the set again, twice.
+# The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
+# its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
 Part = tuple[float, float, tuple[float, float]]
 
 LOW, HIGH = "_low", "_high"  # columns of a sheet
@@ -35,18 +36,18 @@ SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
 class Answers:
-    """What most axes answer.
+    """Defaults that most axes share.
 
     Attributes
     ----------
     symbolic : bool
-        Whether its places are equal or not, instead of having distances.
+        Whether its values are symbols, which have no distances.
     scale : str
-        By which `Box` takes such an axis, and pictures draw it.
+        The name by which `Box` takes such an axis, and plots draw it.
     measured_in : str
-        What widths and lengthscales are in, if not in the unit.
+        The unit of widths and lengthscales, if it is not the axis's unit.
     even : bool
-        Whether all parts of a level are alike, so that all or none of them can be split.
+        Whether all parts of a level are equal, so that all or none of them can be split.
     """
 
     symbolic: ClassVar[bool] = False
@@ -56,33 +57,33 @@ class Answers:
 
     @property
     def remark(self) -> str:
-        """What pictures say of it beside its name."""
+        """A note that plots add to its name."""
         return ""
 
     def check(self: Any) -> None:
-        """Complain of an axis from a file if nobody could have made it."""
+        """Raise if this axis, read from a file, is not possible."""
         if not alike(self, self.again()) or not isinstance(self.name, str):
-            raise InvalidInput("this is no axis that Zonal has made", self, "Go back to what was written.")
+            raise InvalidInput("this is not an axis that Zonal has made", self, "Restore what Zonal wrote.")
 
     def native(self, places: Any) -> Any:
-        """Return places on the axis in the user's numbers; symbols are their numbers."""
+        """Return positions on the axis in the user's numbers; for symbols their numbers."""
         return places
 
     def is_distinct(self, part: Part) -> bool:
-        """Tell whether a part's edges, rounded, are its own."""
+        """Tell whether a part's edges differ from those of other parts after rounding."""
         return True
 
     def drawn(self: Any, part: Part) -> tuple[float, float]:
-        """Return where a part begins and ends in a picture."""
+        """Return where a part begins and ends in a plot."""
         edges: tuple[float, float] = self.bounds(part)
         return edges
 
     def listed(self: Any, part: Part) -> dict[str, Cell]:
-        """Return a part as a cell of a table for people."""
+        """Return a part as a cell of a readable table."""
         return {labelled(self.name, self.unit): self.text(part) if self.symbolic else Span(*self.bounds(part))}
 
     def as_json(self: Any, part: Part) -> dict[str, Any]:
-        """Return a part for programs: bounds and their unit, or symbols."""
+        """Return a part as sent to programs: bounds and their unit, or symbols."""
         if self.symbolic:
             return {"symbols": list(self.symbols_in(part))}
         return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
@@ -96,7 +97,7 @@ class Answers:
         return 0 if self.may_split(splits, arity) else int(self.count(pieces))
 
     def factor(self, factor: Factor) -> Factor:
-        """Return the factor that a kernel has along this axis, of the one along a straight line."""
+        """Return a kernel's factor along this axis, given that along a straight line."""
         return factor
 
 
@@ -110,7 +111,7 @@ class Interval(Answers):
     low, high : float
         Its ends.
     unit : str
-        For tables and pictures.
+        For tables and plots.
     smallest : float, optional
         The smallest useful width.
     """
@@ -123,11 +124,11 @@ class Interval(Answers):
 
     @classmethod
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
-        """Return the axis between two of the user's numbers, or complain."""
+        """Check the ends, in the user's numbers, and return the axis."""
         return cls(name, *ends, unit).with_smallest(smallest)
 
     def with_smallest(self, smallest: Any) -> Self:
-        """Return the same axis with a smallest width, or complain of it."""
+        """Return the same axis with a smallest width, after checking it."""
         if smallest is None:
             return replace(self, smallest=None)
         width = positive_number(smallest, f"smallest on axis {self.name}")
@@ -138,17 +139,17 @@ class Interval(Answers):
         return replace(self, smallest=width)
 
     def apart(self, places: Floats, place: float) -> Floats:
-        """Return how far places on the axis are from another."""
+        """Return the distances of positions on the axis from another."""
         return np.abs(places - place)
 
     def again(self) -> Self:
-        """Return the axis as it would be made today."""
+        """Return the axis made again from its own values, to compare with it."""
         low, high = checked_ends(self.name, (self.low, self.high))
         return replace(self, low=low, high=high, unit=str(self.unit)).with_smallest(self.smallest)
 
     @property
     def side(self) -> float:
-        """The width of the whole."""
+        """The width of the whole axis."""
         return self.high - self.low
 
     @property
@@ -157,29 +158,29 @@ class Interval(Answers):
         return float(self.native(self.low)), float(self.native(self.high))
 
     def place(self, number: float, arity: int) -> float:
-        """Return the place on the axis of one of the user's numbers; minus infinity where there is none."""
+        """Return the position on the axis of one of the user's numbers; minus infinity if there is none."""
         return number
 
     # How it is split.
 
     @property
     def endless(self) -> bool:
-        """Whether it may be split without end."""
+        """Whether it can be split without limit."""
         return self.smallest is None
 
     def parts(self, arity: int) -> int:
-        """Return into how many parts it is split, in a space that splits into `arity`."""
+        """Return the number of parts it is split into, in a space that splits into `arity`."""
         return arity
 
     def may_split(self, splits: int, arity: int) -> bool:
-        """Tell whether it may be split again, having been split so often."""
+        """Tell whether it can be split again after `splits` splits."""
         if self.smallest is None:
             return True
         width: float = self.side / arity ** (splits + 1)
         return bool(width >= self.smallest * (1 - ROUNDING))
 
     def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
-        """Tell whether it has as many parts as anybody wants where there is no smallest width."""
+        """Tell whether it has the `wanted` number of parts, if there is no smallest width."""
         return bool(arity**splits >= wanted)
 
     def width(self, pieces: int) -> float:
@@ -188,66 +189,66 @@ class Interval(Answers):
 
     @property
     def places(self) -> int | None:
-        """How many places there are, None for a continuum."""
+        """The number of values, None if it is continuous."""
         return None
 
     def cell(self, part: int, pieces: int) -> Part:
-        """Return one of `pieces` parts, by its number; neighbours share their edges to the last bit."""
+        """Return one of `pieces` parts, by its number; neighbours share their edges exactly."""
         low, high = self.low, self.high
         whole = high - low
         upper = high if part + 1 == pieces else low + whole * ((part + 1) / pieces)
         return whole * ((2 * part + 1) / (2 * pieces)), whole / pieces, (low + whole * (part / pieces), upper)
 
-    # What somebody means.
+    # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes; the whole for None."""
+        """Return the part that a user describes; the whole axis for None."""
         if what is None:
             return self.cell(0, 1)
         try:
             low, high = what
         except (TypeError, ValueError):
-            raise InvalidInput(f"a part of axis {self.name} is a pair", what, "Pass (low, high).") from None
+            raise InvalidInput(f"a part of axis {self.name} must be a pair", what, "Pass (low, high).") from None
         what = f"a bound on axis {self.name}"
         low, high = (edge if isinstance(edge, float) else finite_number(edge, what) for edge in (low, high))
         return self.between(self.place(low, arity), self.place(high, arity), (float(low), float(high)))
 
     def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
-        """Return the part between two places, or complain of what was given."""
+        """Return the part between two positions; raise if it is not within the axis."""
         slack = ROUNDING * self.side
         if not (low <= high and self.low - slack <= low and high <= self.high + slack):
             first, last = self.ends
             raise InvalidInput(
                 f"a region must lie within axis {self.name} ({first:g} to {last:g}), low before high",
                 given,
-                "Pass finite bounds inside of the space.",
+                "Pass finite bounds inside the space.",
             )
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
 
     def is_part(self, part: Part) -> bool:
-        """Tell whether what a file says of a part belongs together, and lies on the axis."""
+        """Tell whether the values of a part, read from a file, are consistent and lie on the axis."""
         offset, size, (low, high) = part
         slack = ROUNDING * self.side
         within = self.low - slack <= low <= high <= self.high + slack
         return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
 
     def overlap(self, one: Part, other: Part) -> bool:
-        """Tell whether two parts have anything in common; an edge is nothing."""
+        """Tell whether two parts overlap; a shared edge does not count."""
         slack, (low, high), (left, right) = ROUNDING * self.side, one[2], other[2]
         return min(high, right) - max(low, left) > (-slack if low == high or left == right else slack)
 
     def holds(self, outer: Part, inner: Part) -> bool:
-        """Tell whether a part lies within another, but for rounding."""
+        """Tell whether a part lies within another, up to rounding."""
         (low, high), (left, right) = outer[2], inner[2]
         slack = ROUNDING * (right - left)
         return low - slack <= left and right <= high + slack
 
     def is_distinct(self, part: Part) -> bool:
-        """Tell whether a part's edges, rounded, are its own."""
+        """Tell whether a part's edges differ from those of other parts after rounding."""
         _, size, (low, high) = part
         return abs(high - low - size) <= size / 4
 
-    # How a part is written.
+    # From a part to text and back.
 
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return the edges in the user's numbers."""
@@ -259,19 +260,19 @@ class Interval(Answers):
         return float(self.native(self.low + part[0]))
 
     def symbols_in(self, part: Part) -> tuple[Any, ...] | None:
-        """Return None: there are no symbols."""
+        """Return None: this axis has no symbols."""
         return None
 
     def plain(self, part: Part) -> Any:
-        """Return a part ready for JSON, which `take` takes back."""
+        """Return a part ready for JSON, as `take` accepts it."""
         return list(self.bounds(part))
 
     def text(self, part: Part) -> str:
-        """Return what a person reads, but for the name of the axis."""
+        """Return a part as readable text, without the name of the axis."""
         return f"{self.span(*part[2])} {self.unit}".rstrip()
 
     def span(self, low: float, high: float) -> str:
-        """Return "low..high" in the user's numbers, with as many digits as it takes to tell neighbours apart."""
+        """Return "low..high" in the user's numbers, with enough digits to distinguish neighbours."""
         low, high = self.bounds((0.0, high - low, (low, high)))
         size = high - low if high > low else max(abs(low), 1.0) * 1e-3
         digits = max(0, 3 - math.floor(math.log10(size)))
@@ -280,10 +281,12 @@ class Interval(Answers):
         return "..".join("0" if edge == "-0" else edge for edge in shown)
 
     def from_text(self, text: str) -> Any:
-        """Return what `take` takes from what a person wrote; ends of the axis may be rounded as in names."""
+        """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""
         span = SPAN.fullmatch(text)
         if span is None:
-            raise InvalidInput(f"a part of axis {self.name} is a span", text, f"Write {self.example}.")
+            raise InvalidInput(
+                f"a part of axis {self.name} must be a span low..high", text, f"Write {self.example}."
+            )
         edges = self._number(span["low"]), self._number(span["high"])
         low, high = max(edges[0], self.ends[0]), min(edges[1], self.ends[1])
         if low < high and self.span(self.place(low, 2), self.place(high, 2)) == f"{span['low']}..{span['high']}":
@@ -292,13 +295,13 @@ class Interval(Answers):
 
     @property
     def example(self) -> str:
-        """How a part is written."""
+        """How a part is written, as an example."""
         low, high = self.ends
         return f"{self.name}={low:g}..{high:g}"
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a sheet that say exactly which part is meant."""
+        """The columns of a sheet that define a part exactly."""
         return [self.name + LOW, self.name + HIGH]
 
     def cells(self, part: Part) -> list[Any]:
@@ -306,7 +309,7 @@ class Interval(Answers):
         return list(self.plain(part))
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return what `take` takes from those of these cells that are filled in."""
+        """Return, from the cells that are filled in, an argument for `take`."""
         edges = zip(self.columns, self.ends, strict=True)
         return tuple(self._number(cells[name]) if name in cells else end for name, end in edges)
 
@@ -318,18 +321,18 @@ class Interval(Answers):
             raise InvalidInput(problem, text, "Write for example 0.5.") from None
 
     def described(self) -> dict[str, Any]:
-        """Return what makes such an axis, for people: what it is under "", and whatever is not the usual."""
+        """Return what makes such an axis, for people: its values under "", and what is not the default."""
         scale = {"scale": self.scale} if self.scale != "linear" else {}
         return {"": self.ends, **({"smallest": self.smallest} if self.smallest else {}), **scale}
 
-    # What is seen of it, and what a kernel is along it.
+    # Measures and kernels along the axis.
 
     def layout(self, ranks: list[int]) -> Intervals:
-        """Return what says which pairs of parts are alike."""
+        """Return the object that finds which pairs of parts are equivalent."""
         return Intervals(self.side, ranks)
 
     def measure(self, feedback: Feedback) -> Measure:
-        """Return what a feedback sees of a part."""
+        """Return what a feedback measures of a part."""
         return feedback.along(self)
 
     def reach(self, feedback: Feedback, width: float) -> float:
@@ -337,14 +340,14 @@ class Interval(Answers):
         return self.measure(feedback).reach(width)
 
     def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
-        """Return places on the axis, and weights that average over what is seen of a part.
+        """Return positions on the axis, and weights, that average over what a feedback measures of a part.
 
-        A density is cut into `panels`, with `order` places each; without any there must be points to list.
+        A density is cut into `panels`, with `order` positions each; if `panels` is 0 it must be a list of points.
         """
         measure, (offset, size, _) = self.measure(feedback), part
         if not (panels or measure.finite):
             raise InvalidInput(
-                "what is seen of a region is no list of representative points",
+                "this feedback has no finite list of representative points",
                 feedback,
                 "Use region.bounds, or Average(s) for a grid of points.",
             )
@@ -352,7 +355,7 @@ class Interval(Answers):
         return self.low + offset + places, weights
 
     def faces(self, part: Part) -> tuple[float, Part, Part]:
-        """Return how far the ends of a part are apart, in the user's numbers, and both ends as parts."""
+        """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         offset, size, (low, high) = part
         return size, (offset - size / 2, 0.0, (low, low)), (offset + size / 2, 0.0, (high, high))
 
@@ -362,17 +365,17 @@ class Interval(Answers):
         return self.measure(feedback).shares(offset, size, self.side / pixels, pixels)
 
     def spread(self, number: int) -> Floats:
-        """Return `number` places from end to end, as the user has them, or all if there are fewer."""
+        """Return `number` values from end to end in the user's numbers, or all if there are fewer."""
         return np.asarray(self.native(np.linspace(self.low, self.high, number)), dtype=float)
 
     def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
-        """Return places within a part, drawn at random, as the user has them."""
+        """Return random values within a part, in the user's numbers."""
         low, high = part[2]
         return self.native(rng.uniform(low, high, number)).tolist()
 
 
 def checked_ends(name: str, pair: Any) -> tuple[float, float]:
-    """Return the checked bounds of a continuous axis."""
+    """Check the bounds of a continuous axis, and return them."""
     try:
         low, high = pair
     except (TypeError, ValueError):
@@ -386,7 +389,7 @@ def checked_ends(name: str, pair: Any) -> tuple[float, float]:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Tell whether two values are of the same kind and the same, but for rounding."""
+    """Tell whether two values have the same type and are equal up to rounding."""
     if type(one) is not type(other):
         return False
     if is_dataclass(one):

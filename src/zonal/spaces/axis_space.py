@@ -1,7 +1,7 @@
-"""Spaces of axes: which axis is split at each depth, and the cells that makes; which region somebody means.
+"""Spaces of axes: which axis is split at each depth, the resulting cells, and regions the user describes.
 
-The cells of the tree lie on a lattice: a cell is kept as exact integers (how often each axis was split, and which
-part it is), so that neighbours share their edges to the last bit at any depth.
+A cell of the tree is stored as exact integers (how often each axis was split, and the number of its part), so that
+neighbours share their edges exactly at any depth.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Ints, Node, Space, checked_node
 
 MOST_PARTS = 1000  # of a cell
-PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of a continuous axis, by the number of such axes; 8 if there are more
-MOST_LEVELS = 64  # with more, a tree has more cells than can be numbered
+PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number
+MOST_LEVELS = 64  # with more, the cells of a tree cannot be numbered
 PROBE = np.zeros(1)
 
 
 class _Level(NamedTuple):
-    """What all cells of a depth share."""
+    """What all cells of a depth have in common."""
 
     depth: int
     splits: list[int]  # how often each axis was split
-    pieces: list[int]  # of how many parts each consists by now
-    axis: int | None  # that is split next
-    children: int  # into how many parts
-    able: bool  # whether it may be: none of them is under the smallest useful size
+    pieces: list[int]  # how many parts each axis has
+    axis: int | None  # the axis that is split next
+    children: int  # the number of parts it is split into
+    able: bool  # whether it can be: no part is smaller than the smallest useful size
 
 
 class AxisSpace(Space):
-    """What spaces of axes share; for a space of one's own, write `_next_axis`."""
+    """Base class of spaces of axes; a space of your own defines `_next_axis`."""
 
     axes: tuple[Axis, ...]
     arity: int
-    spelled: ClassVar[str] = ""  # what a region is called where its name says it all
+    spelled: ClassVar[str] = ""  # the word for a region that its name defines completely
 
     def __repr__(self) -> str:
-        """Return the axes, and what else is not the usual."""
+        """Return the axes, and whatever is not the default."""
         said: dict[str, dict[str, Any]] = {"": {}}
         for axis in self.axes:
             for what, own in axis.described().items():
@@ -56,12 +56,12 @@ class AxisSpace(Space):
         return f"{type(self).__name__}({said['']}, arity={self.arity}{more})"
 
     def check(self) -> None:
-        """Complain of a space from a file if nobody could have made it."""
+        """Raise if this space, read from a file, is not possible."""
         if not isinstance(self.axes, tuple) or not self.axes:
-            raise InvalidInput("a space needs at least one axis", self.axes, "Go back to what was written.")
+            raise InvalidInput("a space needs at least one axis", self.axes, "Restore what Zonal wrote.")
         for axis in self.axes:
             if not isinstance(axis, Axis):
-                raise InvalidInput("this is no axis", axis, "Go back to what was written.")
+                raise InvalidInput("this is not an axis", axis, "Restore what Zonal wrote.")
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
@@ -87,7 +87,7 @@ class AxisSpace(Space):
 
     @cached_property
     def lines(self) -> tuple[int, ...]:
-        """The axes that have distances, by number."""
+        """The numbers of the axes that have distances."""
         return tuple(j for j, axis in enumerate(self.axes) if not axis.symbolic)
 
     @property
@@ -102,11 +102,11 @@ class AxisSpace(Space):
 
     @cached_property
     def _shown(self) -> list[tuple[int, Axis]]:
-        """The axes whose places are not the user's numbers."""
+        """The axes whose positions are not the user's numbers."""
         return [(j, axis) for j, axis in enumerate(self.axes) if axis.native(PROBE) is not PROBE]
 
     def native(self, places: Floats) -> Floats:
-        """Return places, shape (..., d), in the user's numbers."""
+        """Return positions, shape (..., d), in the user's numbers."""
         if not self._shown:
             return places
         shown = np.array(places)
@@ -119,14 +119,14 @@ class AxisSpace(Space):
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:
         """Return the axis to split next, given how often each was: the widest relative to its whole.
 
-        The first of equals; those that cannot be split further are passed over.
+        Ties go to the first; axes that cannot be split further are skipped.
         """
         each = zip(self.axes, splits, strict=True)
         left = [j for j, (axis, number) in enumerate(each) if axis.may_split(number, self.arity)]
         return min(left, key=splits.__getitem__, default=None)
 
     def _level(self, depth: int) -> _Level:
-        """Return what all cells of a depth share; below the deepest ones, what those share."""
+        """Return what all cells of a depth have in common; beyond the deepest level, that of the deepest."""
         levels = self._levels
         last = levels[len(levels) - 1]
         while last.depth < depth and last.axis is not None:
@@ -139,7 +139,7 @@ class AxisSpace(Space):
 
     @cached_property
     def _levels(self) -> dict[int, _Level]:
-        """The levels of the tree, as far as they were asked for."""
+        """The levels of the tree, as far as they were used."""
         return {0: self._made_level(0, [0] * self.d, [1] * self.d)}
 
     def _made_level(self, depth: int, splits: list[int], pieces: list[int]) -> _Level:
@@ -150,7 +150,7 @@ class AxisSpace(Space):
         return _Level(depth, splits, pieces, j, self.axes[j].parts(self.arity), able)
 
     def axis_at(self, depth: int) -> int | None:
-        """Return the axis on which cells of a depth are split, None if they are not."""
+        """Return the axis along which cells of a depth are split, None if they are not."""
         return self._level(depth).axis
 
     def splits(self, axis: int, depth: int) -> int:
@@ -167,11 +167,11 @@ class AxisSpace(Space):
 
     @cached_property
     def _even(self) -> bool:
-        """Whether all cells of a depth are alike, so that all or none of them can be split."""
+        """Whether all cells of a depth are equal, so that all or none of them can be split."""
         return all(axis.even for axis in self.axes)
 
     def slots(self, depth: int) -> int:
-        """Return the number of cells by which indices at a depth go; some may be empty."""
+        """Return the number of possible indices at a depth; some may be empty."""
         level = self._level(depth)
         return math.prod(level.pieces) if level.depth == depth else 0
 
@@ -184,9 +184,9 @@ class AxisSpace(Space):
         return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
 
     def indices(self, depth: int, parts: Sequence[Any]) -> Ints:
-        """Return the indices of cells of a depth from the parts of the axes which they are, an array per axis."""
+        """Return the indices of cells of a depth, given their parts, one array per axis."""
         left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
-        for above in reversed(range(depth)):  # the last split wrote the last digit
+        for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self._level(above)
             assert level.axis is not None
             left[level.axis], digit = np.divmod(left[level.axis], level.children)
@@ -200,14 +200,14 @@ class AxisSpace(Space):
         return [np.array([at for at in range(number) if axis.cell(at, number)[1]]) for axis, number in each]
 
     def leaves(self, depth: int) -> int:
-        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
+        """Return the number of leaves if the tree ended at a depth, including those above it."""
         if self._even:
             return self.slots(depth)
         each = zip(self.axes, self.pieces(depth), strict=True)
         return math.prod([axis.count(number) for axis, number in each]) if self.slots(depth) else 0
 
     def leaf(self, depth: int, number: int) -> Node:
-        """Return one of the regions if the tree ended at a depth, by number."""
+        """Return one of the leaves if the tree ended at a depth, by number."""
         return depth, number if self._even else int(self._leaves(depth)[number])
 
     def _leaves(self, depth: int) -> Ints:
@@ -216,15 +216,15 @@ class AxisSpace(Space):
         return np.sort(self.indices(depth, [own.ravel() for own in every]))
 
     def typical(self, depth: int, most: int) -> list[Node]:
-        """Return cells that stand for all of a depth: one, since all are alike."""
+        """Return cells that represent all of a depth: one, since all are equal."""
         return [(depth, 0)]
 
     def inside(self, depth: int, bottom: int) -> int:
-        """Return the number of cells of the depth `bottom` in one of a depth."""
+        """Return the number of cells of the depth `bottom` in one cell of a depth."""
         return -(-self.leaves(bottom) // self.leaves(depth))
 
     def deepest(self) -> int | None:
-        """Return the depth of the smallest cells, None if there is no smallest."""
+        """Return the depth of the smallest cells, None if there is no limit."""
         endless = any(axis.endless for axis in self.axes)
         depth = 0
         while self._level(depth).able:
@@ -234,7 +234,7 @@ class AxisSpace(Space):
         return depth
 
     def cut(self) -> int:
-        """Return the depth of the smallest regions where nobody named any: every axis has `PARTS` or just more."""
+        """Return the depth of the smallest regions if none are given: every axis has at least `PARTS` parts."""
         wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
         while self._level(depth).able and not all(
             axis.is_fine(self.splits(j, depth), self.arity, wanted) for j, axis in enumerate(self.axes)
@@ -243,7 +243,7 @@ class AxisSpace(Space):
         return depth
 
     def with_smallest(self) -> Self:
-        """Return a space with a smallest region: its own, or that of a search which is given none."""
+        """Return the space with a smallest region: its own, or that of a search without one."""
         if self.deepest() is not None:
             return self
         widths = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
@@ -253,7 +253,7 @@ class AxisSpace(Space):
         return made
 
     def widths(self, depth: int) -> Floats:
-        """Return the widths of a cell at `depth`, shape (d,); on an axis of symbols 1, or 0 once it is split."""
+        """Return the widths of a cell at `depth`, shape (d,); on a categorical axis 1, or 0 if it is split."""
         return np.array([axis.width(number) for axis, number in zip(self.axes, self.pieces(depth), strict=True)])
 
     def sides(self) -> Floats:
@@ -261,7 +261,7 @@ class AxisSpace(Space):
         return self.widths(0)
 
     def reach(self, depth: int, feedback: Feedback) -> Floats:
-        """Return how far a cell of a depth reaches along each axis from what a feedback sees of it."""
+        """Return the largest distance, by axis, between a sampled point and any point of a cell of a depth."""
         widths = zip(self.axes, self.widths(depth).tolist(), strict=True)
         return np.array([axis.reach(feedback, width) for axis, width in widths])
 
@@ -272,13 +272,13 @@ class AxisSpace(Space):
         depth, index = checked_node(node, self)
         found = self.seen((depth, index), np.array(self._parts(depth, index)), feedback)
         if not all(found.sizes):
-            raise InvalidInput("this cell of the tree is empty", node, "Pass one that `split` returned.")
+            raise InvalidInput("this cell of the tree is empty", node, "Pass a cell that `split` returned.")
         return found
 
     def _parts(self, depth: int, index: int) -> list[int]:
-        """Return the part of each axis that a cell is."""
+        """Return the number of a cell's part on each axis."""
         parts, scale, digits = [0] * self.d, [1] * self.d, index
-        for above in reversed(range(depth)):  # the last digit of the index was written by the last split
+        for above in reversed(range(depth)):  # the last split is the last digit of the index
             level = self._level(above)
             assert level.axis is not None
             digits, digit = divmod(digits, level.children)
@@ -287,18 +287,18 @@ class AxisSpace(Space):
         return parts
 
     def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> ProductRegion:
-        """Return the region of a node that is kept as the parts of the axes which it is."""
+        """Return the region of a node, given the numbers of its parts."""
         own = tuple(cell.tolist())
         each = zip(self.axes, own, self.pieces(node[0]), strict=True)
         offset, sizes, edges = zip(*[axis.cell(part, number) for axis, part, number in each], strict=True)
         return ProductRegion(self, node, feedback, offset, sizes, edges, own)
 
     def whole(self) -> Ints:
-        """Return the whole space as the part of each axis that it is, shape (1, d)."""
+        """Return the whole space as numbers of parts, shape (1, d)."""
         return np.zeros((1, self.d), dtype=np.int64)
 
     def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
-        """Return the children of a cell: their indices, and the parts of the axes which they are, a row each."""
+        """Return the children of a cell: their indices, and the numbers of their parts, one row each."""
         level = self._levels[depth] if depth in self._levels else self._level(depth)
         cells = cell[None].repeat(level.children, 0)
         numbers = np.arange(level.children)
@@ -311,14 +311,14 @@ class AxisSpace(Space):
         return level.children * index + numbers, cells
 
     def splittable(self, depth: int, indices: Ints) -> Any:
-        """Tell whether cells of a depth have children, none of them under the smallest useful size."""
+        """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
         able = (self._levels[depth] if depth in self._levels else self._level(depth)).able
         if self._even or not able:
             return able
         return np.array([self._may_part(depth, self._parts(depth, index)) for index in indices.tolist()])
 
     def _may_part(self, depth: int, parts: Sequence[int]) -> bool:
-        """Tell whether one cell can be split, along whichever axis."""
+        """Tell whether one cell can be split, along any axis."""
         level = self._level(depth)
         able = [axis.may_split(number, self.arity) for axis, number in zip(self.axes, level.splits, strict=True)]
         each = zip(able, self.axes, parts, level.pieces, strict=True)
@@ -330,28 +330,28 @@ class AxisSpace(Space):
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
         if self.axis_at(depth) is None:
-            raise InvalidInput("a single member cannot be split", region.name, "Ask may_split() first.")
+            raise InvalidInput("this cell cannot be split", region.name, "Ask may_split() first.")
         numbers, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
         first, each = index * self.children_at(depth), zip(numbers.tolist(), cells, strict=True)
         return tuple(self.seen((depth + 1, first + number), parts, region.feedback) for number, parts in each)
 
     def may_split(self, region: ProductRegion) -> bool:
-        """Tell whether a cell has children, none of them under the smallest useful size."""
+        """Tell whether a cell has children, none of them smaller than the smallest useful size."""
         if region.node is None or region.parts is None:
             return False
         return self._level(region.node[0]).able if self._even else self._may_part(region.node[0], region.parts)
 
-    # What somebody means.
+    # From the user's description to a region.
 
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
-        """Return any region of the space, on the tree's lattice or not.
+        """Return any region of the space, whether it is a cell of the tree or not.
 
         Parameters
         ----------
         what : mapping of name to part, or array_like of shape (d, 2)
-            For a continuous axis (low, high), equal edges meaning a point; for an axis of symbols one symbol, or
-            several in a list. Axes that are not named are whole. An array gives lower and upper edges, if all
-            axes are continuous.
+            For a continuous axis (low, high), where equal edges mean a point; for a categorical axis one symbol,
+            or a list of them. Axes that are not named are whole. An array has lower and upper edges, if all axes
+            are continuous.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
@@ -363,7 +363,7 @@ class AxisSpace(Space):
         if not self.continuous:
             axis = next(axis for axis in self.axes if axis.symbolic)
             raise InvalidInput(
-                "a region of a space with symbols is a mapping of axis to part",
+                "a region of a space with symbols must be a mapping from axis to part",
                 what,
                 f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
             )
@@ -382,7 +382,7 @@ class AxisSpace(Space):
         return self._of(edges.tolist(), feedback)
 
     def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
-        """Return the region of a part of each axis, as a user describes it."""
+        """Return the region given by a description of the part on each axis."""
         each = zip(self.axes, described, strict=True)
         offset, sizes, edges = zip(*[axis.take(part, self.arity) for axis, part in each], strict=True)
         return ProductRegion(self, None, feedback, offset, sizes, edges)
@@ -397,44 +397,44 @@ class AxisSpace(Space):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a sheet that say exactly where a region is, beside its name."""
+        """The columns of a sheet that define a region exactly, besides its name."""
         return [] if self.spelled else [name for axis in self.axes for name in axis.columns]
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return what `region` takes from those cells of `columns` that are filled in."""
+        """Return, from the cells of `columns` that are filled in, an argument for `region`."""
         named = [axis for axis in self.axes if any(name in cells for name in axis.columns)]
         return {axis.name: axis.from_cells(cells) for axis in named}
 
     def from_text(self, text: str) -> Any:
-        """Return what `region` takes from what a person wrote: ``l=0..90, dye=red|green``."""
+        """Return, from a text such as ``l=0..90, dye=red|green``, an argument for `region`."""
         parts: dict[str, Any] = {}
         for word in text.split(","):
             part = word.strip()
             axis = next((axis for axis in self.axes if part.removeprefix(axis.name)[:1] in ("=", " ")), None)
             if axis is None or not part.startswith(axis.name):
                 fix = f"Write {self.axes[0].example}."
-                raise InvalidInput("a part of a region begins with the name of an axis", part, fix)
+                raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
             parts[axis.name] = axis.from_text(part.removeprefix(axis.name).strip(" ="))
         return parts
 
     def arrange(self, values: Any, what: str) -> Any:
-        """Return values as an array with one dimension an axis: as they are."""
+        """Return values as an array with one dimension per axis: unchanged."""
         return values
 
-    # What is seen.
+    # Measures.
 
     def check_feedback(self, feedback: Feedback) -> None:
-        """Complain if a feedback has no meaning here."""
+        """Raise if a feedback has no meaning here."""
         for axis in self.axes:
             axis.measure(feedback)
 
     def layout(self, feedback: Feedback) -> ProductLayout:
-        """Return what says which pairs of regions are alike."""
+        """Return the object that finds which pairs of regions are equivalent."""
         return ProductLayout(self.axes, feedback)
 
     def footprints(
         self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
     ) -> Footprints:
-        """Return where measurements of regions look, by the usual feedback or each by its own."""
+        """Return what measurements of regions average over, with the usual feedback or each with its own."""
         extents = np.array([[own.offset for own in regions], [own.sizes for own in regions]], dtype=float)
         return Footprints(extents, None if others is None else tuple(others))

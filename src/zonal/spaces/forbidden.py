@@ -1,4 +1,4 @@
-"""Where not to look, as a list of regions."""
+"""Forbidden regions, as a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zonal.spaces.region import Region
 
 @dataclass(frozen=True)
 class Overlapping:
-    """Tells whether a region has anything in common with one of some regions."""
+    """Tells whether a region overlaps one of some regions."""
 
     regions: tuple[Region, ...]
 
@@ -21,12 +21,12 @@ class Overlapping:
             region.check()
 
     def __call__(self, region: Region) -> bool:
-        """Return True where a measurement would touch one of them."""
+        """Return True if the region overlaps one of them."""
         return any(own.overlaps(region) for own in self.regions)
 
 
 def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
-    """Return a function of a region from one, from a region or a list of regions, or None."""
+    """Return a function of a region, given one, a region, a list of regions, or None."""
     if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
         return forbidden
     if space.is_one(forbidden):
@@ -42,5 +42,5 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
 
 def _described(region: Any) -> Any:
     if isinstance(region, Region):
-        raise InvalidInput("a forbidden region is of another space", region.name, "Describe it in this one.")
+        raise InvalidInput("a forbidden region belongs to another space", region.name, "Describe it in this one.")
     return region

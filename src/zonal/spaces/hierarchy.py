@@ -1,4 +1,4 @@
-"""The user's own nested regions: states, counties and towns, or any tree that somebody drew up before."""
+"""The user's own nested regions: states, counties and towns, or any given tree."""
 
 from __future__ import annotations
 
@@ -35,24 +35,23 @@ Weights = Mapping[str, float] | ArrayLike | DataSeries | None
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Hierarchy(MemberSpace):
-    """Nested regions as the user has them; any number of children a node, features and weights at the leaves.
+    """Nested regions given by the user; any number of children per node, features and weights at the leaves.
 
     Parameters
     ----------
     tree : mapping or sequence
         Nested mappings of name to subtree, or lists of subtrees (named by their number), with lists of names at
-        the ends, None standing for a leaf: ``{"NSW": {"Sydney": ["2000", "2001"]}}``. Names of siblings differ.
+        the ends, None meaning a leaf: ``{"NSW": {"Sydney": ["2000", "2001"]}}``. Names of siblings differ.
         See `from_table` and `from_parents` for other forms.
     features : mapping of leaf to numbers, data frame, or array_like of shape (n, d), optional
-        Where the leaves are, in the order of the tree or by name. Of a data frame, columns name the features and
-        a pandas index names the leaves. Without features, leaves are the more alike the more of their ancestors
-        they share.
+        Where the leaves are, in the order of the tree or by name. Columns of a data frame name the features and a
+        pandas index names the leaves. Without features, leaves are more similar the more ancestors they share.
     weights : mapping of leaf to number, series, or array_like of shape (n,), optional
         How much each leaf counts in an average; 1 each by default. A pandas index names the leaves.
     smallest : float, optional
-        The least useful weight of a region: a region is not split if a child would be lighter.
+        The smallest useful weight of a region: a region is not split if a child would weigh less.
     feature_names : sequence of str, optional
-        For tables and pictures.
+        For tables and plots.
 
     Examples
     --------
@@ -61,7 +60,7 @@ class Hierarchy(MemberSpace):
     ('NSW > Coast > Tea Gardens', 400.0)
     """
 
-    levels: tuple[str, ...] = ()  # as a table names them
+    levels: tuple[str, ...] = ()  # names of the levels, if made from a table
     paths: tuple[tuple[str, ...], ...] = ()
     _or_else = ", or the region's name, or a tuple of names"
 
@@ -85,15 +84,15 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> Hierarchy:
-        """Return the hierarchy of a table with one column a level and one row a leaf.
+        """Return the hierarchy of a table with one column per level and one row per leaf.
 
         Parameters
         ----------
         levels : data frame, mapping of name to column, or sequence of columns
-            From the coarsest to the finest. Codes must be nested: one parent each.
+            From coarsest to finest. Codes must be nested: each has one parent.
         features, weights, smallest, feature_names
-            As for `Hierarchy`, by name or in the order of the rows; a pandas index that is that of the table, or
-            that names the leaves, is honoured.
+            As for `Hierarchy`, by name or in the order of the rows; a pandas index is used if it is that of the
+            table or names the leaves.
         """
         frame = as_frame(levels)
         named: Any = levels if frame is None else frame.columns
@@ -101,11 +100,11 @@ class Hierarchy(MemberSpace):
             listed = enumerate(named, start=1) if np.iterable(named) else ()
             named = {f"level {j}": column for j, column in listed}
         if not named or not all(map(np.iterable, named.values())):
-            raise InvalidInput("a table needs a column a level", levels, "Pass at least one.")
+            raise InvalidInput("a table needs one column per level", levels, "Pass at least one.")
         columns = {str(name): texts_of(column, str(name)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
         if len(set(sizes.values())) != 1 or 0 in sizes.values():
-            raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value a leaf.")
+            raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value per leaf.")
         check_nested(columns)
         paths = list(zip(*columns.values(), strict=True))
         numbered = frame is None or frame.labels in (None, tuple(range(len(paths))))
@@ -134,7 +133,7 @@ class Hierarchy(MemberSpace):
 
     @classmethod
     def _ordered(cls, paths: list[tuple[str, ...]], *given: Any) -> Hierarchy:
-        """Return the hierarchy of ways to the leaves, siblings together."""
+        """Return the hierarchy given the paths to the leaves, siblings put together."""
         order, self = in_order_of_appearance(paths), cls.__new__(cls)
         self._build([paths[row] for row in order], order, *given)
         return self
@@ -173,11 +172,11 @@ class Hierarchy(MemberSpace):
         self._keep(table, checked, rows, names, features is None, labels, smallest, nested)
 
     def check(self) -> None:
-        """Complain of a hierarchy from a file if nobody could have made it."""
+        """Raise if this hierarchy, read from a file, is not possible."""
         super().check()
         names = [*self.levels, *(name for path in self.paths for name in path or [None])]
         if len(self.paths) != self.size or not all(isinstance(name, str) for name in names):
-            raise InvalidInput("every leaf has a name", len(self.paths), f"There are {self.size} leaves.")
+            raise InvalidInput("every leaf needs a name", len(self.paths), f"There are {self.size} leaves.")
 
     @property
     def _level_names(self) -> tuple[str, ...]:
@@ -186,7 +185,7 @@ class Hierarchy(MemberSpace):
 
     @property
     def _paths_by_row(self) -> list[tuple[str, ...]]:
-        """The way to each leaf, in the order of the user's rows."""
+        """The path to each leaf, in the order of the user's rows."""
         paths: list[tuple[str, ...]] = [()] * len(self.paths)
         for row, path in zip(self.rows.tolist(), self.paths, strict=True):
             paths[row] = path
@@ -194,7 +193,7 @@ class Hierarchy(MemberSpace):
 
     @property
     def ways(self) -> list[Sequence[Hashable]]:
-        """The ways in which leaves are named, each in the user's order: by label or number, name, or way."""
+        """The possible names of leaves, each in the user's order: label or number, name, or path."""
         paths = self._paths_by_row
         return [
             range(len(paths)) if self.labels is None else self.labels,
@@ -209,13 +208,13 @@ class Hierarchy(MemberSpace):
         return f"Hierarchy({self.size} leaves, {len(self._levels) - 1} levels, smallest={self.smallest})"
 
     def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
-        """Return any set of leaves, in the tree or not.
+        """Return any set of leaves, whether it is a node of the tree or not.
 
         Parameters
         ----------
         what : str, tuple of str, or sequence of int or of names
             A name such as ``"NSW > Coast"``, the same as a tuple, the name of a leaf, or row numbers or names of
-            leaves in a list. What ``region.as_dict()`` returned is taken too.
+            leaves in a list. What ``region.as_dict()`` returns is accepted too.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
@@ -239,7 +238,7 @@ class Hierarchy(MemberSpace):
         return MemberRegion(self, None, feedback, -1, -1, tuple(inside))
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
-        """Return the name at each level from the top down, or the leaves if they have no name in common."""
+        """Return the name at each level from the top down, or the leaves if they share none."""
         shared = self._shared(region)
         if sum(path[: len(shared)] == shared for path in self.paths) == len(region.positions):
             return dict(zip(self._level_names, shared, strict=False))
@@ -262,27 +261,27 @@ class Hierarchy(MemberSpace):
         return shared
 
     def _path(self, name: str) -> tuple[str, ...]:
-        """Return the way to the region of a name; names may hold what joins them, if they stay clear."""
+        """Return the path to the region of a name; names may contain " > " if they stay unambiguous."""
         ways = {own[:depth] for own in self.paths for depth in range(1, len(own) + 1)}
         found = [way for way in ways if JOINT.join(way) == name]
         if len(found) > 1:
-            raise InvalidInput("this name means several regions", name, f"Pass a tuple, such as {min(found)}.")
+            raise InvalidInput("this name fits several regions", name, f"Pass a tuple, such as {min(found)}.")
         return found[0] if found else () if name == WHOLE else tuple(name.split(JOINT))
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return isinstance(what, tuple) if isinstance(first, str) else not np.iterable(first)
 
     def arrange(self, values: Any, what: str) -> Any:
-        """Return values in the order of the user's rows, also if they came by name of the leaf."""
+        """Return values in the order of the user's rows, given in order or by the name of the leaf."""
         return in_order(by_name(values, [path[-1] for path in self._paths_by_row], what), self.ways, what)
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a sheet that say where a region is, beside its name: none are needed."""
+        """The columns of a sheet that define a region, besides its name: none."""
         return []
 
     def from_text(self, text: str) -> Any:
-        """Return what `region` takes from what a person wrote: the name."""
+        """Return, from a text, an argument for `region`: the text itself."""
         return text
 
     def label(self, region: MemberRegion) -> str:
@@ -290,7 +289,7 @@ class Hierarchy(MemberSpace):
         return region.name.split(JOINT)[-1]
 
     def describe(self, region: MemberRegion) -> str:
-        """Return the names from the top down, or how many leaves there are."""
+        """Return the names from the top down, or the number of leaves."""
         places, shared = region.positions, self._shared(region)
         if region.node is not None:
             return JOINT.join(shared) if shared else WHOLE
@@ -300,7 +299,7 @@ class Hierarchy(MemberSpace):
 
 
 def _codes(paths: list[tuple[str, ...]]) -> Any:
-    """Return, for each leaf, the number of its ancestor at every level; a leaf's own where it has ended."""
+    """Return, for each leaf, the number of its ancestor at every level; beyond its depth, its own."""
     depth = max(len(path) for path in paths)
     numbers: dict[tuple[str, ...], int] = {}
     return np.array(
@@ -310,7 +309,7 @@ def _codes(paths: list[tuple[str, ...]]) -> Any:
 
 
 def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:
-    """Return the levels of the tree, without children that would be too light."""
+    """Return the levels of the tree, without children below the smallest weight."""
     runs: list[tuple[int, int]] = [(0, len(paths))]
     levels: list[Level] = []
     while runs:
@@ -319,7 +318,7 @@ def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Le
         first, children = [], []
         for start, stop in runs:
             own: list[tuple[int, int]] = []
-            if len(paths[start]) > depth:  # a leaf's way ends here otherwise
+            if len(paths[start]) > depth:  # else the leaf's path ends here
                 edges = [start]
                 for row in range(start + 1, stop):
                     if paths[row][depth] != paths[row - 1][depth]:

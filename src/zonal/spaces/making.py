@@ -1,4 +1,4 @@
-"""What users pass as axes, made into axes or refused with a reason."""
+"""From what users pass as axes to axes, with errors for what cannot be one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
 def intervals(
     listed: list[tuple[str, Any]], smallest: Any, units: Any, scale: Any, periodic: Any
 ) -> dict[str, Interval]:
-    """Return checked continuous axes by name."""
+    """Check the continuous axes, and return them by name."""
     names = tuple(name for name, _ in listed)
     ends = [checked_ends(name, pair) for name, pair in listed]
     scales = _per_axis(scale, "scale", "linear", names)
@@ -49,23 +49,23 @@ def intervals(
 
 
 def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
-    """Return the scale of each axis, those named in `periodic` being rings, or complain."""
+    """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
     if not isinstance(rings, Iterable) or getattr(rings, "ndim", 1) == 0:
-        raise InvalidInput("periodic names axes", periodic, "Pass a list of names.")
+        raise InvalidInput("periodic must name axes", periodic, "Pass a list of names.")
     rings = list(rings)
     for name in rings:
         if name not in names:
             raise InvalidInput("periodic names a continuous axis that is not there", name, f"Axes: {names}.")
         own = scales[names.index(name)]
         if own not in ("linear", Ring.scale):
-            fix = "Drop its scale, or take it out of periodic."
-            raise InvalidInput(f"axis {name} cannot close on itself: its scale is {own}", name, fix)
+            fix = "Leave out its scale, or take it out of periodic."
+            raise InvalidInput(f"axis {name} cannot be a ring: its scale is {own}", name, fix)
     return [Ring.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
 
 
 def has_symbols(axis: Any) -> bool:
-    """Tell an axis of symbols from a continuous one: a pair of numbers is continuous, more of them are symbols."""
+    """Tell a categorical axis from a continuous one: a pair of numbers is continuous, more of them are symbols."""
     if isinstance(axis, (str, Mapping)):
         return True
     if not np.iterable(axis):
@@ -77,7 +77,7 @@ def has_symbols(axis: Any) -> bool:
 
 
 def symbols_of(name: str, axis: Any) -> Category:
-    """Return a checked axis of symbols."""
+    """Check the symbols, and return the axis."""
     return Category.of(name, list(axis), list(axis.values()) if isinstance(axis, Mapping) else None)
 
 

@@ -1,4 +1,4 @@
-"""What users say of members, as checked columns: features from arrays, mappings or data frames, and weights."""
+"""Columns that users give for members, checked: features from arrays, mappings or data frames, and weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ways = Sequence[Sequence[Hashable]]
 
 
 class Features(NamedTuple):
-    """Features of members: shape (n, d), the name of each, and the labels of the rows if there are any."""
+    """Features of members: shape (n, d), their names, and the labels of the rows if there are any."""
 
     table: Floats
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ def taken_features(X: Any, what: str) -> Features:
 
 
 def features_in_order(features: Any, ways: Ways, size: int) -> Features:
-    """Return features of members that are known already, by the labels of the features if they have any."""
+    """Return features of known members, in order of their labels if they have any."""
     taken = taken_features(features, "features")
     if len(taken.table) != size:
         raise InvalidInput(f"features must have {size} rows, one per member", len(taken.table), "Pass as many.")
@@ -47,7 +47,7 @@ def features_in_order(features: Any, ways: Ways, size: int) -> Features:
 
 
 def told_labels(labels: Any, size: int) -> Labels:
-    """Return checked names of rows."""
+    """Check names of rows, and return them."""
     series = as_series(labels)
     listed = tuple(labels if series is None else series.values.tolist()) if np.iterable(labels) else ()
     if len(listed) != size or isinstance(labels, str):
@@ -56,24 +56,24 @@ def told_labels(labels: Any, size: int) -> Labels:
 
 
 def _useful(labels: Labels | None) -> Labels | None:
-    """Return labels, None if they only count the rows."""
+    """Return labels, or None if they only number the rows."""
     return None if labels is None or labels == tuple(range(len(labels))) else labels
 
 
 def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
-    """Return columns side by side, those of pandas by the labels of the first, and their names."""
+    """Return columns side by side, pandas ones aligned by the labels of the first, and their names."""
     ways = [] if labels is None else [labels]
     checked = [checked_column(in_order(own, ways, f"column {name}"), name) for name, own in columns.items()]
     if len({len(column) for column in checked}) != 1:
         sizes = {name: len(column) for name, column in zip(columns, checked, strict=True)}
         raise InvalidInput(
-            "columns must be equally long, one at least", sizes, "Pass one number per point in each."
+            "there must be at least one column, and all equally long", sizes, "Pass one number per point in each."
         )
     return np.stack(checked, axis=1), tuple(columns)
 
 
 def checked_features(features: Any, size: int | None, what: str) -> Floats:
-    """Return features as an array of shape (n, d), or complain of the row that is wrong."""
+    """Check features, and return an array of shape (n, d); an error names the row."""
     try:
         table = np.asarray(features)
     except ValueError:
@@ -85,14 +85,16 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
     if table.dtype.kind not in "iuf" or table.ndim != 2:
         _complain_of_rows(features, what)
     if table.shape[0] == 0 or table.shape[1] == 0:
-        raise InvalidInput(f"{what} must have a row and a column at least", table.shape, "Pass shape (n, d).")
+        raise InvalidInput(f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
     if size is not None and len(table) != size:
         raise InvalidInput(f"{what} must have {size} rows, one per member", len(table), "Pass as many.")
     table = table.astype(float)
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise InvalidInput(
-            f"{what} must be finite, but row {row}, column {column} is not", float(table[row, column]), "Mend it."
+            f"{what} must be finite, but row {row}, column {column} is not",
+            float(table[row, column]),
+            "Correct it.",
         )
     return table
 
@@ -121,12 +123,12 @@ def _complain_of_rows(features: Any, what: str) -> None:
             try:
                 float(value)
             except (TypeError, ValueError):
-                raise InvalidInput(f"row {number} of {what} has something that is no number", value, fix) from None
+                raise InvalidInput(f"row {number} of {what} has an entry that is no number", value, fix) from None
     raise InvalidInput(f"{what} must be numbers of shape (n, d)", type(features).__name__, fix)
 
 
 def checked_weights(weights: Any, size: int) -> Floats:
-    """Return weights as an array, or complain of the row that is wrong; 1 each by default."""
+    """Check weights, and return them as an array, 1 each by default; an error names the row."""
     if weights is None:
         return np.ones(size)
     try:
@@ -151,10 +153,10 @@ def checked_weights(weights: Any, size: int) -> Floats:
 
 
 def checked_least(smallest: Any, total: float) -> float:
-    """Return the least weight of a region; 0 if none was given."""
+    """Return the smallest weight of a region; 0 if none was given."""
     if smallest is None:
         return 0.0
     least = positive_number(smallest, "smallest")
     if least * (1 - ROUNDING) > total:
-        raise InvalidInput("smallest is more than all members weigh", least, f"Pass less than {total:g}.")
+        raise InvalidInput("smallest is more than all members together", least, f"Pass less than {total:g}.")
     return least

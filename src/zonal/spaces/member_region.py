@@ -20,21 +20,21 @@ from zonal.tables.listings import Cell
 class MemberRegion(Region):
     """A set of members.
 
-    ``bounds`` are the least and the largest of each feature, ``center`` is the weighted mean of the features (of
-    codes, NaN where they differ), and ``members`` are row numbers as the user gave them.
+    ``bounds`` are the minimum and maximum of each feature, ``center`` is the weighted mean of the features (for
+    codes, NaN where they differ), and ``members`` are the user's row numbers.
     """
 
     start: int = 0
     stop: int = 0
-    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # of a region outside of the tree
+    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # for a region outside the tree
 
     @property
     def key(self) -> Hashable:
-        """What tells this region from others of the same space."""
+        """A value that differs between regions of the same space."""
         return (self.start, self.stop) if self.chosen is None else self.chosen
 
     def check(self) -> None:
-        """Complain of a region from a file if its space has none such."""
+        """Raise if this region, read from a file, is not possible in its space."""
         if self.node is not None:
             there = replace(self, feedback=None) == self.space.cell(self.node)
         elif self.chosen is None:
@@ -43,23 +43,23 @@ class MemberRegion(Region):
             edges = np.array([-1, *self.chosen, self.space.size])
             there = len(edges) > 2 and edges.dtype.kind == "i" and bool((np.diff(edges) > 0).all())
         if not there:
-            raise InvalidInput("there is no such region in this space", self.key, "Describe it anew.")
+            raise InvalidInput("there is no such region in this space", self.key, "Describe the region again.")
 
     @cached_property
     def positions(self) -> Ints:
-        """The members' places in the order of the tree."""
+        """The members' positions in the order of the tree."""
         if self.chosen is not None:
             return np.array(self.chosen, dtype=np.intp)
         return np.arange(self.start, self.stop)
 
     @property
     def members(self) -> Ints:
-        """The members' row numbers, as the user gave them."""
+        """The members' row numbers, in the user's order."""
         return np.asarray(self.space.rows[self.positions])
 
     @property
     def bounds(self) -> Floats:
-        """The least and the largest of each feature, shape (d, 2)."""
+        """Minimum and maximum of each feature, shape (d, 2)."""
         inside = self.space.features[self.positions]
         return np.stack([inside.min(axis=0), inside.max(axis=0)], axis=1)
 
@@ -80,28 +80,28 @@ class MemberRegion(Region):
 
     @property
     def weight(self) -> float:
-        """The members' weight in all."""
+        """The total weight of the members."""
         # A difference of cumulative weights would lose light members behind heavy ones.
         inside = slice(self.start, self.stop) if self.chosen is None else self.positions
         return float(self.space.weights[inside].sum())
 
     @property
     def points(self) -> Floats:
-        """The features of the members that are looked at, shape (n, d)."""
+        """The features of the members that are measured, shape (n, d)."""
         return np.asarray(self.space.features[self.viewer().seen(self)[0]])
 
     @property
     def weights(self) -> Floats:
-        """The weights of the members that are looked at, shape (n,); they add up to 1."""
+        """The weights of the members that are measured, shape (n,); they add up to 1."""
         return self.viewer().seen(self)[1]
 
     @property
     def x(self) -> Any:
-        """The centre; of leaves without features, which have none, the name."""
+        """The centre; for leaves without features the name."""
         return self.name if self.space.symbolic else self.center
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the members, or the names from the top down; of features also [least, largest]."""
+        """Return the members, or the names from the top down; with features also [minimum, maximum]."""
         return dict(self.space.as_dict(self))
 
     def cells(self) -> dict[str, Cell]:
@@ -121,18 +121,18 @@ class MemberRegion(Region):
         return bool(np.isin(other.positions, self.positions).all())
 
     def as_json(self) -> dict[str, Any]:
-        """Return what programs are told: name, node, rows and weight, and bounds of features."""
+        """Return the region as sent to programs: name, node, rows, weight, and bounds of features."""
         found = super().as_json() | {"rows": self.members.tolist(), "weight": self.weight}
         named = zip(self.space.names, self.bounds.tolist(), strict=True)
         return found if self.space.symbolic else found | {"bounds": dict(named)}
 
     def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that say exactly where it is."""
+        """Return the cells of the columns of a sheet that define the region exactly."""
         return [" ".join(map(str, self.members.tolist()))] if self.space.columns else []
 
     @property
     def label(self) -> str:
-        """A short name, for pictures; "" if there is none."""
+        """A short name, for plots; "" if there is none."""
         return str(self.space.label(self))
 
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
@@ -143,14 +143,14 @@ class MemberRegion(Region):
         return np.asarray(self.space.features[drawn])
 
     def nearest(self) -> Ints:
-        """Return the place of the member nearest to the centre, in an array."""
+        """Return the position of the member nearest to the centre, as an array."""
         if self.space.symbolic:
             return self.positions[:1]
         far = (self.space.features[self.positions] - self.center) / self.space.sides()
         return self.positions[[int(np.argmin((far**2).sum(axis=1)))]]
 
     def some(self, number: int) -> tuple[Ints, Floats]:
-        """Return the places and shares of members spread evenly over the weight; of all if they are no more."""
+        """Return positions and shares of `number` members spread evenly over the weight, or of all."""
         weights = self.space.weights[self.positions]
         if number >= len(weights):
             return self.positions, weights / weights.sum()

@@ -1,7 +1,7 @@
 """Regions that are sets of weighted members: finite arms, pixels, areas.
 
-The members are put in the order of the tree, so that every cell is a run of consecutive members, and every level
-of the tree is a few arrays. How a cell is split is the business of `points.py` and `hierarchy.py`.
+The members are sorted in the order of the tree, so that every cell is a run of consecutive members, and every
+level of the tree is a few arrays. `points.py` and `hierarchy.py` define how a cell is split.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from zonal.tables.listings import Cell
 
 @dataclass(frozen=True)
 class Level:
-    """The cells of one depth: members `start` to `stop`; in the next level `children` cells from `first` on."""
+    """The cells of one depth: members `start` to `stop`; their children are `children` cells from `first` on."""
 
     start: Ints
     stop: Ints
@@ -42,13 +42,13 @@ NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
 
 
 def _are_nested(levels: Sequence[Level], size: int) -> bool:
-    """Tell whether levels from a file are those of a tree over `size` members."""
+    """Tell whether levels read from a file form a tree over `size` members."""
     whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
     return all(map(_part, [whole, *levels], [*levels, NO_CELLS]))
 
 
 def _part(above: Level, below: Level) -> bool:
-    """Tell whether the cells of a level part those of the level above."""
+    """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
     columns = (below.start, below.stop, below.first, below.children)
     if any(own.dtype.kind != "i" or own.shape != (number,) for own in columns):
@@ -68,7 +68,7 @@ def _part(above: Level, below: Level) -> bool:
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class MemberSpace(Space):
-    """What spaces of weighted members share.
+    """Base class of spaces of weighted members.
 
     Attributes
     ----------
@@ -77,15 +77,15 @@ class MemberSpace(Space):
     weights : array, shape (n,)
         In the order of the tree.
     rows : array, shape (n,)
-        The user's row number of each.
+        The user's row number of each member.
     names : tuple of str
         Of the features.
     smallest : float or None
-        The least useful weight of a region, if one was given.
+        The smallest useful weight of a region, if one was given.
     symbolic : bool
-        Whether features are codes that are equal or not, instead of numbers with a distance.
+        Whether features are codes, which have no distances.
     labels : tuple or None
-        The user's name of each row, in the user's order; None where rows are numbers.
+        The user's name of each row, in the user's order; None if rows are numbered.
     """
 
     features: Floats
@@ -95,17 +95,17 @@ class MemberSpace(Space):
     symbolic: bool
     smallest: float | None
     _levels: tuple[Level, ...]
-    labels: Labels | None = None  # as in files of releases that knew none
-    shapes: ClassVar[Any] = None  # polygons to be drawn, of the GeoDataFrame it was made of; no file has them
-    _or_else = ""  # what else describes a region, for messages
+    labels: Labels | None = None  # as in files of releases without labels
+    shapes: ClassVar[Any] = None  # polygons of the GeoDataFrame it was made from, for plots; not stored in files
+    _or_else = ""  # other descriptions of a region, for messages
 
     @abstractmethod
     def _identity(self) -> tuple[Hashable, ...]:
-        """Return what tells this space from others, but for the members themselves."""
+        """Return what distinguishes this space from others, except the members themselves."""
 
     @abstractmethod
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
-        """Return what a region is, in plain numbers and texts."""
+        """Return a region as plain numbers and texts."""
 
     @abstractmethod
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
@@ -123,7 +123,7 @@ class MemberSpace(Space):
         levels: Iterable[Level],
         **more: Any,
     ) -> None:
-        """Set all parts, once."""
+        """Set all attributes, once."""
         for column in (features, weights, rows):
             column.flags.writeable = False
         vars(self).update(features=features, weights=weights, rows=rows, names=tuple(names), symbolic=symbolic)
@@ -131,7 +131,7 @@ class MemberSpace(Space):
 
     @property
     def ways(self) -> list[Sequence[Hashable]]:
-        """The ways in which rows are named, each in the user's order: by label, or else by number."""
+        """The possible names of rows, each in the user's order: labels, or else numbers."""
         return [range(self.size) if self.labels is None else self.labels]
 
     def __eq__(self, other: object) -> bool:
@@ -167,7 +167,7 @@ class MemberSpace(Space):
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """The features that have distances, by number."""
+        """The numbers of the features that have distances."""
         return () if self.symbolic else tuple(range(self.d))
 
     @property
@@ -181,13 +181,13 @@ class MemberSpace(Space):
 
     @cached_property
     def place(self) -> Ints:
-        """The place in the order of the tree of each of the user's rows."""
+        """The position in the order of the tree of each of the user's rows."""
         place = np.empty(self.size, dtype=np.intp)
         place[self.rows] = np.arange(self.size)
         return place
 
     def check(self) -> None:
-        """Complain of a space from a file if nobody could have made it."""
+        """Raise if this space, read from a file, is not possible."""
         size = len(checked_features(self.features, None, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
         right = (
@@ -203,11 +203,11 @@ class MemberSpace(Space):
             and _are_nested(self._levels, size)
         )
         if not right:
-            raise InvalidInput("these are no members that Zonal has put in order", self, "Go back to a copy.")
-        hash(self)  # which labels that are no names do not allow
+            raise InvalidInput("these are not members that Zonal has sorted", self, "Restore what Zonal wrote.")
+        hash(self)  # raises if labels cannot be hashed
 
     def level(self, depth: int) -> Level:
-        """Return the cells of a depth; without cells where the tree has ended."""
+        """Return the cells of a depth; none beyond the deepest level."""
         return self._levels[depth] if depth < len(self._levels) else NO_CELLS
 
     def count(self, depth: int) -> int:
@@ -215,12 +215,12 @@ class MemberSpace(Space):
         return len(self.level(depth).start)
 
     def leaves(self, depth: int) -> int:
-        """Return the number of regions if the tree ended at a depth: leaves above it count too."""
+        """Return the number of leaves if the tree ended at a depth, including those above it."""
         above = sum(int(np.sum(self.level(level).children == 0)) for level in range(depth))
         return self.count(depth) + above
 
     def leaf(self, depth: int, number: int) -> Node:
-        """Return one of the regions if the tree ended at a depth, by number."""
+        """Return one of the leaves if the tree ended at a depth, by number."""
         for above, ends in enumerate(self._ends[:depth]):
             if number < len(ends):
                 return above, int(ends[number])
@@ -233,7 +233,7 @@ class MemberSpace(Space):
         return [np.flatnonzero(level.children == 0) for level in self._levels]
 
     def typical(self, depth: int, most: int) -> list[Node]:
-        """Return cells that stand for all of a depth: some of them, spread evenly."""
+        """Return cells that represent all of a depth: some of them, spread evenly."""
         number = self.count(depth)
         if number <= most:
             return [(depth, index) for index in range(number)]
@@ -245,11 +245,11 @@ class MemberSpace(Space):
         return int((level.stop - level.start).max())
 
     def arrange(self, values: Any, what: str) -> Any:
-        """Return values in the order of the user's rows, also if they came by label."""
+        """Return values in the order of the user's rows, given in order or by label."""
         if not isinstance(values, Mapping):
             return in_order(values, self.ways, what)
         if self.labels is None:
-            raise InvalidInput(f"{what} by name are for named members", self, "Pass one per point, in order.")
+            raise InvalidInput(f"{what} by name need members with labels", self, "Pass one per point, in order.")
         return by_name(values, [str(label) for label in self.labels], what)
 
     def deepest(self) -> int:
@@ -260,7 +260,7 @@ class MemberSpace(Space):
         return depth
 
     def cut(self) -> int:
-        """Return the depth of the deepest cells: members are parts enough."""
+        """Return the depth of the deepest cells, the single members."""
         return self.deepest()
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> MemberRegion:
@@ -270,7 +270,7 @@ class MemberSpace(Space):
         return MemberRegion(self, (depth, index), feedback, int(level.start[index]), int(level.stop[index]))
 
     def seen(self, node: Node, cell: Any, feedback: Feedback | None) -> MemberRegion:
-        """Return the region of a node that is kept as the run of its members."""
+        """Return the region of a node, given the run of its members."""
         return MemberRegion(self, node, feedback, int(cell[0]), int(cell[1]))
 
     def whole(self) -> Ints:
@@ -278,14 +278,14 @@ class MemberSpace(Space):
         return np.array([[0, self.size]])
 
     def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
-        """Return the children of a cell: their indices, and the runs of their members, a row each."""
+        """Return the children of a cell: their indices, and the runs of their members, one row each."""
         level, below = self.level(depth), self.level(depth + 1)
         first = int(level.first[index])
         children = np.arange(first, first + int(level.children[index]))
         return children, np.stack([below.start[children], below.stop[children]], axis=1)
 
     def splittable(self, depth: int, indices: Ints) -> Any:
-        """Tell whether cells of a depth have children, none of them under the smallest useful weight."""
+        """Tell which cells of a depth have children, none of them below the smallest useful weight."""
         return self.level(depth).children[indices] > 0
 
     def split(self, region: MemberRegion) -> tuple[MemberRegion, ...]:
@@ -297,11 +297,11 @@ class MemberSpace(Space):
         return tuple(self.seen((depth + 1, int(child)), cell, region.feedback) for child, cell in children)
 
     def may_split(self, region: MemberRegion) -> bool:
-        """Tell whether a cell has children, none of them under the smallest useful weight."""
+        """Tell whether a cell has children, none of them below the smallest useful weight."""
         return region.node is not None and bool(self.level(region.node[0]).children[region.node[1]])
 
     def sides(self) -> Floats:
-        """Return the extent of each feature; 1 for a feature that is the same everywhere."""
+        """Return the range of each feature; 1 for a feature that is constant."""
         return self._sides
 
     @cached_property
@@ -310,7 +310,7 @@ class MemberSpace(Space):
         return np.where(extent > 0, extent, 1.0) if not self.symbolic else np.ones(self.d)
 
     def reach(self, depth: int, feedback: Feedback) -> Floats:
-        """Return the largest extent of each feature in a cell of a depth; of codes, whether there are several."""
+        """Return the largest range of each feature in a cell of a depth; for codes, 1 if there are several."""
         level = self.level(depth)
         if not len(level.start):
             return np.zeros(self.d)
@@ -321,29 +321,29 @@ class MemberSpace(Space):
         return (extent > 0).astype(float) if self.symbolic else np.asarray(extent)
 
     def check_feedback(self, feedback: Feedback) -> None:
-        """Complain if a feedback has no meaning here."""
+        """Raise if a feedback has no meaning here."""
         feedback.seen(self.cell((0, 0)))
 
     def layout(self, feedback: Feedback) -> SubsetLayout:
-        """Return what says which pairs of regions are alike."""
+        """Return the layout of the footprints."""
         return SubsetLayout(self, feedback)
 
     def footprints(
         self, regions: Sequence[Any], usual: Feedback, others: Sequence[Feedback] | None = None
     ) -> Subsets:
-        """Return where measurements of regions look, by the usual feedback or each by its own."""
+        """Return what measurements of regions average over, with the usual feedback or each with its own."""
         feedbacks = [usual] * len(regions) if others is None else others
         each = [feedback.seen(region) for region, feedback in zip(regions, feedbacks, strict=True)]
         return Subsets([members for members, _ in each], [shares for _, shares in each])
 
     def member_names(self, region: MemberRegion) -> list[Any]:
-        """Return the members by label, or by row number where they have none."""
+        """Return the members by label, or by row number if they have none."""
         rows = region.members.tolist()
         return rows if self.labels is None else [self.labels[row] for row in rows]
 
     @cached_property
     def _row_of(self) -> dict[Hashable, int]:
-        """The row of each name; a name of several rows is left out."""
+        """The row of each name; names of several rows are left out."""
         rows: dict[Hashable, int] = {}
         for way in self.ways[self.labels is None :]:
             times = Counter(way)
@@ -351,20 +351,20 @@ class MemberSpace(Space):
         return rows
 
     def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
-        """Return the region of some members, by name, by row number or as a mask."""
+        """Return the region of some members, given names, row numbers or a mask."""
         listed = self._listed(in_order(what, self.ways, "a mask") if _is_mask(what) else what)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
-            raise InvalidInput("a region is a list of row numbers", what, f"Pass at least one{self._or_else}.")
+            raise InvalidInput("a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         if listed.min() < 0 or listed.max() >= self.size:
             wrong = listed[(listed < 0) | (listed >= self.size)][0]
-            raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Mend it.")
+            raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Correct it.")
         places = np.unique(self.place[listed])
         if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
             return MemberRegion(self, None, feedback, int(places[0]), int(places[-1]) + 1)
         return MemberRegion(self, None, feedback, -1, -1, tuple(places.tolist()))
 
     def _listed(self, what: Any) -> NDArray[Any]:
-        """Return row numbers for names, row numbers or a mask; anything else as an array that is none."""
+        """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
         if isinstance(what, str) or (isinstance(what, Hashable) and what in self._row_of):
             what = [what]
         try:
@@ -393,6 +393,6 @@ def _is_mask(what: Any) -> bool:
 
 
 def sums(values: Floats, start: Ints, stop: Ints) -> Floats:
-    """Return the sum over each of some runs of members, by itself: differences of running sums would cancel."""
+    """Return the sum over each of some runs of members; differences of cumulative sums would lose digits."""
     edges = np.stack([start, stop], axis=1).ravel()
     return np.asarray(np.add.reduceat(np.append(values, 0.0), edges)[::2]) if len(edges) else np.zeros(0)

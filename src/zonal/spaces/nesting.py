@@ -1,6 +1,6 @@
-"""The forms in which people have their nested regions, as the way from the top to each leaf.
+"""From the forms in which users give nested regions to the path from the top to each leaf.
 
-Nested mappings and lists, a table with one column a level, or links from a name to its parent's.
+Nested mappings and lists, a table with one column per level, or links from a name to its parent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WHOLE = "all"
 
 
 def texts_of(column: Any, name: str) -> list[str]:
-    """Return the codes of one level as text."""
+    """Return one level of a table as text."""
     labels = []
     for row, value in enumerate(column):
         if value is None or value != value:
@@ -30,7 +30,7 @@ def texts_of(column: Any, name: str) -> list[str]:
 
 
 def paths_of(tree: Any) -> list[tuple[str, ...]]:
-    """Return the way to each leaf of nested mappings and lists."""
+    """Return the path to each leaf of nested mappings and lists."""
     paths: list[tuple[str, ...]] = []
     if as_frame(tree) is not None:
         fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
@@ -57,7 +57,7 @@ def paths_of(tree: Any) -> list[tuple[str, ...]]:
                 raise InvalidInput(
                     f"two regions within {where} have the same name",
                     label,
-                    "Rename one. For a table with one column a level use Hierarchy.from_table.",
+                    "Rename one. For a table with one column per level use Hierarchy.from_table.",
                 )
             seen.add(label)
             if below is None:
@@ -70,7 +70,7 @@ def paths_of(tree: Any) -> list[tuple[str, ...]]:
 
 
 def _named(item: Any, place: int) -> list[tuple[str, Any]]:
-    """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or a list without a name."""
+    """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
     if isinstance(item, Mapping):
         return [(str(name), below) for name, below in item.items()]
     if isinstance(item, tuple) and len(item) == 2 and (item[1] is None or isinstance(item[1], (Mapping, list))):
@@ -81,7 +81,7 @@ def _named(item: Any, place: int) -> list[tuple[str, Any]]:
 
 
 def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
-    """Complain of a code with two parents, or of a leaf that is there twice; rows are counted from `first`."""
+    """Raise if a code has two parents, or a leaf occurs twice; rows are counted from `first`."""
     names = list(columns)
     for coarse, fine in itertools.pairwise(names):
         parent: dict[str, tuple[str, int]] = {}
@@ -99,7 +99,7 @@ def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
     for row, leaf in enumerate(columns[finest], first):
         if leaf in seen:
             raise InvalidInput(
-                f"column {finest} names the same leaf in rows {seen[leaf]} and {row}", leaf, "Pass one row a leaf."
+                f"column {finest} names the same leaf in rows {seen[leaf]} and {row}", leaf, "Pass a row per leaf."
             )
         seen[leaf] = row
     for name, column in columns.items():
@@ -110,7 +110,7 @@ def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
 
 
 def in_order_of_appearance(paths: list[tuple[str, ...]]) -> list[int]:
-    """Return rows so that every region's leaves follow each other, siblings as they first appear."""
+    """Return rows in an order that keeps every region's leaves together, siblings by first appearance."""
     rank: dict[tuple[str, ...], int] = {}
     for path in paths:
         for depth in range(1, len(path) + 1):
@@ -121,9 +121,9 @@ def in_order_of_appearance(paths: list[tuple[str, ...]]) -> list[int]:
 
 
 def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
-    """Return the way to each leaf of parent links, in the order of the links."""
+    """Return the path to each leaf of parent links, in the order of the links."""
     if not isinstance(parents, Mapping) or not parents:
-        raise InvalidInput("parents must map each name to its parent's", parents, "Pass {'Sydney': 'NSW', ...}.")
+        raise InvalidInput("parents must map each name to its parent", parents, "Pass {'Sydney': 'NSW', ...}.")
     texts = [str(name) for name in parents]
     if len(set(texts)) < len(texts):
         twice = next(text for text, times in Counter(texts).items() if times > 1)
@@ -139,10 +139,10 @@ def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
                 raise InvalidInput(
                     f"the parent of {chain[-1]!r} is not among the names",
                     above,
-                    "Add it, its parent being None.",
+                    "Add it, with None as its parent.",
                 )
             if above in chain:
-                raise InvalidInput(f"parent links go round in a circle from {above!r}", chain, "Break the circle.")
+                raise InvalidInput(f"parent links form a cycle at {above!r}", chain, "Remove one link.")
             chain.append(above)
         for name in reversed(chain):
             above = parents[name]
@@ -152,16 +152,16 @@ def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
 
 
 def by_name(values: Any, leaves: list[str], what: str) -> Any:
-    """Return values in the order of the leaves if they came by name."""
+    """Return values in the order of the leaves if they were given by name."""
     if not isinstance(values, Mapping):
         return values
     twice = next((leaf for leaf, times in Counter(leaves).items() if times > 1), None)
     if twice is not None:
-        raise InvalidInput(f"{what} by name need leaves of different names", twice, "Pass them in order instead.")
+        raise InvalidInput(f"{what} by name need leaves with different names", twice, "Pass them in order.")
     named, known = {str(name): value for name, value in values.items()}, set(leaves)
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
-        raise InvalidInput(f"{what} names something that is no leaf", unknown, "Name leaves only.")
+        raise InvalidInput(f"{what} names something that is not a leaf", unknown, "Name leaves only.")
     missing = next((leaf for leaf in leaves if leaf not in named), None)
     if missing is not None:
         raise InvalidInput(f"{what} must name every leaf", missing, "Add it.")
@@ -169,11 +169,11 @@ def by_name(values: Any, leaves: list[str], what: str) -> Any:
     for leaf, value in named.items():
         if what == "features" and np.size(value) != width:
             raise InvalidInput(
-                f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}", value, "Mend it."
+                f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}", value, "Correct it."
             )
         numbers = np.asarray(value).ravel()
         wrong = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
         if wrong or (what == "weights" and not (numbers > 0).all()):
             kind = "positive and finite" if what == "weights" else "finite numbers"
-            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Mend it.")
+            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
     return [named[leaf] for leaf in leaves]

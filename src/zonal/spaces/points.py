@@ -24,23 +24,23 @@ from zonal.tables.listings import Cell, Span
 class Points(MemberSpace):
     """Finitely many points with features and weights; regions are subsets.
 
-    A region is split where its points spread widest, relative to the spread of all points, into K parts of
-    about equal weight. Points that share a coordinate there stay together, so a region may have fewer children
-    than K, and points that are the same throughout are never told apart.
+    A region is split along the feature with the largest range, relative to the range of all points, into K parts
+    of about equal weight. Points with the same value there stay together, so a region may have fewer children than
+    K, and points with equal features are never separated.
 
     Parameters
     ----------
     X : array_like of shape (n, d), data frame, or mapping of name to column
-        The features. Columns of a data frame name them, and an index of pandas names the points; of a GeoDataFrame
-        the centroids are taken.
+        The features. Columns of a data frame name them, and a pandas index names the points; for a GeoDataFrame
+        the features are the centroids.
     weights : array_like or series of shape (n,), optional
-        How much each point counts in an average; 1 each by default. A pandas index is honoured.
+        How much each point counts in an average; 1 each by default. A pandas index is used.
     arity : int
-        K, the most children of a node, at least 2.
+        K, the largest number of children of a node, at least 2.
     smallest : float, optional
-        The least useful weight of a region: a region is not split if a child would be lighter.
+        The smallest useful weight of a region: a region is not split if a child would weigh less.
     labels : sequence, optional
-        A name for each point, in place of its row number; a pandas index by default.
+        A name for each point, instead of its row number; a pandas index by default.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Points(MemberSpace):
         self._keep(features[rows], checked[rows], rows, names, False, own, smallest, levels, **more)
 
     def check(self) -> None:
-        """Complain of points from a file if nobody could have made them."""
+        """Raise if these points, read from a file, are not possible."""
         super().check()
         whole_number(self.arity, "arity", 2, max(self.size, FEW_PARTS))
 
@@ -90,54 +90,54 @@ class Points(MemberSpace):
         return f"Points({self.size} points, {', '.join(self.names)}, arity={self.arity}, smallest={self.smallest})"
 
     def region(self, what: Any, feedback: Feedback | None = None) -> MemberRegion:
-        """Return any set of points, in the tree or not.
+        """Return any set of points, whether it is a node of the tree or not.
 
         Parameters
         ----------
         what : sequence of int, of labels, or of n bool
-            Row numbers as the points were given, labels if they have any (one, or a list of them), or a mask. What
-            ``region.as_dict()`` returned is taken too.
+            Row numbers in the order in which the points were given, labels if there are any (one, or a list), or a
+            mask. What ``region.as_dict()`` returns is accepted too.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
         return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
-        return not np.iterable(first)  # a list of texts means several
+        return not np.iterable(first)  # a list of texts is a list of regions
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
-        """Return the members by label or row number, and [least, largest] of each feature."""
+        """Return the members by label or row number, and [minimum, maximum] of each feature."""
         return {"members": self.member_names(region)} | dict(zip(self.names, region.bounds.tolist(), strict=True))
 
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
-        """Return the extent of each feature."""
+        """Return the range of each feature."""
         return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
 
     @property
     def columns(self) -> list[str]:
-        """The column of a sheet that says exactly which points are meant."""
+        """The column of a sheet that defines the points exactly."""
         return ["rows"]
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return what `region` takes from this cell."""
+        """Return, from this cell, an argument for `region`."""
         return self.from_text(cells["rows"])
 
     def from_text(self, text: str) -> Any:
-        """Return row numbers, with blanks or commas between, or the name of a point."""
+        """Return row numbers, separated by blanks or commas, or the name of a point."""
         if text in self._row_of:
             return text
         words = text.replace(",", " ").split()
         if not words or not all(word.isdecimal() for word in words):
             fix = "Write 0 3 17; the first row is 0."
-            raise InvalidInput("a region of points is the numbers of its rows", text, fix)
+            raise InvalidInput("a region of points must be its row numbers", text, fix)
         return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
 
     def label(self, region: MemberRegion) -> str:
-        """Return nothing: there is no short name."""
+        """Return "": there is no short name."""
         return ""
 
     def describe(self, region: MemberRegion) -> str:
-        """Return how many points there are, and where."""
+        """Return the number of points, and the range of their features."""
         number = len(region.positions)
         spans = ", ".join(
             f"{name} {low:.4g}" if low == high else f"{name} {low:.4g}..{high:.4g}"
@@ -149,13 +149,13 @@ class Points(MemberSpace):
         return f"{own if isinstance(own, str) else f'point {own}'}: {spans}"
 
 
-AT_ONCE = 1 << 20  # cuts of cells
-MOST_DIGITS = 18  # of what can be counted
-FEW_PARTS = 64  # that may be asked for whatever the number of points
+AT_ONCE = 1 << 20  # cuts of cells computed together
+MOST_DIGITS = 18  # of a row number
+FEW_PARTS = 64  # largest arity allowed whatever the number of points
 
 
 def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tuple[Ints, list[Level]]:
-    """Return the order of the members and the levels of a balanced k-d tree, a whole level at a time."""
+    """Return the order of the members and the levels of a balanced k-d tree, built level by level."""
     size = len(features)
     extent = features.max(axis=0) - features.min(axis=0)
     relative = features / np.where(extent > 0, extent, 1.0)
@@ -182,12 +182,12 @@ def _kd_tree(features: Floats, weights: Floats, arity: int, least: float) -> tup
 def _sort_and_cut(
     relative: Floats, weights: Floats, order: Ints, start: Ints, stop: Ints, arity: int, least: float
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Sort the members of each cell, in place, along its widest axis; return where each is cut.
+    """Sort the members of each cell, in place, along its widest feature; return where each is cut.
 
     Returns
     -------
     cuts, used : arrays of shape (cells, arity - 1)
-        The first members of all parts but the first, and whether the cut is made.
+        The first members of all parts but the first, and whether each cut is made.
     """
     sizes = stop - start
     ends = np.cumsum(sizes)
@@ -200,7 +200,7 @@ def _sort_and_cut(
     placed = np.lexsort((order[at], along, cell))
     order[at], along = order[at][placed], along[placed]
     before = np.concatenate([[0.0], np.cumsum(weights[order[at]])])
-    # A cut lies before a member that differs from the one before it, within one cell.
+    # A cut is only possible before a member that differs from the previous one in the same cell.
     possible = np.flatnonzero((along[1:] != along[:-1]) & (cell[1:] == cell[:-1])) + 1
     low, high = np.searchsorted(possible, first, "right"), np.searchsorted(possible, ends)
     if len(possible) == 0:
@@ -214,7 +214,7 @@ def _sort_and_cut(
     cuts = possible[np.where(nearer, left, right)]
     edges = np.column_stack([first, cuts, ends])
     used = np.diff(edges[:, :-1], axis=1) > 0
-    # The same cut twice makes one cut, and a part without members is none.
+    # Equal cuts count once; parts without members do not exist.
     parts = sums(weights[order[at]], edges[:, :-1].ravel(), edges[:, 1:].ravel()).reshape(len(start), arity)
     lightest = np.where(np.diff(edges, axis=1) > 0, parts, np.inf).min(axis=1)
     used &= ((low < high) & (lightest >= least))[:, None]

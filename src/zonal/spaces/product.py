@@ -1,4 +1,4 @@
-"""Boxes, and products of continuous axes and axes of symbols."""
+"""Boxes, and products of continuous and categorical axes."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from zonal.spaces.symbols import Category
 
 @dataclass(frozen=True, init=False, repr=False)
 class Box(AxisSpace):
-    """A box in d dimensions, in native units, split into K equal parts along its axes by turns.
+    """A box in d dimensions, in native units, split into K equal parts along one axis after the other.
 
     Parameters
     ----------
     bounds : sequence of (low, high), or mapping of name to (low, high)
-        One pair an axis.
+        One pair per axis.
     arity : int
         K, the number of children of a node, at least 2.
     smallest : float, sequence of float or mapping of name to float, optional
         The smallest useful width, one for all axes or one per axis. An axis is not split if its parts would be
-        narrower; the others go on.
+        narrower; the others are still split.
     units : sequence of str or mapping of name to str, optional
-        The axes' units, for tables and pictures.
+        The axes' units, for tables and plots.
     scale : {"linear", "log", "integer", "periodic"}, sequence or mapping of name to these, optional
-        A logarithmic axis is split, averaged over and modelled in decades: `smallest` and lengthscales are in
-        decades there (0.3 is a factor of two). Regions are given and shown in the axis's own unit. An axis of
-        whole numbers has both its ends; regions are runs of numbers, the smallest a single one. "periodic" is what
-        `periodic` says too.
+        A logarithmic axis is split, averaged and modelled in decades: `smallest` and lengthscales are in decades
+        there (0.3 is a factor of two). Regions are given and shown in the axis's own unit. An integer axis
+        includes both ends; its regions are runs of integers, the smallest a single one. "periodic" has the same
+        effect as `periodic`.
     periodic : sequence of str
-        The axes that close on themselves, such as longitudes: rings, cut open where they end for the tree and for
-        nothing else. Other regions may cross the cut: from 170 to -170, or to 190, which is what their bounds say.
+        The names of axes that are rings, such as longitudes. They are cut open at their ends for the tree only:
+        other regions may cross the cut, from 170 to -170, or to 190, as their bounds say.
 
     Examples
     --------
@@ -71,13 +71,13 @@ class Box(AxisSpace):
         vars(self).update(axes=tuple(axes.values()), arity=whole_number(arity, "arity", 2, MOST_PARTS))
 
     def check(self) -> None:
-        """Complain of a box from a file if nobody could have made it."""
+        """Raise if this box, read from a file, is not possible."""
         super().check()
         if not self.continuous:
-            raise InvalidInput("a box has no axes of symbols", self, "Go back to what was written.")
+            raise InvalidInput("a box has no categorical axes", self, "Restore what Zonal wrote.")
 
     def _next_axis(self, splits: tuple[int, ...]) -> int:
-        """Return the axis to split next; cells below the smallest are there too, though no search goes so far."""
+        """Return the axis to split next; cells below the smallest exist too, though no search uses them."""
         axis = super()._next_axis(splits)
         return min(range(self.d), key=splits.__getitem__) if axis is None else axis
 
@@ -89,25 +89,25 @@ class Box(AxisSpace):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Product(AxisSpace):
-    """Continuous axes and axes of symbols, mixed.
+    """Continuous and categorical axes.
 
-    The axis that is widest relative to its whole is split, the first of equals: a continuous one into K equal
-    parts, one of symbols into its symbols, once. Axes that cannot be split further are passed over.
+    The axis with the widest part relative to its whole is split, ties going to the first: a continuous one into K
+    equal parts, a categorical one into its symbols, once. Axes that cannot be split further are skipped.
 
     Parameters
     ----------
     axes : mapping of name to axis
         An axis is a pair (low, high), a list of at least two symbols, or a mapping of symbol to frequency. Symbols
-        are texts, numbers or booleans; a pair of numbers is no list of symbols. An axis of one's own is taken too.
+        are texts, numbers or booleans; a pair of numbers is a continuous axis. Axis objects are accepted too.
     arity : int
         K, the number of parts of a continuous axis, at least 2.
     smallest : float or mapping of name to float, optional
         The smallest useful width of continuous axes.
     units : mapping of name to str, optional
-        The continuous axes' units, for tables and pictures.
+        The continuous axes' units, for tables and plots.
     scale : mapping of name to {"linear", "log", "integer", "periodic"}, optional
     periodic : sequence of str
-        As for `Box`: in decades, by whole numbers, or rings.
+        As for `Box`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""A region that is a product over axes: a part of each, as the axis counts it.
+"""A region that is a product over axes: one part of each axis.
 
-On a logarithmic axis everything kept here is in decades, where cells are equal and averages are taken; the axis
-turns it into the user's numbers on the way out.
+On a logarithmic axis everything stored here is in decades, in which cells are equal and averages are taken; the
+axis converts to and from the user's numbers.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ from zonal.tables.listings import Cell
 
 Edges = tuple[tuple[float, float], ...]
 
-MOST_POINTS = 10_000_000  # that anyone will really want listed
+MOST_POINTS = 10_000_000  # representative points that are listed
 
 
 @dataclass(frozen=True, repr=False)
 class ProductRegion(Region):
     """A product over axes.
 
-    On an axis of symbols ``bounds`` are the first and the last symbol's number, ``widths`` the share of the
-    whole, and ``center`` is the symbol's number if there is only one, else NaN; ``symbols`` names them. On a
+    On a categorical axis ``bounds`` are the numbers of the first and last symbol, ``widths`` the share of the
+    whole, and ``center`` is the symbol's number if there is only one, else NaN; ``symbols`` has the symbols. On a
     logarithmic axis ``widths`` are in decades, and the centre is the geometric mean of the edges.
     """
 
-    # On an axis of symbols: the set as a number, and its share of the whole.
-    offset: tuple[float, ...] = ()  # of the centre from the space's lower corner: no digits lost far from 0
+    # On a categorical axis: the set as a number, and its share of the whole.
+    offset: tuple[float, ...] = ()  # of the centre from the lower corner, so that no digits are lost
     sizes: tuple[float, ...] = ()
     edges: Edges = field(default=(), repr=False)
-    parts: tuple[int, ...] | None = field(default=None, repr=False)  # which part of each axis a cell is
+    parts: tuple[int, ...] | None = field(default=None, repr=False)  # of a cell, by axis
 
     @property
     def along(self) -> list[tuple[Axis, Part]]:
-        """Each axis, and its part."""
+        """Each axis with its part."""
         return list(zip(self.space.axes, zip(self.offset, self.sizes, self.edges, strict=True), strict=True))
 
     @property
     def key(self) -> Hashable:
-        """What tells this region from others of the same space: its edges, as long as they can."""
+        """A value that differs between regions of the same space: the edges, if rounding keeps them distinct."""
         distinct = self.parts is None or all([axis.is_distinct(part) for axis, part in self.along])
         return self.edges if distinct else (self.edges, self.node)
 
     def check(self) -> None:
-        """Complain of a region from a file if its space has none such."""
+        """Raise if this region, read from a file, is not possible in its space."""
         if self.node is not None:
             there = alike(replace(self, feedback=None), self.space.cell(self.node))
         else:
             there = self.parts is None and all(axis.is_part(part) for axis, part in self.along)
         if not there:
-            raise InvalidInput("there is no such region in this space", self.edges, "Describe it anew.")
+            raise InvalidInput("there is no such region in this space", self.edges, "Describe the region again.")
 
     @property
     def bounds(self) -> Floats:
@@ -67,7 +67,7 @@ class ProductRegion(Region):
 
     @property
     def drawn(self) -> Floats:
-        """Where it begins and ends on each axis of a picture, shape (d, 2)."""
+        """Lower and upper edge on each axis of a plot, shape (d, 2)."""
         return np.array([axis.drawn(part) for axis, part in self.along], dtype=float)
 
     @property
@@ -92,7 +92,7 @@ class ProductRegion(Region):
 
     @property
     def points(self) -> Floats:
-        """The representative points, shape (n, d), the last axis fastest; symbols by their numbers."""
+        """The representative points, shape (n, d), last axis fastest; symbols as numbers."""
         places = self._places()
         points = places[0][0][:, None]
         for place, _ in places[1:]:
@@ -109,19 +109,19 @@ class ProductRegion(Region):
         return weights
 
     def _places(self) -> list[tuple[Floats, Floats]]:
-        """Return where one looks along each axis, and with which weights."""
+        """Return positions and weights of the representative points along each axis."""
         feedback: Any = self.viewer()
         places = [axis.rule(part, feedback) for axis, part in self.along]
         if len(places) > 1 and math.prod(len(place) for place, _ in places) > MOST_POINTS:
             raise InvalidInput(
                 f"too many representative points to list in {len(places)} dimensions",
                 feedback,
-                "Use region.bounds and region.symbols, and form them piece by piece.",
+                "Use region.bounds and region.symbols, and generate the points in parts.",
             )
         return places
 
     def faces(self, axis: int) -> tuple[float, ProductRegion, ProductRegion]:
-        """Return how far the two faces across an axis are apart, in its units, and the faces: lower, upper."""
+        """Return the distance of the two faces across an axis, in its units, and the faces: lower, upper."""
         own = [part for _, part in self.along]
         run, *ends = self.space.axes[axis].faces(own[axis])
         low, high = (zip(*own[:axis], end, *own[axis + 1 :], strict=True) for end in ends)
@@ -138,7 +138,7 @@ class ProductRegion(Region):
 
     @property
     def x(self) -> Any:
-        """The centre; with symbols, the middle or the symbols of each axis by name; of sequences, the pool."""
+        """The centre; with symbols, the centre or the symbols of each axis by name; for sequences, the pool."""
         if self.space.continuous:
             return self.center
         if self.space.spelled:
@@ -146,13 +146,13 @@ class ProductRegion(Region):
         return {axis.name: (axis.plain if axis.symbolic else axis.center)(part) for axis, part in self.along}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return [low, high] of each continuous axis, and the symbol or symbols of each other, by name."""
+        """Return by axis [low, high], or the symbol or symbols of a categorical one."""
         if self.space.spelled:
             return {self.space.spelled: self.name}
         return {axis.name: axis.plain(part) for axis, part in self.along}
 
     def as_json(self) -> dict[str, Any]:
-        """Return what programs are told: name, node, and bounds with their units, or symbols."""
+        """Return the region as sent to programs: name, node, and bounds with their units, or symbols."""
         found = super().as_json()
         if self.space.spelled:
             return {**found, "symbols": [list(own or ()) for own in self.symbols]}
@@ -162,11 +162,11 @@ class ProductRegion(Region):
         return found
 
     def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that say exactly where it is."""
+        """Return the cells of the columns of a sheet that define the region exactly."""
         return [] if self.space.spelled else [cell for axis, part in self.along for cell in axis.cells(part)]
 
     def cells(self) -> dict[str, Cell]:
-        """Return the part of each axis; of sequences nothing, since the name says it all."""
+        """Return the part of each axis; for sequences nothing, since the name is enough."""
         listed: dict[str, Cell] = {}
         for axis, part in () if self.space.spelled else self.along:
             listed |= axis.listed(part)
@@ -174,13 +174,13 @@ class ProductRegion(Region):
 
     @property
     def label(self) -> str:
-        """The name, where it is short: of sequences."""
+        """The name, for sequences; else ""."""
         return self.name if self.space.spelled else ""
 
     def overlaps(self, other: Any) -> bool:
-        """Tell whether a region of the same space has anything in common with this one; an edge is nothing."""
+        """Tell whether another region of the same space overlaps this one; a shared edge does not count."""
         return all(axis.overlap(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))
 
     def holds(self, other: Any) -> bool:
-        """Tell whether a region of the same space lies within this one, but for rounding."""
+        """Tell whether a region of the same space lies within this one, up to rounding."""
         return all(axis.holds(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))

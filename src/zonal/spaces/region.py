@@ -21,8 +21,8 @@ Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
-MOST_DRAWN = 10_000_000  # points at random
-DEEPEST = 10_000  # depth of a cell: no search comes near, and the cells of a depth are counted exactly
+MOST_DRAWN = 10_000_000  # random points
+DEEPEST = 10_000  # depth of a cell: far beyond any search, and counts of cells stay exact
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,28 +32,28 @@ class Region(ABC):
     Attributes
     ----------
     node : (depth, index) or None
-        Its place in the tree; None for a region outside of it.
+        Its node in the tree; None for a region outside the tree.
     """
 
-    __iter__: ClassVar[None] = None  # parts are looked up by name: a region is no sequence of them
+    __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
     space: Any = field(repr=False)
     node: Node | None = None
-    feedback: Feedback | None = field(default=None, repr=False, compare=False)  # how it is seen is not what it is
+    feedback: Feedback | None = field(default=None, repr=False, compare=False)  # not part of its identity
 
     @property
     @abstractmethod
     def key(self) -> Hashable:
-        """What tells this region from others of the same space."""
+        """A value that differs between regions of the same space."""
 
     @property
     def name(self) -> str:
-        """What a person reads: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
+        """A readable name: ``"l 0..11 deg, sin_b -0.06..0"``, ``"ATNNNNNN"``, ``"NSW > Mid North Coast"``."""
         return str(self.space.describe(self))
 
     @abstractmethod
     def check(self) -> None:
-        """Complain of a region from a file if its space has none such."""
+        """Raise if this region, read from a file, is not possible in its space."""
 
     @property
     @abstractmethod
@@ -62,7 +62,7 @@ class Region(ABC):
 
     @property
     def drawn(self) -> Floats:
-        """Where it begins and ends on each axis of a picture, shape (d, 2)."""
+        """Lower and upper edge on each axis of a plot, shape (d, 2)."""
         return self.bounds
 
     @property
@@ -78,7 +78,7 @@ class Region(ABC):
     @property
     @abstractmethod
     def weight(self) -> float:
-        """How much lies in the region: volume, share of all sequences, or total weight of its members."""
+        """The size of the region: volume, share of all sequences, or total weight of its members."""
 
     @property
     @abstractmethod
@@ -93,23 +93,23 @@ class Region(ABC):
     @property
     @abstractmethod
     def x(self) -> Any:
-        """Where it is, in a word: the centre, the pool of sequences, a name, or a number or symbol per axis."""
+        """Where it is: the centre, the pool of sequences, a name, or a number or symbol per axis."""
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
-        """Return points drawn at random, evenly over the region: what an objective does with a range.
+        """Return points drawn uniformly at random from the region, for objectives that need points.
 
         Parameters
         ----------
         n : int
-            How many.
+            Number of points.
         rng : int or Generator, optional
-            Where the random numbers come from.
+            Seed or generator of the random numbers.
 
         Returns
         -------
         array of shape (n, d), or list
-            Where there are numbers only, points; with symbols a value per axis by name, of sequences the sequence,
-            of leaves without features their names.
+            Points if all axes are numeric; with symbols, a mapping from axis to value each; for sequences, texts;
+            for leaves without features, their names.
         """
         return self._sample(whole_number(n, "n", 0, MOST_DRAWN), random_generator(rng))
 
@@ -119,15 +119,15 @@ class Region(ABC):
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
-        """Return what it is, in plain numbers and texts, ready for JSON; ``space.region`` takes it back."""
+        """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what programs are told: its name, its node, and where it is."""
+        """Return the region as sent to programs: its name, its node, and where it is."""
         return {"name": self.name, "node": None if self.node is None else list(self.node)}
 
     @abstractmethod
     def row(self) -> list[Any]:
-        """Return the cells of the columns of a sheet that say exactly where it is (``space.columns``)."""
+        """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""
 
     @abstractmethod
     def cells(self) -> dict[str, Cell]:
@@ -135,35 +135,35 @@ class Region(ABC):
 
     @property
     def label(self) -> str:
-        """A short name, for pictures; "" if there is none."""
+        """A short name, for plots; "" if there is none."""
         return ""
 
     @abstractmethod
     def overlaps(self, other: Any) -> bool:
-        """Tell whether a region of the same space has anything in common with this one."""
+        """Tell whether another region of the same space overlaps this one."""
 
     @abstractmethod
     def holds(self, other: Any) -> bool:
         """Tell whether a region of the same space lies within this one."""
 
     def __getitem__(self, name: str) -> tuple[Any, ...]:
-        """Return the part of one axis: its edges, or its symbols, however many there are."""
+        """Return the part on one axis: its edges, or its symbols."""
         parts = self.as_dict()
         if name not in parts:
             raise InvalidInput("this region has no such axis", name, f"It has {', '.join(map(repr, parts))}.")
         return tuple(parts[name]) if isinstance(parts[name], list) else (parts[name],)
 
     def _repr_html_(self) -> str:
-        """Return what a person wants to know first, for a notebook."""
+        """Return the main facts, for a notebook."""
         facts: dict[str, object] = {"name": self.name, "weight": short(self.weight)}
         return card("Region", facts if self.node is None else facts | {"node (depth, index)": self.node})
 
     def __repr__(self) -> str:
-        """Return what a person wants to know first."""
+        """Return the name, and the node if it has one."""
         return f"<Region {self.name!r}>" if self.node is None else f"<Region {self.name!r}, node {self.node}>"
 
     def viewer(self) -> Feedback:
-        """Return the feedback this region is measured with, or complain that there is none."""
+        """Return the feedback this region is measured with; raise if it has none."""
         if self.feedback is None:
             raise InvalidInput(
                 "this region was made without a feedback, so it has no representative points",
@@ -174,7 +174,7 @@ class Region(ABC):
 
 
 class Space(ABC):
-    """Where we can look, and how a region is split. A space is a value: a copy is the thing itself.
+    """A set of possible measurements, and how a region is split. A space is a value: copies are the same object.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Space(ABC):
     axes : tuple of Axis, or None
         None for a space of members.
     lines : tuple of int
-        The axes, or features, that have distances, by number.
+        The numbers of the axes, or features, that have distances.
     continuous : bool
         Whether this is a space of axes that all have distances.
     base : int
@@ -211,26 +211,26 @@ class Space(ABC):
 
     @abstractmethod
     def may_split(self, region: Any) -> bool:
-        """Tell whether a cell has children, none of them under the smallest useful size."""
+        """Tell whether a cell has children, none of them smaller than the smallest useful size."""
 
     @abstractmethod
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
 
     def slots(self, depth: int) -> int:
-        """Return the number of cells by which indices at a depth go."""
+        """Return the number of possible indices at a depth."""
         return self.count(depth)
 
     @abstractmethod
     def deepest(self) -> int | None:
-        """Return the depth of the deepest cells, None if there is no end."""
+        """Return the depth of the deepest cells, None if there is no limit."""
 
     @abstractmethod
     def region(self, what: Any, feedback: Feedback | None = None) -> Region:
-        """Return any region of the space, in the tree or not."""
+        """Return any region of the space, whether it is a node of the tree or not."""
 
     def is_one(self, what: Any) -> bool:
-        """Tell whether `what` describes one region, and not several."""
+        """Tell whether `what` describes one region, not several."""
         if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
             return True
         first: Any = next(iter(what), None)
@@ -238,10 +238,10 @@ class Space(ABC):
 
     @abstractmethod
     def _lists_one(self, what: Any, first: Any) -> bool:
-        """Tell whether a list, whose first entry is given, is of parts of one region."""
+        """Tell whether a list, whose first entry is given, describes the parts of one region."""
 
     def from_row(self: Any, cells: Mapping[str, str]) -> Any:
-        """Return what `region` takes from the cells of a sheet: exact columns, or the region as text."""
+        """Return, from the cells of a sheet, an argument for `region`: exact columns, or the region as text."""
         exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
         if exact:
             return self.from_cells(exact)
@@ -258,7 +258,7 @@ class Space(ABC):
 
 
 def checked_node(node: Any, space: Any) -> Node:
-    """Return a node as two numbers, or complain that there is none such."""
+    """Check that a node exists, and return it as two numbers."""
     try:
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
         whole_number(depth, "a node's depth", 0, DEEPEST)
@@ -274,5 +274,5 @@ def checked_node(node: Any, space: Any) -> Node:
 
 
 def with_feedback(region: Region, feedback: Feedback) -> Region:
-    """Return the same region as seen by another feedback."""
+    """Return the same region with another feedback."""
     return replace(region, feedback=feedback)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
     from zonal.averages.kernels import Factor
 
-MOST_TURNS = 16  # what is seen over more of them is seen everywhere alike
+MOST_TURNS = 16  # a measure that covers more turns is uniform
 
 
 @dataclass(frozen=True)
 class Ring(Interval):
     """A continuous axis whose upper end is its lower end.
 
-    It is cut open there for the tree, and for nothing else: no cell crosses the cut, other regions may. An arc
-    is kept by where it begins, on the axis, and how wide it is; its upper edge may lie beyond the axis.
+    It is cut open there for the tree only: no cell crosses the cut, but other regions may. An arc is stored as its
+    start, on the axis, and its width; its upper edge may lie beyond the end of the axis.
     """
 
     scale: ClassVar[str] = "periodic"
@@ -40,27 +40,27 @@ class Ring(Interval):
 
     @property
     def remark(self) -> str:
-        """What pictures say of it beside its name: where it closes."""
+        """A note that plots add to its name: where it closes."""
         return f"ring: {self.high:g} is {self.low:g}"
 
     def native(self, places: Any) -> Any:
-        """Return places on the axis, whichever turn they were counted in."""
+        """Return positions on the axis, from whichever turn."""
         turned = np.mod(np.asarray(places, dtype=float) - self.low, self.side)
         return (self.low + turned * (turned < self.side))[()]
 
     def apart(self, places: Floats, place: float) -> Floats:
-        """Return how far places on the ring are from another, the shorter way round."""
+        """Return the distances of positions on the ring from another, the shorter way round."""
         turned = np.mod(places - place, self.side)
         return np.minimum(turned, self.side - turned)
 
     def between(self, low: float, high: float, given: tuple[float, float]) -> Part:
-        """Return the arc from one place on to another, or complain of what was given."""
+        """Return the arc from one position to another; raise if it is longer than the ring."""
         width, side = high - low, self.side
         slack = ROUNDING * side
         if not (math.isfinite(width) and -side + slack < width <= side + slack):
             first, last = self.ends
             raise InvalidInput(
-                f"a region of axis {self.name}, a ring from {first:g} to {last:g}, goes once around at most",
+                f"a region of axis {self.name}, a ring from {first:g} to {last:g}, must go around at most once",
                 given,
                 "Pass where it begins and where it ends; leave the axis out for the whole ring.",
             )
@@ -72,40 +72,40 @@ class Ring(Interval):
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
 
     def is_part(self, part: Part) -> bool:
-        """Tell whether what a file says of an arc belongs together, and lies on the axis."""
+        """Tell whether the values of an arc, read from a file, are consistent and lie on the axis."""
         offset, size, (low, high) = part
         slack = ROUNDING * self.side
         within = self.low <= low < self.high and low <= high <= low + self.side + slack
         return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
 
     def _turned(self, part: Part) -> Iterator[Part]:
-        """Yield an arc as it is counted in the turn before, in its own and in the next."""
+        """Yield an arc shifted by -1, 0 and 1 turns."""
         offset, size, (low, high) = part
         for turn in (-self.side, 0.0, self.side):
             yield offset + turn, size, (low + turn, high + turn)
 
     def overlap(self, one: Part, other: Part) -> bool:
-        """Tell whether two arcs have anything in common; an edge is nothing."""
+        """Tell whether two arcs overlap; a shared edge does not count."""
         return any(super(Ring, self).overlap(one, turned) for turned in self._turned(other))
 
     def holds(self, outer: Part, inner: Part) -> bool:
-        """Tell whether an arc lies within another, but for rounding."""
+        """Tell whether an arc lies within another, up to rounding."""
         whole = outer[1] >= self.side * (1 - ROUNDING)
         return whole or any(super(Ring, self).holds(outer, turned) for turned in self._turned(inner))
 
     def bounds(self, part: Part) -> tuple[float, float]:
-        """Return where an arc begins and where it ends, counted on beyond the end of the axis."""
+        """Return where an arc begins and ends; the end may lie beyond the end of the axis."""
         return part[2]
 
     def span(self, low: float, high: float) -> str:
-        """Return "low..high", both on the axis; once around from elsewhere than the cut, high is counted on."""
+        """Return "low..high", both on the axis; for a whole turn not from the cut, high lies beyond it."""
         first, last = super().span(low, high).split("..")
         if self.high < high < low + self.side * (1 - ROUNDING):
             last = super().span(low - self.side, high - self.side).split("..")[1]
         return f"{first}..{last}"
 
     def reach(self, feedback: Feedback, width: float) -> float:
-        """Return the largest distance, the short way round, between a sampled point and any point of the arc."""
+        """Return the largest distance, the shorter way round, between a sampled point and any point of the arc."""
         return min(super().reach(feedback, width), self.side / 2)
 
     def factor(self, factor: Factor) -> Factor:
@@ -121,5 +121,5 @@ class Ring(Interval):
         return np.asarray(shares.reshape(-1, pixels).sum(axis=0))
 
     def spread(self, number: int) -> Floats:
-        """Return `number` places once around, the one where it closes twice."""
+        """Return `number` values once around; the point where it closes comes twice."""
         return np.linspace(self.low, self.high, number)

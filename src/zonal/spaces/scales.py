@@ -1,4 +1,4 @@
-"""Continuous axes with another scale than their own numbers."""
+"""Continuous axes on another scale than the user's numbers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from zonal.errors import InvalidInput
 from zonal.spaces.axes import Interval, Part, checked_ends
 
-EXACT = 52  # bits of a whole number in a float
+EXACT = 52  # bits of an integer that a float holds exactly
 
 
 @dataclass(frozen=True)
 class Logarithmic(Interval):
-    """A continuous axis that is split, averaged over and modelled in decades.
+    """A continuous axis that is split, averaged and modelled in decades.
 
-    `low`, `high` and `smallest` are in decades; users see and give their own numbers.
+    `low`, `high` and `smallest` are in decades; users see and pass their own numbers.
     """
 
     scale: ClassVar[str] = "log"
     measured_in: ClassVar[str] = "decades"
 
-    given: tuple[float, float] = (1.0, 10.0)  # the ends as the user has them: powers of ten might miss them
+    given: tuple[float, float] = (1.0, 10.0)  # the ends in the user's numbers, without rounding
 
     @classmethod
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:
-        """Return the axis between two of the user's numbers, or complain."""
+        """Check the ends, in the user's numbers, and return the axis."""
         if ends[0] <= 0:
             problem = f"axis {name} is logarithmic, so its bounds must be positive"
             raise InvalidInput(problem, ends, "Start above 0, or drop the scale.")
@@ -36,7 +36,7 @@ class Logarithmic(Interval):
         return replace(super().of(name, (low, high), unit, smallest), given=ends)
 
     def again(self) -> Self:
-        """Return the axis as it would be made today."""
+        """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, checked_ends(self.name, self.given), self.unit, self.smallest)
 
     @property
@@ -45,15 +45,15 @@ class Logarithmic(Interval):
         return self.given
 
     def native(self, places: Any) -> Any:
-        """Return places on the axis in the user's numbers."""
+        """Return positions on the axis in the user's numbers."""
         low, high = self.ends
         shown = 10.0 ** np.asarray(places, dtype=float)
         return np.where(places == self.low, low, np.where(places == self.high, high, shown))[()]
 
     def place(self, number: float, arity: int) -> float:
-        """Return where one of the user's numbers is: at a cell's edge, if that is shown as this number.
+        """Return the position of one of the user's numbers: a cell's edge, if that is shown as this number.
 
-        Powers and logarithms round, and a cell that is written down must be found again.
+        Powers and logarithms round, and a cell must be found again from its written edges.
         """
         if number in self.ends:
             return self.low if number == self.ends[0] else self.high
@@ -66,12 +66,12 @@ class Logarithmic(Interval):
         return float(edges[shown_alike.argmax()]) if shown_alike.any() else place
 
     def faces(self, part: Part) -> tuple[float, Part, Part]:
-        """Return how far the ends of a part are apart, in the user's numbers, and both ends as parts."""
+        """Return the distance of the ends of a part, in the user's numbers, and both ends as parts."""
         low, high = self.bounds(part)
         return high - low, *super().faces(part)[1:]
 
     def span(self, low: float, high: float) -> str:
-        """Return "low..high" in the user's numbers, with as many digits as it takes to tell neighbours apart."""
+        """Return "low..high" in the user's numbers, with enough digits to distinguish neighbours."""
         decades = high - low if high > low else 1e-3
         digits = max(3, 2 - math.floor(math.log10(decades)))
         return f"{self.native(low):.{digits}g}..{self.native(high):.{digits}g}"

@@ -18,7 +18,7 @@ from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
 
-LONGEST = 1000  # positions: of more, the covariances of pools are too small for a float
+LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
 
 # IUPAC codes of sets of bases: what a lab writes when it orders a pool.
@@ -32,20 +32,20 @@ IUPAC = {
 class Sequences(AxisSpace):
     """All sequences of a length over an alphabet; regions are pools that share their first symbols.
 
-    Node (h, i) fixes the first h positions, its A children the next one; with `order`, positions are fixed in that
-    order. A region outside of the tree may hold any set of symbols at each position.
+    Node (h, i) fixes the first h positions, and its A children the next one; with `order`, positions are fixed in
+    that order. A region outside the tree may have any set of symbols at each position.
 
     Parameters
     ----------
     alphabet : str or sequence of str
         From 2 to 52 symbols, in order.
     length : int
-        Positions of a sequence.
+        Number of positions of a sequence.
     order : sequence of int, optional
-        In which order positions (counted from 0) are fixed; from first to last by default.
+        The order in which positions (counted from 0) are fixed; from first to last by default.
     frequencies : array_like of shape (A,) or (length, A), optional
-        How frequent each symbol is in a pool, at every position or position by position; equally by default. Of a
-        data frame, columns name the symbols.
+        How frequent each symbol is in a pool, at every position or position by position; equally by default. The
+        columns of a data frame name the symbols.
     smallest : int
         The fewest sequences of a pool worth ordering: a pool is not split if a child would have fewer.
 
@@ -82,9 +82,7 @@ class Sequences(AxisSpace):
         put(self, "axes", tuple(Category.of(f"position {j}", symbols, rows[j]) for j in range(length)))
         unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
         if unreadable:
-            raise InvalidInput(
-                "a symbol with a bracket or a blank cannot be read back", unreadable[0], "Rename it."
-            )
+            raise InvalidInput("a symbol must not contain a bracket or a blank", unreadable[0], "Rename it.")
         put(self, "arity", len(symbols))
         if order is not None and not np.iterable(order):
             raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
@@ -97,22 +95,24 @@ class Sequences(AxisSpace):
         put(self, "order", tuple(steps))
         put(self, "smallest", whole_number(smallest, "smallest", 1))
         if self.smallest > self.arity**length:
-            raise InvalidInput("smallest is more than all sequences", smallest, f"There are {self.arity**length}.")
+            raise InvalidInput(
+                "smallest exceeds the number of sequences", smallest, f"There are {self.arity**length}."
+            )
 
     def __repr__(self) -> str:
-        """Return alphabet and length, and what else is not the usual."""
+        """Return alphabet and length, and whatever is not the default."""
         order = "" if self.order == tuple(range(self.length)) else f", order={self.order}"
         least = "" if self.smallest == 1 else f", smallest={self.smallest}"
         alphabet = "".join(self.alphabet) if not self._joint else list(self.alphabet)
         return f"Sequences({alphabet!r}, {self.length}{order}{least})"
 
     def check(self) -> None:
-        """Complain of sequences from a file if nobody could have made them."""
+        """Raise if these sequences, read from a file, are not possible."""
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
         if not alike(self, again):
-            raise InvalidInput("these are no sequences that Zonal has made", self, "Go back to what was written.")
+            raise InvalidInput("these are not sequences that Zonal has made", self, "Restore what Zonal wrote.")
 
     @property
     def alphabet(self) -> tuple[Any, ...]:
@@ -121,7 +121,7 @@ class Sequences(AxisSpace):
 
     @property
     def length(self) -> int:
-        """Positions of a sequence."""
+        """The number of positions of a sequence."""
         return len(self.axes)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:
@@ -131,45 +131,45 @@ class Sequences(AxisSpace):
 
     @cached_property
     def _fixed(self) -> int:
-        """How many positions are fixed, at the most, so that `smallest` sequences or more are left."""
+        """The largest number of fixed positions that leaves at least `smallest` sequences."""
         return next(
             k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
         )
 
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
-        """Return any pool, in the tree or not.
+        """Return any pool, whether it is a node of the tree or not.
 
         Parameters
         ----------
         what : str, or sequence with one symbol or list of symbols per position
             For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
-            some. Small letters are taken where the alphabet has only large ones.
+            some. Lower case is accepted if the alphabet is upper case only.
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
         if isinstance(what, Mapping):
             what = what.get(self.spelled)
         if not isinstance(what, (str, Sequence)):
-            raise InvalidInput("a region of sequences is text, or an entry per position", what, "Pass 'ATNNNNNN'.")
+            raise InvalidInput("a region must be text, or an entry per position", what, "Pass 'ATNNNNNN'.")
         parts = self._parse(what) if isinstance(what, str) else list(what)
         if len(parts) != self.length:
             raise InvalidInput(
                 f"a region of these sequences has {self.length} positions, not {len(parts)}",
                 what,
-                "Name a symbol, or a set of symbols, for each.",
+                "Give a symbol, or a set of symbols, for each.",
             )
         return self._of(parts, feedback)
 
     def from_text(self, text: str) -> Any:
-        """Return what `region` takes from what a person wrote: the same."""
+        """Return, from a text, an argument for `region`: the text itself."""
         return text
 
     def written(self, symbols: Sequence[str]) -> str:
-        """Return one sequence as a text."""
+        """Return one sequence as text."""
         return self._joint.join(symbols)
 
     def tokens(self, text: str) -> list[str]:
-        """Return a text as symbols: letter by letter, or blanks between where symbols have several letters."""
+        """Return a text as symbols: by letter, or separated by blanks if symbols have several letters."""
         if self._joint:
             return text.replace("[", " [ ").replace("]", " ] ").split()
         return list(text.upper() if self._large else text)
@@ -200,12 +200,14 @@ class Sequences(AxisSpace):
                 place = tuple(number[symbol] for symbol in symbols)
             except (KeyError, TypeError) as error:
                 raise InvalidInput(
-                    f"sequence {sequence!r} in row {row} has a symbol outside of the alphabet",
+                    f"sequence {sequence!r} in row {row} has a symbol outside the alphabet",
                     error.args[0],
-                    "Mend it.",
+                    "Correct it.",
                 ) from None
             if len(place) != self.length:
-                raise InvalidInput(f"sequence in row {row} must have {self.length} symbols", sequence, "Mend it.")
+                raise InvalidInput(
+                    f"sequence in row {row} must have {self.length} symbols", sequence, "Correct it."
+                )
             table[place] = finite_number(value, f"the value of {sequence!r}")
         if len(values) < table.size:
             place = np.argwhere(np.isnan(table))[0]
@@ -232,12 +234,12 @@ class Sequences(AxisSpace):
 
     @cached_property
     def _large(self) -> bool:
-        """Whether all letters of the alphabet are large ones, so that small ones can only mean the same."""
+        """Whether the alphabet is upper case only, so that lower case can be accepted."""
         return all(symbol == symbol.upper() for symbol in self.alphabet)
 
     @cached_property
     def _any(self) -> str:
-        """What stands for any symbol: not a symbol itself, as ``*`` is among amino acids."""
+        """The sign for any symbol; not a symbol itself, as ``*`` is among amino acids."""
         return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
 
     @cached_property
@@ -263,7 +265,7 @@ class Sequences(AxisSpace):
                 opened = None
             elif piece not in sets:
                 raise InvalidInput(
-                    f"{text!r} has a symbol outside of the alphabet at position {len(parts)}",
+                    f"{text!r} has a symbol outside the alphabet at position {len(parts)}",
                     piece,
                     f"Choose from {', '.join(sets)}.",
                 )
@@ -277,7 +279,7 @@ class Sequences(AxisSpace):
 
 
 def _by_symbol(frequencies: Any, alphabet: list[str], length: int) -> Any:
-    """Return frequencies in the order of the alphabet, if they came with names: of columns, or in an index."""
+    """Return frequencies in the order of the alphabet, if columns or an index name the symbols."""
     frame = as_frame(frequencies)
     if frame is None:
         return in_order(frequencies, [alphabet], "frequencies")

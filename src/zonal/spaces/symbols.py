@@ -1,4 +1,4 @@
-"""An axis of symbols, each with its share of the whole."""
+"""A categorical axis: symbols, each with its share of the whole."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from zonal.spaces.axes import Answers, Part, alike
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
 
-MOST_SYMBOLS = 52  # of one axis: a set of them is a number, exact in a float
+MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
 
 
 @dataclass(frozen=True)
 class Category(Answers):
-    """An axis of symbols, each with its share of the whole. A set of symbols is a number, one bit per symbol.
+    """A categorical axis: symbols, each with its share of the whole. A set of symbols is a number, one bit each.
 
-    It is split into its symbols, once. What an axis can be asked is what `axes.Interval` can.
+    It is split once, into its symbols. It has the methods of `axes.Interval`.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Category(Answers):
 
     @classmethod
     def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
-        """Return a checked axis of symbols, equally frequent unless said otherwise."""
+        """Check the symbols, and return the axis; they are equally frequent by default."""
         symbols = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in symbols]
         for symbol in symbols:
             if isinstance(symbol, float):
                 finite_number(symbol, f"a symbol of axis {name}")
             if not isinstance(symbol, str | int | float) or symbol == "":
                 fix = "Pass symbols as text, numbers or booleans."
-                raise InvalidInput(f"axis {name} has a symbol that is not text and no number", symbol, fix)
+                raise InvalidInput(f"axis {name} has a symbol that is neither text nor a number", symbol, fix)
         if not 2 <= len(symbols) <= MOST_SYMBOLS:
             raise InvalidInput(
                 f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
@@ -71,7 +71,7 @@ class Category(Answers):
         return cls(name, tuple(symbols), tuple(share / sum(shares) for share in shares))
 
     def again(self) -> Self:
-        """Return the axis as it would be made today."""
+        """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, self.symbols, self.shares)
 
     # Sets of symbols as numbers.
@@ -112,15 +112,15 @@ class Category(Answers):
     # How it is split.
 
     def parts(self, arity: int) -> int:
-        """Return into how many parts it is split."""
+        """Return the number of parts it is split into."""
         return len(self.symbols)
 
     def may_split(self, splits: int, arity: int) -> bool:
-        """Tell whether it may be split again, having been split so often."""
+        """Tell whether it can be split again after `splits` splits."""
         return splits == 0
 
     def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
-        """Tell whether nobody wants it split further."""
+        """Tell whether it is split, as far as it can be."""
         return splits > 0
 
     def with_smallest(self, width: float) -> Self:
@@ -128,26 +128,26 @@ class Category(Answers):
         return self
 
     def width(self, pieces: int) -> float:
-        """Return 1, or 0 once it is split."""
+        """Return 1, or 0 if it is split."""
         return float(pieces == 1)
 
     @property
     def places(self) -> int:
-        """How many symbols there are."""
+        """The number of symbols."""
         return len(self.symbols)
 
     def cell(self, part: int, pieces: int) -> Part:
         """Return all symbols, or one of them."""
         return self._part(self.whole if pieces == 1 else 1 << part)
 
-    # What somebody means.
+    # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several; all for None."""
         return self._part(self.whole if what is None else self.pool(what))
 
     def is_part(self, part: Part) -> bool:
-        """Tell whether what a file says of a part belongs together."""
+        """Tell whether the values of a part, read from a file, are consistent."""
         pool = int(part[0])
         return 0 < pool <= self.whole and alike(part, self._part(pool))
 
@@ -159,7 +159,7 @@ class Category(Answers):
         """Tell whether all symbols of a part are in another."""
         return not int(inner[0]) & ~int(outer[0])
 
-    # How a part is written.
+    # From a part to text and back.
 
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return the numbers of the first and the last symbol."""
@@ -176,16 +176,16 @@ class Category(Answers):
         return tuple(self.symbols[s] for s in self.members(part[0]))
 
     def plain(self, part: Part) -> Any:
-        """Return the symbol, or a list of them, which `take` takes back."""
+        """Return the symbol, or a list of them, as `take` accepts it."""
         named = self.symbols_in(part)
         return named[0] if len(named) == 1 else list(named)
 
     def text(self, part: Part) -> str:
-        """Return what a person reads, but for the name of the axis."""
+        """Return a part as readable text, without the name of the axis."""
         return ANY if int(part[0]) == self.whole else "|".join(map(str, self.symbols_in(part)))
 
     def from_text(self, text: str) -> Any:
-        """Return what `take` takes from what a person wrote; whole numbers may be written with a point."""
+        """Return, from a text, an argument for `take`; integers may be written with a decimal point."""
         if text == ANY and ANY not in self.symbols:
             return None
         known = {str(symbol): symbol for symbol in self.symbols}
@@ -193,12 +193,12 @@ class Category(Answers):
 
     @property
     def example(self) -> str:
-        """How a part is written."""
+        """How a part is written, as an example."""
         return f"{self.name}={self.symbols[0]}|{self.symbols[1]}"
 
     @property
     def columns(self) -> list[str]:
-        """The column of a sheet that says which symbols are meant."""
+        """The column of a sheet that defines the symbols."""
         return [self.name]
 
     def cells(self, part: Part) -> list[Any]:
@@ -206,30 +206,30 @@ class Category(Answers):
         return ["|".join(map(str, self.symbols_in(part)))]
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
-        """Return what `take` takes from this cell."""
+        """Return, from this cell, an argument for `take`."""
         return self.from_text(cells[self.name])
 
     def described(self) -> dict[str, Any]:
-        """Return what makes such an axis, for people."""
+        """Return the arguments that make such an axis, for people."""
         return {"": list(self.symbols)}
 
-    # What is seen of it, and what a kernel is along it.
+    # Measures and kernels along the axis.
 
     def layout(self, ranks: list[int]) -> Pools:
-        """Return what says how often two parts draw the same symbol."""
+        """Return the object that computes how often two parts draw the same symbol."""
         return Pools(self)
 
     def measure(self, feedback: Feedback) -> None:
-        """Return None: of a set of symbols always all is seen."""
+        """Return None: the whole set of symbols is always measured."""
         return
 
     def faces(self, part: Part) -> NoReturn:
-        """Refuse: symbols have no order, and no distances."""
-        problem = f"there is no slope along axis {self.name}, which is of symbols"
+        """Raise: symbols have no order and no distances."""
+        problem = f"there is no slope along axis {self.name}, which is categorical"
         raise InvalidInput(problem, self.symbols, "Name a continuous axis, or observe differences: minus=.")
 
     def reach(self, feedback: Feedback, width: float) -> float:
-        """Return whether there are several symbols, as a distance."""
+        """Return 1 if there are several symbols, else 0."""
         return width
 
     def rule(self, part: Part, feedback: Feedback, panels: int = 0, order: int = 0) -> tuple[Floats, Floats]:
@@ -238,11 +238,11 @@ class Category(Answers):
         return np.array(members, dtype=float), self.frequencies(int(part[0]))[members]
 
     def seen_in(self, part: Part, feedback: Feedback, pixels: int, equal: bool) -> Floats:
-        """Return the frequency of every symbol within a part, or the same for all of them."""
+        """Return the frequency of every symbol within a part, or the same for all of them if `equal`."""
         inside = self.frequencies(int(part[0]))
         return np.asarray((inside > 0) / np.count_nonzero(inside)) if equal else inside
 
     def sample(self, part: Part, number: int, rng: np.random.Generator) -> Any:
-        """Return symbols of a part, drawn at random by their frequencies."""
+        """Return random symbols of a part, by their frequencies."""
         members, shares = self.members(part[0]), self.frequencies(int(part[0]))
         return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
