@@ -115,14 +115,14 @@ def _problems(summary: Summary, problems: list[str], budget: int) -> str:
     for name in summary["contestants"]:
         if not any(name in rows_of for rows_of in found.values()):
             continue
-        cells = []
+        cells = [str(min(own[name]["runs"] for own in found.values() if name in own))]
         for problem in problems:
             row = found[problem].get(name)
             beaten = row is not None and _lost(row, "typical")
             text = "" if row is None else f"{row['typical']:.3f}"
             cells.append(f"**{text}**" if beaten else text)
         rows.append([name, *cells])
-    return table(["contestant (bold: better than Zonal beyond chance)", *problems], rows)
+    return table(["contestant (bold: better than Zonal beyond chance)", "runs", *problems], rows)
 
 
 def _half(summary: Summary) -> str:

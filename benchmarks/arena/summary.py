@@ -110,7 +110,10 @@ def summarise(lines: Mapping[Place, Line], seed: int) -> dict[str, Any]:
 
 
 def renewed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a summary in which groups that were not played anew stay as they were."""
+    """Return a summary in which groups that were not played anew stay as they were.
+
+    So do groups and problems that were played by a part of their contestants; those who are new there are added.
+    """
     if old["seed"] != new["seed"] or old["groups"].keys() <= new["groups"].keys():
         return new
     both: dict[str, Any] = {**new, "half": new["half"] or old["half"]}
@@ -118,8 +121,22 @@ def renewed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         both[name] = sorted({*old[name], *new[name]})
     for name, order in (("groups", GROUPS), ("problems", CASES), ("contestants", ROSTER)):
         known = {**old[name], **new[name]}
+        if name != "contestants":
+            known |= {key: _merged(old[name][key], new[name][key]) for key in old[name].keys() & new[name].keys()}
         both[name] = {key: known[key] for key in order if key in known}
     return both
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return a group or a problem after some of its contestants played."""
+    known, here = ({row["contestant"] for row in own["rows"]} for own in (old, new))
+    if known <= here:
+        return new
+    if old.get("problems") != new.get("problems"):  # rows over other problems are not to be compared
+        return old
+    places = list(ROSTER)
+    rows = [*old["rows"], *(row for row in new["rows"] if row["contestant"] not in known)]
+    return {**old, "rows": sorted(rows, key=lambda row: (row["budget"], places.index(row["contestant"])))}
 
 
 def _in_hindsight(lines: Iterable[Line]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Contestants with a model of f over the smallest cells: BoTorch, and Optuna's two samplers.
+"""Contestants with a model of f over the smallest cells: BoTorch, gpCAM, and Optuna's two samplers.
 
 None of them can be told that a measurement was an average over a larger region, so they measure smallest cells.
 """
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.arena.contestants import Contestant, Meter, Pick, Readings
-from benchmarks.arena.problems import Parts, Problem
+from benchmarks.arena.contestants import Contestant, Meter, Pick, Readings, all_budgets
+from benchmarks.arena.problems import Case, Parts, Problem
 from zonal.spaces import Sequences
 
-FIRST = 8  # Sobol cells before BoTorch has a model
+FIRST = 8  # Sobol cells before BoTorch and gpCAM have a model
+STEPS = 50  # of gpCAM's training, from the same start each time
 CHUNK = 4096  # cells whose acquisition is computed in a round; it would take minutes for 32,768
 
 
@@ -91,6 +92,47 @@ def _fitted(places: Any, values: list[float], symbols: bool) -> Any:
         model = SingleTaskGP(places, rewards)
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     return model
+
+
+def gpcam(problem: Problem, meter: Meter, budgets: tuple[int, ...], rng: np.random.Generator) -> dict[int, Pick]:
+    """Play gpCAM's noisy expected improvement over all cells, noise learned; settle for the highest mean."""
+    from gpcam import GPOptimizer
+    from scipy.stats import qmc
+
+    readings, every, picks = Readings(problem, meter), _every(problem), dict[int, Pick]()
+    places = (every + 0.5) / np.array(problem.shape)
+    first = [problem.at(point) for point in qmc.Sobol(len(problem.shape), rng=rng).random(FIRST)]
+    flat = [int(np.ravel_multi_index(cell, problem.shape)) for cell in first]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cell in first:
+            readings.measure(cell)
+        for n in range(FIRST, max(budgets) + 1):
+            values = np.array(readings.values)
+            scaled = (values - values.mean()) / max(float(values.std()), 1e-12)
+            # Hyperparameters: variance, a lengthscale an axis, variance of the noise.
+            bounds = np.array([[0.01, 10.0], *[[0.01, 2.0]] * places.shape[1], [1e-5, 2.0]])
+            start = np.array([1.0, *[0.2] * places.shape[1], 0.1])
+            model = GPOptimizer(places[flat], scaled, init_hyperparameters=start, noise_function=_gpcam_noise)
+            model.train(hyperparameter_bounds=bounds, method="local", max_iter=STEPS)
+            if n in budgets:
+                picks[n] = Pick(_parts(every[int(np.argmax(model.posterior_mean(places)["m(x)"]))]))
+            if n == max(budgets):
+                return picks
+            scores = model.evaluate_acquisition_function(places, acquisition_function="noisy expected improvement")
+            flat.append(int(np.argmax(scores)))
+            readings.measure(_parts(every[flat[-1]]))
+    return picks
+
+
+def one_axis(case: Case) -> tuple[int, ...]:
+    """Return the budgets of a case with one ordered axis: with 1,024 cells a run of gpCAM takes minutes."""
+    return all_budgets(case) if len(case.shape) == 1 and not case.symbols else ()
+
+
+def _gpcam_noise(x: Any, hyperparameters: Any) -> Any:
+    """Return the variance of the noise at each point: the last hyperparameter."""
+    return np.full(len(x), hyperparameters[-1])
 
 
 def optuna_gp(
@@ -179,6 +221,17 @@ def contestants() -> list[Contestant]:
             ("botorch.acquisition", "botorch.fit", "botorch.models"),
             anytime=True,
             costly=True,
+        ),
+        Contestant(
+            "gpCAM",
+            "`GPOptimizer` over all cells as points, `noisy expected improvement`, 8 Sobol cells first, noise "
+            "learned, trained after each measurement; posterior mean over all cells",
+            gpcam,
+            ("gpcam", "fvgp"),
+            ("gpcam",),
+            anytime=True,
+            costly=True,
+            budgets=one_axis,
         ),
         Contestant(
             "Optuna GP",

@@ -149,3 +149,23 @@ def test_a_part_of_the_arena_is_played_anew_and_the_rest_stays() -> None:
     assert both["groups"] == {"peers": "a", "time": "b"}
     assert both["commits"] == ["a", "b"]
     assert renewed(summary("peers", "a"), summary("peers", "b"))["commits"] == ["b"]
+
+
+def test_a_contestant_played_alone_is_added_to_what_stands() -> None:
+    def summary(problems: list[str], runs: dict[str, int], *others: str) -> dict[str, Any]:
+        rows = [{"budget": 20, "contestant": name, "runs": number} for name, number in runs.items()]
+        groups = {name: {"problems": problems, "rows": rows} for name in ("peers", *others)}
+        own = {"groups": groups, "problems": {"f1": {"rows": rows}}, "contestants": {}, "half": []}
+        return {**own, "seed": 0, "zonal": [], "commits": [], "versions": []}
+
+    def listed(own: dict[str, Any]) -> list[tuple[str, int]]:
+        return [(row["contestant"], row["runs"]) for row in own["rows"]]
+
+    old = summary(["f1", "f2"], {DEFAULT: 20, "random": 5}, "time")
+    some, added = {"gpCAM": 10, DEFAULT: 10}, [(DEFAULT, 20), ("gpCAM", 10), ("random", 5)]
+    both = renewed(old, summary(["f1"], some))
+    assert listed(both["problems"]["f1"]) == added
+    assert both["groups"] == old["groups"]  # rows over other problems are not to be compared
+    assert listed(renewed(old, summary(["f1", "f2"], some))["groups"]["peers"]) == added
+    everybody = renewed(old, summary(["f1", "f2"], {**some, "random": 3}))
+    assert listed(everybody["groups"]["peers"]) == [*some.items(), ("random", 3)]
