@@ -10,7 +10,7 @@ from typing import Any
 
 from zonal.commands import sheets
 from zonal.commands.carry import document, exported
-from zonal.errors import InvalidInput
+from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
 from zonal.looking import plain
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
@@ -19,6 +19,7 @@ from zonal.study import Study
 from zonal.tables import parse_table
 from zonal.tables.wording import Recipe, check_values
 from zonal.web import documents
+from zonal.web.folder import Unknown
 from zonal.web.regions import feedback_of, region_of
 
 MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
@@ -35,6 +36,17 @@ MINUS = {"description": "A region, as above: the value is a difference, less the
 SLOPES = {"description": 'Slopes of the region measured beside it, with their standard errors: {"x": [0.3, 0.1]}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
 BY = {**TEXT, "description": "Who does it; the client's address by default."}
+
+
+# Of errors, for programs; a client raises them again by their titles.
+STATUSES: dict[type[ZonalError], tuple[int, str]] = {
+    Unknown: (404, "Not found"),
+    TrialError: (409, "No such trial, or it has ended"),
+    BudgetSpent: (409, "Budget spent"),
+    Exhausted: (409, "Nothing left to ask for"),
+    StudyFileError: (409, "The study's file cannot be used"),
+    ZonalError: (422, "Refused"),
+}
 
 
 def whole(low: int, high: int) -> dict[str, Any]:

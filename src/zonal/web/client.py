@@ -21,8 +21,6 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from zonal.averages.feedback import Feedback
 from zonal.errors import (
-    BudgetSpent,
-    Exhausted,
     InvalidInput,
     StudyFileError,
     TrialError,
@@ -41,18 +39,13 @@ from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
 from zonal.spaces import with_feedback
 from zonal.study import Study
-from zonal.web.api import ROUTES, Route
+from zonal.web.api import ROUTES, STATUSES, Route
+from zonal.web.folder import Unknown
 from zonal.web.regions import said_of
 
 PATIENCE = 30.0  # seconds for which a request that may be repeated is, while nobody answers
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
-MEANT: dict[str, type[ZonalError]] = {
-    "Budget spent": BudgetSpent,
-    "Nothing left to ask for": Exhausted,
-    "No such trial, or it has ended": TrialError,
-    "The study's file cannot be used": StudyFileError,
-    "Not found": StudyFileError,
-}
+MEANT = {title: StudyFileError if kind is Unknown else kind for kind, (_, title) in STATUSES.items()}
 FAILED = "Pass a finite number; give_up() is for what could not be measured."
 W = TypeVar("W", bound=Callable[..., Any])
 
@@ -293,14 +286,6 @@ class Remote(Study):
         """Refuse: it is stored where the server is."""
         raise StudyFileError(f"this study lives on a server. Download it from its page, {self._line.address}.")
 
-    table = _of_one_moment(Study.table)
-    top = _of_one_moment(Study.top)
-    plot = _of_one_moment(Study.plot)
-    past = _of_one_moment(Study.past)
-    refine = _of_one_moment(Study.refine)
-    __str__ = _of_one_moment(Study.__str__)
-    _repr_html_ = _of_one_moment(Study._repr_html_)
-
 
 def _over_http(route: Route) -> Any:
     """Return a word of `Study` that is said to the server."""
@@ -331,6 +316,8 @@ DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "minus": lambda study, region: None if region is None else said_of(study._region(region)),
     "trials": lambda study, trials: [trial.number for trial in trials],
 }
+for _word in ("table", "top", "plot", "past", "refine", "__str__", "_repr_html_"):
+    setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
 for _route in ROUTES:
     if _route.word in ("tell", "correct", "retract", "give_up", "withdraw", "forgive", "allow"):
         setattr(Remote, _route.word, _over_http(_route))

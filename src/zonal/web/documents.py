@@ -58,14 +58,9 @@ def answer(study: Study) -> dict[str, Any]:
 
 
 def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
-    row = row_of(tree, one.node)
+    row = int(np.flatnonzero((tree.depth == one.node[0]) & (tree.index == one.node[1]))[0])
     sure = {"gap": one.gap, "probability_best": one.probability_best, "looks": int(tree.count[row])}
     return {"region": place(study.space, one.region, row), "mean": one.mean, "std": one.std, **sure}
-
-
-def row_of(tree: Any, node: tuple[int, int]) -> int:
-    """Return the row of a node."""
-    return int(np.flatnonzero((tree.depth == node[0]) & (tree.index == node[1]))[0])
 
 
 def _model(study: Study) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,15 +65,10 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
-        self.routes = [*_OWN, *(_under_study(route) for route in api.ROUTES)]
+        self.routes = [*_OWN, *(replace(route, path=STUDY + route.path) for route in api.ROUTES)]
         self._document = dumped(described(self.routes, __version__))
-        handlers: dict[str, Answer] = {
-            "": self._studies, "new": self._new, "watch": self._watch, "head": self._head, "trials": self._trials,
-            "journal": self._journal, "events": self._events, "file": self._file, "openapi": self._openapi,
-            "report": self._report,
-        }  # fmt: skip
         listed = [
-            Route(route.path, handlers[route.does] if isinstance(route.does, str) else self._word(route),
+            Route(route.path, self._word(route) if callable(route.does) else getattr(self, f"_{route.does}"),
                   methods=[route.method])
             for route in self.routes
         ]  # fmt: skip
@@ -321,33 +317,26 @@ _TRIALS = {"from": api.TRIAL, "named": api.YES}
 _NEW = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
 
 
-def _own(method: str, path: str, does: str, about: str, *more: Any, kind: str = "application/json") -> api.Route:
-    says, needs = [*more, {}, ()][:2] if more else ({}, ())
-    return api.Route(method, path, "", about, does, says, needs, kind)
-
-
 _OWN = [
-    _own("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
-    _own("POST", STUDIES, "new", "Begin a study from a recipe.", _NEW, ("name", "recipe")),
-    _own("GET", "/api/events", "watch", "A stream of what changes in the folder.", kind="text/event-stream"),
-    _own("GET", "/api/openapi.json", "openapi", "This description."),
-    _own("GET", STUDY, "head", "How far a study is, the questions under way, and the answer so far."),
-    _own("GET", f"{STUDY}/trials", "trials", "All trials, as columns.", _TRIALS),
-    _own("GET", f"{STUDY}/journal", "journal", "The study's events after a number, a thousand at most.", _AFTER),
-    _own("GET", f"{STUDY}/events", "events", "A stream of the study's events after a number.", _AFTER,
-         kind="text/event-stream"),
-    _own("GET", f"{STUDY}/export/study.db", "file", "The study itself.", kind="application/vnd.sqlite3"),
-    _own("GET", f"{STUDY}/export/report.html", "report", "One page for a colleague.", kind="text/html"),
+    api.Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event.", "studies"),
+    api.Route("POST", STUDIES, "", "Begin a study from a recipe.", "new", _NEW, ("name", "recipe")),
+    api.Route("GET", "/api/events", "", "A stream of what changes in the folder.", "watch",
+              kind="text/event-stream"),
+    api.Route("GET", "/api/openapi.json", "", "This description.", "openapi"),
+    api.Route("GET", STUDY, "", "How far a study is, the questions under way, and the answer so far.", "head"),
+    api.Route("GET", f"{STUDY}/trials", "", "All trials, as columns.", "trials", _TRIALS),
+    api.Route("GET", f"{STUDY}/journal", "", "The study's events after a number, a thousand at most.",
+              "journal", _AFTER),
+    api.Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", "events", _AFTER,
+              kind="text/event-stream"),
+    api.Route("GET", f"{STUDY}/export/study.db", "", "The study itself.", "file", kind="application/vnd.sqlite3"),
+    api.Route("GET", f"{STUDY}/export/report.html", "", "One page for a colleague.", "report", kind="text/html"),
 ]  # fmt: skip
 
 
 def _attached(content: bytes, kind: str, name: str) -> Response:
     named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
     return Response(content, media_type=kind, headers=named)
-
-
-def _under_study(route: api.Route) -> api.Route:
-    return api.Route(**{**vars(route), "path": STUDY + route.path})
 
 
 def _event(row: Any) -> dict[str, Any]:

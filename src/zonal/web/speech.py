@@ -12,20 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, TrialError, ZonalError
-from zonal.web.api import Misspoken
-from zonal.web.folder import Unknown
+from zonal.errors import ZonalError
+from zonal.web.api import STATUSES, Misspoken
 from zonal.web.guard import TooLarge, problem
-
-STATUSES: dict[type[Exception], tuple[int, str]] = {
-    Unknown: (404, "Not found"),
-    TrialError: (409, "No such trial, or it has ended"),
-    BudgetSpent: (409, "Budget spent"),
-    Exhausted: (409, "Nothing left to ask for"),
-    StudyFileError: (409, "The study's file cannot be used"),
-    InvalidInput: (422, "Refused"),
-    ZonalError: (422, "Refused"),
-}
 
 
 def number_of(text: str) -> int:
