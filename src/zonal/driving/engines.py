@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.problems.instruments import Instrument
@@ -79,29 +79,6 @@ class Job:
         return done and self.future.result() is Answer.WHICH_KIT
 
 
-class Engine(Protocol):
-    """What the driver needs: to begin measurements, and to wait for them."""
-
-    @property
-    def workers(self) -> int:
-        """How many measurements may be under way at once."""
-
-    def begin(self, trial: Trial) -> Job:
-        """Begin a measurement."""
-
-    def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
-        """Wait until one of them may be done, or the time has passed. Only here may Ctrl-C interrupt."""
-
-    def done(self, jobs: Collection[Job]) -> list[Job]:
-        """Return those that are done, oldest first."""
-
-    def recovers(self, executor: Executor | None) -> bool:
-        """Tell whether measurements may go on although this executor broke."""
-
-    def close(self, unfinished: bool) -> None:
-        """End whatever was started, without waiting for what is unfinished."""
-
-
 class Here:
     """Measures in this thread, while it is waited for."""
 
@@ -116,7 +93,7 @@ class Here:
         return Job(trial.region, None, Future(), time=trial.time if self._timed else None)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
-        """Measure. A KeyboardInterrupt is the user's and goes through."""
+        """Measure. Only here may Ctrl-C interrupt; it is the user's and goes through."""
         for job in jobs:
             try:
                 job.future.set_result(measured(self._measure, job.region, job.time))
@@ -227,6 +204,9 @@ class Elsewhere:
         _kits.pop(self._token, None)
         if self._own:
             self._executor.shutdown(wait=not unfinished)
+
+
+Engine = Here | Elsewhere
 
 
 def takes_time(measure: Measure) -> bool:

@@ -11,11 +11,11 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Literal
 
 from zonal.driving.engines import Anywhere, Elsewhere, Engine, Job, Measure, engine_for
@@ -77,7 +77,7 @@ def drive(
     else:
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     with _Bar(study, progress) as bar, _CtrlC() as ctrl_c:
-        rules = _Rules(_Stop(callback, enough), most if on_error == "give_up" else 0, in_a_row, seconds)
+        rules = _Rules(callback, enough, most if on_error == "give_up" else 0, in_a_row, seconds)
         return _Run(study, engine, rules, bar, ctrl_c)()
 
 
@@ -85,7 +85,8 @@ def drive(
 class _Rules:
     """When to stop: after a measurement, after how many failures, and how long to wait for one."""
 
-    stop: _Stop
+    callback: Callback | None
+    enough: Callable[[], bool] | None
     max_failures: int
     in_a_row: bool
     timeout: float
@@ -108,7 +109,7 @@ class _Run:
         """Ask, wait and tell; whatever happens, no trial is left under way."""
         try:
             while self._fill():
-                with self._ctrl_c.may_interrupt:
+                with self._ctrl_c.may_interrupt():
                     self._engine.wait(tuple(self._under_way), self._patience())
                 for job in self._engine.done(tuple(self._under_way)):
                     self._take(job)
@@ -178,7 +179,16 @@ class _Run:
         if self._failure is None:
             self._in_a_row.clear()
         self._bar.step()
-        self._why = self._rules.stop(self._study, trial) or self._why
+        self._why = self._stop(trial) or self._why
+
+    def _stop(self, trial: Trial) -> str:
+        """Return why to stop after a measurement: "" to go on."""
+        try:
+            if self._rules.callback is not None:
+                self._rules.callback(self._study, trial)
+        except StopIteration:
+            return STOPPED
+        return ENOUGH if self._rules.enough is not None and self._rules.enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed. What is under way is waited for all the same: nothing measured is lost."""
@@ -239,22 +249,6 @@ class _Run:
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 
-class _Stop:
-    """Tells, after a measurement, why to stop: "" to go on."""
-
-    def __init__(self, callback: Callback | None, enough: Callable[[], bool] | None) -> None:
-        self._callback = callback
-        self._enough = enough
-
-    def __call__(self, study: Hand, trial: Trial) -> str:
-        try:
-            if self._callback is not None:
-                self._callback(study, trial)
-        except StopIteration:
-            return STOPPED
-        return ENOUGH if self._enough is not None and self._enough() else ""
-
-
 class _Bar:
     """A progress bar on a terminal or in a notebook, with how the search stands beside it; or none."""
 
@@ -283,9 +277,7 @@ class _Bar:
             self._bar.set_postfix_str(self._standing())
             self._due = monotonic() + READABLE
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._bar is not None:
             if error is None:
                 self._say(now=True)
@@ -296,8 +288,7 @@ class _CtrlC:
     """Keeps Ctrl-C from tearing an update apart: it is taken only while measuring, else noted."""
 
     def __init__(self) -> None:
-        self.pressed = False
-        self.may_interrupt = _Open(self)
+        self.pressed = self._open = False
         self._installed = False
 
     def __enter__(self) -> _CtrlC:
@@ -309,33 +300,23 @@ class _CtrlC:
             self._installed = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._installed:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.pressed = True
-        if self.may_interrupt.is_open:
-            self.may_interrupt.is_open = False  # a second press must not disturb the tidying up
+        if self._open:
+            self._open = False  # a second press must not disturb the tidying up
             raise KeyboardInterrupt
 
-
-class _Open:
-    """Open while a measurement is made."""
-
-    def __init__(self, ctrl_c: _CtrlC) -> None:
-        self._ctrl_c = ctrl_c
-        self.is_open = False
-
-    def __enter__(self) -> None:
-        self.is_open = True
-        if self._ctrl_c.pressed:  # before the measurement began
-            self.is_open = False
-            raise KeyboardInterrupt
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.is_open = False
+    @contextmanager
+    def may_interrupt(self) -> Iterator[None]:
+        """Let it through while a measurement is made, and if it came before that began."""
+        try:
+            self._open = True
+            if self.pressed:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._open = False
