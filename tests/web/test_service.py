@@ -62,6 +62,15 @@ def test_a_study_goes_from_its_recipe_to_its_answer(server: Server) -> None:
     assert (head["told"], head["state"], head["space"]["axes"][0]["unit"]) == (6, "spent", "cm")
 
 
+def test_a_sheet_says_how_long_a_look_took_over_http_too(server: Server) -> None:
+    study = line(server.folder, "timed", times=[1, 2], overhead=1.0)
+    number = study.ask().number
+    said = server.post("/api/studies/timed/sheet", {"csv": f"trial,value,time\n{number},0.5,1.5\n"})
+    assert (said.status, said.json["new"]) == (200, 1)
+    study.refresh()
+    assert (study.trials[number].time, study.spent) == (1.5, 2.5)
+
+
 def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, study: zn.Study) -> None:
     (server.folder / "broken.db").write_text("nonsense")
     listed: dict[str, Any] = {"line": {"state": "opening"}}

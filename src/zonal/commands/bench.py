@@ -173,11 +173,7 @@ def tell(
         say(standing(study))
         return
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials
-    for number, answer in slowly(found.new, "telling"):
-        spent = sheets.time_of(answer, study)
-        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus, time=spent)
-    for number, answer in slowly(found.changed, "correcting"):
-        study.correct(number, answer.value, answer.sem, answer.note)
+    sheets.take(found, study, watched=slowly)
     now = study.trials
     for number, _ in found.changed:
         say(f"{corrected(before[number], now[number])}.")

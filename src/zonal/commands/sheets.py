@@ -98,7 +98,7 @@ def questions(trials: Sequence[Trial], space: Any) -> str:
     return csv_text([header, *([*row, None, None, None] for row in rows)])
 
 
-def time_of(answer: Filled, study: Study) -> float | None:
+def _time_of(answer: Filled, study: Study) -> float | None:
     """Return the time really spent on a trial, if the sheet has it; an axis of that name comes first."""
     cell = answer.cells.get("time", "")
     if not study.settings.times or "time" in study.space.columns or cell.strip().casefold() in NOT_YET:
@@ -164,6 +164,20 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     numbers = {number for number, _ in (*new, *changed)}
     known = [own for own in filled if own[0] not in numbers]
     return Sheet(new, known, len(first) - len(filled), changed)
+
+
+def take(
+    found: Sheet[int],
+    study: Study,
+    by: str | None = None,
+    watched: Callable[..., Any] = lambda things, what: things,
+) -> None:
+    """Tell a study what is new in a sheet, and correct what it has otherwise; `watched` goes over either."""
+    for number, answer in watched(found.new, "telling"):
+        time = _time_of(answer, study)
+        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus, time=time)
+    for number, answer in watched(found.changed, "correcting"):
+        study.correct(number, answer.value, answer.sem, answer.note, by=by)
 
 
 def earlier(path: Path, study: Study) -> Sheet[Region]:

@@ -118,10 +118,7 @@ def _says(word: str, answer: str | None = None) -> Does:
 
 def _sheet(study: Study, csv: str, by: str, correct: bool = False) -> Any:
     found = sheets.answers(parse_table(csv, "the sheet"), study, correct)
-    for number, answer in found.new:
-        study.tell(number, answer.value, answer.sem, answer.note, minus=answer.minus)
-    for number, answer in found.changed:
-        study.correct(number, answer.value, answer.sem, answer.note, by=by)
+    sheets.take(found, study, by)
     taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
     return {**taken, "empty": found.empty, **standing(study)}
 
