@@ -21,6 +21,7 @@ from zonal.tables import read_table
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_au_sa2.csv"
 LEVELS = ("state_name", "sa4_name", "sa3_name", "sa2_name")
+SHARE = 0.05  # questions an area
 LEAST = 500  # persons; smaller areas are suppressed
 YEARS = 283.0  # std of what is added to an area's sum of ages: Laplace noise of scale 100 / epsilon, epsilon = 1/2
 
@@ -67,7 +68,7 @@ def main(table: Path, runs: int, share: float, out: str) -> None:
             budget = round(share * space.size)
             known = {"noise": perturbation, "max_looks": 1}  # the office says how much it perturbs
             players = settled(everybody(space, **known, value_name="mean age", value_unit="years"), office)
-            if name == "bisection":  # UCB asks for smallest areas only, which are the same in both trees
+            if name == "bisection":  # who takes long: `rivals.py` plays them
                 del players["Zonal, UCB"], players["Zonal, GPOO"]
             rehearsal = rehearse(landscape, budget, perturbation, runs, players)
             print(f"{name}: {budget} questions about {space.size} areas, {runs} runs")
@@ -85,6 +86,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--share", type=float, default=0.05)
+    parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="census.png")
     main(**vars(parser.parse_args()))

@@ -22,6 +22,7 @@ from zonal.problems import Landscape, from_table
 
 SCALE = 0.3  # of the logarithm of the intensity: z-scores count its standard deviations
 MIXED = np.array([0.3, 0.2, 0.2, 0.3])  # of A, C, G and T in an N
+SHARE = 0.02  # measurements a pool
 RELATIVE = 0.15  # noise of a measurement, relative to what is measured
 K, FIXED = 4, 6  # letters of a k-mer, and of a pool's prefix
 STD = 3.0  # of the affinity of a pool: an affinity of 10 would be no wonder
@@ -105,6 +106,6 @@ def main(runs: int, share: float, out: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--share", type=float, default=0.02)
+    parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="dna.png")
     main(**vars(parser.parse_args()))

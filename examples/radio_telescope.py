@@ -17,6 +17,7 @@ from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.plots import column_width, plot_map, plot_regrets
 from zonal.problems import Landscape
 
+SHARE = 1 / 64  # pointings a patch
 TIME = 160_000.0  # of the whole campaign, in units of one over the bandwidth: 2 % noise with 64 pointings
 
 
@@ -26,6 +27,13 @@ def contestants(space) -> dict:
     return settled({**players, "halving": halving}, radiometer)
 
 
+def effort(name: str, landscape: Landscape, share: float = SHARE) -> tuple[int, float]:
+    """Return the number of pointings, and the noise of one, relative to what it sees."""
+    times = 3 if name == "HEALPix" else 1  # whose patches are larger and fewer
+    budget = round(times * share * landscape.space.count(landscape.space.deepest()))
+    return budget, (budget / TIME) ** 0.5
+
+
 def main(runs: int, share: float, out: str) -> None:
     """Compare Zonal with three ways to do without it, and draw one campaign on each sky."""
     skies = {"box": box(data.sky()), "a made sky": box(made_sky()), "HEALPix": healpix_tree()}
@@ -33,9 +41,7 @@ def main(runs: int, share: float, out: str) -> None:
         figure, axes = plt.subplots(3, 2, figsize=(11, 11), width_ratios=[1.7, 1], layout="constrained")
         for (sky, regrets), (name, landscape) in zip(axes, skies.items(), strict=True):
             space, best = landscape.space, landscape.best()
-            times = 3 if name == "HEALPix" else 1  # whose patches are larger and fewer
-            budget = round(times * share * space.count(space.deepest()))
-            noise = (budget / TIME) ** 0.5  # of one pointing, relative to what it sees
+            budget, noise = effort(name, landscape, share)
             players = contestants(space)
             rehearsal = rehearse(landscape, budget, noise, runs, players)
             studies = {who: campaign(players[who], landscape, budget, noise) for who in ("Zonal", "Zonal, GPOO")}
@@ -69,6 +75,6 @@ def draw(study: zn.Study, landscape: Landscape, ax: plt.Axes, name: str) -> None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--share", type=float, default=1 / 64)
+    parser.add_argument("--share", type=float, default=SHARE)
     parser.add_argument("--out", default="radio_telescope.png")
     main(**vars(parser.parse_args()))

@@ -28,6 +28,10 @@ NAMES = {
     "census": [*PLAYERS, "Zonal", *PEOPLE],
     "dna": [*PLAYERS, "Zonal", *PEOPLE],
 }
+RIVALS = {  # in the second block of a page, with fewer runs
+    "radio_telescope": ["BoTorch"],
+}
+PLAYED = re.compile(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs$", re.MULTILINE)
 EXAMPLES = pytest.mark.parametrize("name", NAMES)
 WITHOUT_CENSUS = pytest.mark.skipif(not CENSUS.exists(), reason="the census table is not here")
 
@@ -40,12 +44,36 @@ def test_an_example_fits_on_a_few_screens(name: str) -> None:
 @EXAMPLES
 def test_the_page_of_an_example_shows_many_runs_of_every_player_and_the_picture(name: str) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text()
-    output = page.split("<!-- output -->")[1].split("<!-- end of output -->")[0]
-    rows = re.findall(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs$", output, re.MULTILINE)
+    rows = PLAYED.findall(page.split("<!-- output -->")[1].split("<!-- end of output -->")[0])
     assert [player for player, _ in rows] == NAMES[name]
     assert {int(runs) for _, runs in rows} == {30}
     assert f"images/{name}.png" in page
     assert f"examples/{name}.py" in page
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_the_page_of_an_example_shows_rivals_with_their_number_of_runs(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    rows = PLAYED.findall(page.split("<!-- rivals -->")[1].split("<!-- end of rivals -->")[0])
+    assert [player for player, _ in rows] == RIVALS[name]
+    assert {int(runs) for _, runs in rows} == {10}
+
+
+def test_rivals_say_so_where_botorch_is_not_installed_and_their_rows_stay(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rivals, pages = load("rivals"), load("make_applications", "docs")
+    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    assert rivals.main("dna", 1, CENSUS) == rivals.ABSENT == pages.ABSENT
+    assert "BoTorch is not installed: pip install 'zonal[arena]'" in capsys.readouterr().err
+    monkeypatch.setattr(pages, "DOCS", tmp_path)
+    page = tmp_path / "dna.md"
+    page.write_text("above\n<!-- rivals -->\nold\n<!-- end of rivals -->\nbelow\n")
+    for printed, kept in ((None, "old"), ("new", "```text\nnew\n```")):
+        monkeypatch.setattr(pages, "run", lambda *words, own=printed: own)
+        pages.main(["rivals:dna"])
+        assert page.read_text().split("-->")[1].split("<!--")[0].strip() == kept
+    assert re.fullmatch(r"above\n.*\nbelow\n", page.read_text(), re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +147,8 @@ def test_slewing_takes_the_short_way_over_the_sky() -> None:
     assert time.slewing(here, here) == pytest.approx(0, abs=1e-4)
 
 
-def load(name: str) -> Any:
-    sys.path.insert(0, str(ROOT / "examples"))
+def load(name: str, folder: str = "examples") -> Any:
+    sys.path.insert(0, str(ROOT / folder))
     try:
         return importlib.import_module(name)
     finally:

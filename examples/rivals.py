@@ -1,0 +1,158 @@
+"""Who else plays in the applications, with the budgets, noise and seeds of their tables: BoTorch above all.
+
+    python examples/rivals.py radio_telescope
+
+BoTorch cannot be told that a reading is an average over a larger region, so it measures smallest regions, as
+points. It needs the extra `arena`.
+"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import census
+import dna
+import numpy as np
+import radio_telescope
+import skies
+
+import zonal as zn
+from campaigns import Look, halving, settled
+from zonal.campaigns.rehearsal import Player, cut, everybody, rehearse
+from zonal.problems import Landscape
+
+PAGES = ("radio_telescope", "census", "dna")
+FIRST = 8  # regions at random before BoTorch has a model
+OFTEN = 40  # measurements up to which it is fitted after each; after every fifth from there on
+SAMPLES = 64  # of the posterior, for its acquisition
+ABSENT = 3  # exit code where BoTorch is not installed
+
+
+@dataclass(frozen=True)
+class BoTorch:
+    """BoTorch over the smallest regions as points: `qLogNoisyExpectedImprovement`; the highest posterior mean.
+
+    Attributes
+    ----------
+    features : callable
+        Region to its coordinates: what is known of where it lies.
+    noise : callable, optional
+        Region to its noise, where that is known; else it is learned.
+    once : bool
+        Whether a second measurement of a region brings nothing.
+    """
+
+    features: Callable[[zn.Region], Any]
+    noise: Callable[[zn.Region], float] | None = None
+    once: bool = False
+
+    def __call__(self, landscape: Landscape, instrument: Any, budget: int, rng: np.random.Generator) -> zn.Region:
+        """Return the region of the highest posterior mean."""
+        import torch
+        from botorch.acquisition import qLogNoisyExpectedImprovement
+        from botorch.sampling import SobolQMCNormalSampler
+
+        torch.set_num_threads(1)
+        torch.manual_seed(int(rng.integers(2**31)))
+        space = landscape.space
+        cells = cut(space, space.deepest())
+        places = np.array([self.features(cell) for cell in cells], dtype=float)
+        x = torch.tensor((places - places.min(axis=0)) / np.ptp(places, axis=0))
+        given = None if self.noise is None else torch.tensor([self.noise(cell) ** 2 for cell in cells]).double()
+        seen = rng.choice(len(cells), min(FIRST, budget), replace=False).tolist()
+        values = [instrument(cells[at]) for at in seen]
+        last = None
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            while True:
+                model = last = self._model(x, seen, values, given, last)
+                if len(seen) >= budget:
+                    return cells[int(model.posterior(x.unsqueeze(1)).mean[:, 0, 0].argmax())]
+                sampler = SobolQMCNormalSampler(torch.Size([SAMPLES]), seed=len(seen))
+                gain = qLogNoisyExpectedImprovement(model, x[seen], sampler, prune_baseline=True)
+                score = torch.cat([gain(part.unsqueeze(1)) for part in x.split(1024)])
+                if self.once:
+                    score[seen] = -torch.inf
+                seen.append(int(score.argmax()))
+                values.append(instrument(cells[seen[-1]]))
+
+    def _model(self, x: Any, seen: list[int], values: list[float], given: Any, last: Any) -> Any:
+        """Return BoTorch's default model of the readings, fitted anew or with the parameters of the last."""
+        import torch
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        y = torch.tensor(values, dtype=torch.double).unsqueeze(-1)
+        known = None if given is None else given[seen].unsqueeze(-1)
+        model = SingleTaskGP(x[seen], y, train_Yvar=known)
+        if last is not None and len(seen) > OFTEN and len(seen) % 5:
+            own = {name: value for name, value in last.state_dict().items() if "outcome_transform" not in name}
+            model.load_state_dict(model.state_dict() | own)
+            return model.eval()
+        with torch.enable_grad():
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model
+
+
+@dataclass(frozen=True)
+class Game:
+    """One landscape of an application, and who plays there: BoTorch, and whoever its own table leaves out."""
+
+    name: str
+    landscape: Landscape
+    budget: int
+    noise: Any
+    look: Look
+    botorch: BoTorch
+    others: dict[str, Player]
+
+
+def letters(region: zn.Region) -> list[float]:
+    """Return the fixed letters of a pool, one number for each letter at each place: 1 where it stands, else 0."""
+    return [float(letter == own) for own in region.name[: dna.FIXED] for letter in "ACGT"]
+
+
+def games(page: str, country: Path) -> Iterator[Game]:
+    """Yield what is played for a page."""
+    if page == "radio_telescope":
+        sky = skies.healpix_tree()
+        budget, noise = radio_telescope.effort("HEALPix", sky)
+        yield Game("HEALPix", sky, budget, noise, skies.radiometer, BoTorch(attrgetter("center")), {})
+    elif page == "census":
+        areas = census.landscapes(country)["bisection"]
+        noise, budget = census.perturbation, round(census.SHARE * areas.space.size)
+        known = everybody(areas.space, noise=noise, max_looks=1)
+        others = {name: known[name] for name in ("Zonal, UCB", "Zonal, GPOO")} | {"halving": halving}
+        player = BoTorch(attrgetter("center"), noise, once=True)
+        yield Game("bisection", areas, budget, noise, census.office, player, others)
+    else:
+        budget = round(dna.SHARE * 4**dna.FIXED)
+        own = {"halving": halving}
+        yield Game("by prefix", dna.by_prefix(), budget, dna.RELATIVE, dna.assay, BoTorch(letters), own)
+
+
+def main(page: str, runs: int, country: Path) -> int:
+    """Print the rows of a page; say so and return another code where BoTorch is not installed."""
+    if find_spec("botorch") is None:
+        print("BoTorch is not installed: pip install 'zonal[arena]'. Its rows stay as they were.", file=sys.stderr)
+        return ABSENT
+    for game in games(page, country):
+        players = settled({**game.others, "BoTorch": game.botorch}, game.look)
+        table = rehearse(game.landscape, game.budget, game.noise, runs, players).table()
+        print(f"{game.name}: {game.budget} measurements, {runs} runs\n{table}\n", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", choices=PAGES)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--country", type=Path, default=census.TABLE)
+    sys.exit(main(**vars(parser.parse_args())))
