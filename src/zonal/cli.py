@@ -225,7 +225,7 @@ def power(out: Path, **options: Any) -> None:
 
 def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
     """Print a report line by line, as it comes."""
-    from zonal.campaigns.rehearsal import PRICES
+    from zonal.recipe import PRICES
 
     prices = {name: options.pop(name) for name in PRICES}
     options["prices"] = {name: own for name, own in prices.items() if own is not None}

@@ -58,21 +58,15 @@ KEYS: dict[str, tuple[str, ...]] = {
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
-PRICES = ("cost", "times", "overhead", "travel", "cost_unit")
-TOP = (
-    "budget",
+PRICES = ("cost", "times", "overhead", "travel")  # settings that say what looks cost
+PLAIN = (
     "direction",
     "max_looks",
     "seed",
-    "arity",
-    "smallest",
-    "forbidden",
     *PRICES,
-    *SPACES,
-    "measurement",
-    "model",
-    "policy",
-)
+    "cost_unit",
+)  # words that are arguments of `Study` as they stand
+TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
 
 
 def template() -> str:
@@ -93,15 +87,9 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
         given["forbidden"] = _forbidden(recipe, given["space"])
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
-    plain = {
-        "direction": "direction",
-        "max_looks": "max_looks",
-        "seed": "rng",
-        **dict(zip(PRICES, PRICES, strict=True)),
-    }
-    for key, name in plain.items():
+    for key in PLAIN:
         if key in recipe.words:
-            given[name] = recipe.words[key]
+            given["rng" if key == "seed" else key] = recipe.words[key]
     return given
 
 
@@ -204,19 +192,21 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
 
 
 def _sequences(words: dict[str, Any]) -> Sequences:
-    missing = [key for key in ("alphabet", "length") if key not in words]
-    if missing:
-        raise InvalidInput(f"[sequences] needs its {missing[0]}", None, f"Write {missing[0]} = ...")
+    _need("sequences", words, {"alphabet": "ACGT", "length": 8})
     return Sequences(**words)
+
+
+def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
+    """Complain of the first key that a section lacks."""
+    for key, example in examples.items():
+        if not words.get(key):
+            fix = f"Write for example {key} = {json.dumps(example)}."
+            raise InvalidInput(f"[{section}] needs its {key}", words.get(key), fix)
 
 
 def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hierarchy:
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
-    for key, example in {"table": "areas.csv", **needed}.items():
-        if not words.get(key):
-            raise InvalidInput(
-                f"[{kind}] needs its {key}", None, f"Write for example {key} = {json.dumps(example)}."
-            )
+    _need(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
         table = read_table(recipe.folder / text(words.pop("table"), "table"))
     for key in ("coords", "levels"):

@@ -13,13 +13,14 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
-from zonal.campaigns.rehearsal import PRICES, Zonal
+from zonal.campaigns.rehearsal import Zonal
 from zonal.driving.workers import played
 from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
 from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape
+from zonal.recipe import PRICES
 from zonal.rounds.settings import Given, SpaceLike
 from zonal.spaces import as_space
 from zonal.study import Study

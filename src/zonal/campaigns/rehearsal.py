@@ -24,14 +24,12 @@ from zonal.policies.optimistic import GPOO
 from zonal.policies.rules import numbered
 from zonal.problems.instruments import Noise
 from zonal.problems.landscapes import Direction, Landscape, from_table
-from zonal.recipe import members, positive
+from zonal.recipe import PRICES, members, positive
 from zonal.spaces import Node, Region, Sequences
 from zonal.study import Study
 from zonal.tables import Table
 from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
-
-PRICES = ("cost", "times", "overhead", "travel")  # settings of a study that say what looks cost
 
 
 class Player(Protocol):
