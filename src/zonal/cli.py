@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +15,8 @@ from zonal import __version__
 from zonal.commands import CAMPAIGN
 from zonal.commands.frame import (
     CODES,
+    Command,
+    Decorator,
     FilePath,
     debug_option,
     number_option,
@@ -24,10 +25,8 @@ from zonal.commands.frame import (
     plain_warnings,
     study_argument,
 )
-from zonal.commands.frame import Command as StudyCommand
 from zonal.commands.where import (
     NUMBERS,
-    Command,
     axis_options,
     column_options,
     positive_numbers,
@@ -75,7 +74,7 @@ for _command in CAMPAIGN:
     main.add_command(_command)
 
 
-@main.command(cls=StudyCommand)
+@main.command(cls=Command)
 @study_argument
 @click.option("-o", "--out", default=None, type=FilePath(dir_okay=False), help="Where to  [default: STUDY.html]")
 def report(study: Study, out: Path | None) -> None:
@@ -138,7 +137,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     return value
 
 
-def _of_runs(picture: str) -> Callable[[Command], Command]:
+def _of_runs(picture: str) -> Decorator:
     """Add the options that every simulation has."""
     return with_options(
         click.option(

@@ -404,7 +404,7 @@ def test_a_worker_remembers_only_the_latest_kits() -> None:
         for run in range(20):
             ask(run, engines.Kit(wave, space))
         assert len(engines._kits) == engines.KEPT
-        assert ask(0, None) is engines.Answer.WHICH_KIT
+        assert ask(0, None) is engines.Plea.WHICH_KIT
         assert ask(19, None) == wave(space.cell((0, 0)))
     finally:
         engines._kits.clear()

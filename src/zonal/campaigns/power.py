@@ -235,7 +235,7 @@ def power(
     area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # complains before hours pass
-    play = _Play(source, planned, noise, given, tuple(settings.items()), rng)
+    play = _PowerRun(source, planned, noise, given, tuple(settings.items()), rng)
     answers = np.array(played(play, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
@@ -283,7 +283,7 @@ def _source(
 
 
 @dataclass(frozen=True)
-class _Play:
+class _PowerRun:
     """A campaign of every budget, run by run; all that is the same in all runs."""
 
     source: Prior | Landscape

@@ -253,7 +253,7 @@ def rehearse(
         raise InvalidInput("somebody has to play", players, "Pass at least one player.")
     landscape.best()  # complains before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
-    play = _Play(landscape, dict(players), budget, noise, rng)
+    play = _Campaign(landscape, dict(players), budget, noise, rng)
     answers = played(play, tasks, jobs, progress, "campaign")
     regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
     campaigns = {}
@@ -264,7 +264,7 @@ def rehearse(
 
 
 @dataclass(frozen=True)
-class _Play:
+class _Campaign:
     """One campaign of one player; all that is the same in all of them."""
 
     landscape: Landscape

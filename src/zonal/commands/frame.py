@@ -21,6 +21,8 @@ from zonal.study import Study
 from zonal.tables.files import check_writable, file_path
 from zonal.tables.listings import Listing
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
 # 1 is a refusal, 2 (click's own) a command that is typed wrongly.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
 PICTURES = (".png", ".pdf", ".svg")
@@ -174,7 +176,7 @@ class _PicturePath(FilePath):
         return path
 
 
-def picture_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def picture_option(default: str) -> Decorator:
     """Add where to write a picture."""
     told = "Where to write the picture (PNG, PDF or SVG, by its ending)."
     kind = _PicturePath(dir_okay=False)
@@ -203,9 +205,7 @@ def study_command(name: str | None = None, **settings: Any) -> Callable[[Callabl
     return lambda function: click.command(name, cls=Command, **settings)(study_argument(function))
 
 
-def number_option(
-    *names: str, help: str, least: int = 1, default: int | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def number_option(*names: str, help: str, least: int = 1, default: int | None = None) -> Decorator:
     """Return an option that takes a whole number, shown with its default if it has one."""
     return click.option(
         *names, default=default, show_default=default is not None, type=click.IntRange(min=least), help=help

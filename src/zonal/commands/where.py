@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-Command = Callable[..., None]
+from zonal.commands.frame import Decorator
+
 NUMBERS = "NUMBER[,NUMBER...]"
 
 
@@ -40,10 +41,10 @@ def _times(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [*found] if isinstance(found, tuple) else None if found is None else [found]
 
 
-def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def with_options(*options: Decorator) -> Decorator:
     """Return what adds options to a command, in the order in which they are listed."""
 
-    def add(command: Command) -> Command:
+    def add(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(options):
             command = option(command)
         return command

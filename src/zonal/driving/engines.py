@@ -76,7 +76,7 @@ class Job:
     def lacks_kit(self) -> bool:
         """Tell whether a worker has answered that it does not know how to measure."""
         done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
-        return done and self.future.result() is Answer.WHICH_KIT
+        return done and self.future.result() is Plea.WHICH_KIT
 
 
 class Here:
@@ -306,7 +306,7 @@ class Call(NamedTuple):
     number: int
 
 
-class Answer(Enum):
+class Plea(Enum):
     """What a worker may answer in place of a value."""
 
     WHICH_KIT = "send the kit too"
@@ -329,7 +329,7 @@ def _measure_there(
         _keep(call.token, kit)
     known = kit or _kits.get(call.token)
     if known is None:
-        return Answer.WHICH_KIT
+        return Plea.WHICH_KIT
     whole = replace(region, space=known.space)
     if isinstance(known.measure, Instrument) and draw is not None:
         return known.measure.reading(whole, draw, 1.0 if time is None else time)

@@ -26,9 +26,7 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
 from zonal.problems import grid_optimum
-from zonal.spaces import Box
-
-Node = tuple[int, int]
+from zonal.spaces import Box, Node
 
 KERNEL = RBF(0.1, 0.05)  # also for f3, whose own lengthscale is 0.01
 LIKELIHOOD = 0.005  # a variance, though the paper calls it a standard deviation; predictions include it

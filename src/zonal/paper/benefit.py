@@ -16,6 +16,7 @@ from zonal.paper import authors
 from zonal.paper.searches import NOISE, regret_table, run
 from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
+from zonal.spaces import Node
 
 FEEDBACKS = (1, 10)
 # Draws of a node: its colour, from light to dark, its marker and its size. The paper has blue, green and red.
@@ -25,7 +26,6 @@ DRAWS = {
     "drawn more than once": (ESTIMATE, "^", 22),
 }
 ABOVE = 3  # depths above the recommended node that the enlarged part of the tree shows
-Node = tuple[int, int]
 
 
 def draws(answer: Answer, arity: int = 2) -> dict[Node, int]:

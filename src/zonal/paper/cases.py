@@ -15,11 +15,10 @@ from zonal.arrays import Floats
 from zonal.policies.rules import Policy
 from zonal.problems import PerWeight
 from zonal.problems.functions import Field, climbed
+from zonal.spaces import Node
 from zonal.theory import bounds
 from zonal.theory.bounds import Test
 from zonal.theory.steepness import Smoothness, certified_constants
-
-Node = tuple[int, int]
 
 THETA = 0.1
 ARITY = 2

@@ -14,10 +14,11 @@ import numpy as np
 
 import zonal as zn
 from zonal.arrays import Floats
-from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Node, Truth
+from zonal.paper.cases import ARITY, LINE, PROBLEMS, ROUNDING, UNEVEN, Case, Truth
 from zonal.paper.sweeps import Answer, column
 from zonal.problems import aggregated_regret
 from zonal.problems.functions import Field
+from zonal.spaces import Node
 from zonal.theory import bounds
 from zonal.tree import TreeTable
 

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 import zonal as zn
 from zonal.arrays import Floats
-from zonal.paper.searches import Function, label, policies, regret_run, regret_table
+from zonal.paper.searches import FunctionName, label, policies, regret_run, regret_table
 from zonal.paper.sweeps import STYLES, Plan, Report, column, sweep
 from zonal.problems import grid_optimum
 
-FUNCTIONS: tuple[Function, ...] = ("f1", "f2")
+FUNCTIONS: tuple[FunctionName, ...] = ("f1", "f2")
 ALGORITHMS = [("GPOO", 1), ("GPOO", 10), ("StoOO", 1), ("StoOO", 10), ("GPTree", 1)]  # that the paper compares
-Curves = dict[tuple[Function, str, int], Floats]  # by function, algorithm and S; a row per run
+Curves = dict[tuple[FunctionName, str, int], Floats]  # by function, algorithm and S; a row per run
 
 
 def regrets(plan: Plan, often: Mapping[str, int] | None = None) -> Curves:

@@ -18,7 +18,7 @@ from zonal.paper.sweeps import Answer, Preset, Report, standard_error
 from zonal.policies.rules import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
 
-Function = Literal["f1", "f2", "f3"]
+FunctionName = Literal["f1", "f2", "f3"]
 
 NOISE = 0.1
 LEVEL = 8  # 256 smallest regions for the baselines
@@ -88,7 +88,7 @@ def search(
     }
 
 
-def reward_function(name: Function, preset: Preset, variance: bool = False) -> RewardFunction:
+def reward_function(name: FunctionName, preset: Preset, variance: bool = False) -> RewardFunction:
     """Return one of the paper's functions; with `variance`, the text's 0.005 is a variance in its preset too."""
     f = zn.reward_function(name, preset)
     return replace(f, noise=math.sqrt(f.noise)) if variance else f
@@ -96,7 +96,7 @@ def reward_function(name: Function, preset: Preset, variance: bool = False) -> R
 
 def run(
     preset: Preset,
-    function: Function,
+    function: FunctionName,
     policy: str,
     s: int,
     budget: int,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Preset = Literal["authors", "paper"]
 Answer = dict[str, Any]
 Run = Callable[..., Answer]
-Case = TypeVar("Case")
+C = TypeVar("C")  # what tells a case from others
 
 # Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"), ("#E69F00", (0, (5, 1)))]
@@ -64,11 +64,11 @@ def sweep(
     plan: Plan,
     title: str,
     run: Run,
-    cases: Mapping[Case, Mapping[str, Any]],
-    runs: Mapping[Case, int] | None = None,
+    cases: Mapping[C, Mapping[str, Any]],
+    runs: Mapping[C, int] | None = None,
     /,
     **shared: Any,
-) -> dict[Case, list[Answer]]:
+) -> dict[C, list[Answer]]:
     """Return the answers of all runs of every case, computing those that are not in the folder yet.
 
     Parameters
@@ -88,7 +88,7 @@ def sweep(
         Values of all cases.
     """
     tasks: dict[str, dict[str, Any]] = {}  # by name
-    names: dict[Case, list[str]] = {}
+    names: dict[C, list[str]] = {}
     for case, values in cases.items():
         number = plan.runs if runs is None else runs[case]
         own = [{**values, **shared, "seed": [plan.rng, i]} for i in range(number)]

@@ -35,7 +35,7 @@ from zonal.web.record import stamp_of
 from zonal.web.speech import as_json, body, broken, number_of, query, refused, said_of, tagged
 
 T = TypeVar("T")
-Answer = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 LOOK = 0.2  # seconds between two looks at a file
@@ -90,7 +90,7 @@ class Service:
         yield
         self.folder.end()
 
-    def _page(self, name: str) -> Answer:
+    def _page(self, name: str) -> Handler:
         content = b"".join((PAGES / part).read_bytes() for part in ("head.html", name))
 
         async def answer(request: Request) -> Response:
@@ -129,7 +129,7 @@ class Service:
                 raise
         raise AssertionError("unreachable")
 
-    def _word(self, route: api.Route) -> Answer:
+    def _word(self, route: api.Route) -> Handler:
         """Return what answers one thing that can be done to a study."""
         does = route.does
         assert callable(does)
