@@ -76,6 +76,38 @@ def test_rivals_say_so_where_botorch_is_not_installed_and_their_rows_stay(
     assert re.fullmatch(r"above\n.*\nbelow\n", page.read_text(), re.DOTALL)
 
 
+PROTEINS = CENSUS.with_name("dna_tfbind8_proteins.csv.gz")
+ROW = re.compile(r"^([A-Z0-9]+) +(strong|weak) +[\d.]+ +[\d.]+" + 5 * r" +[\d.]+ ± \S+" + "$", re.MULTILINE)
+
+
+def test_the_page_of_other_proteins_shows_thirty_runs_of_all_of_them() -> None:
+    page = (ROOT / "docs" / "proteins.md").read_text()
+    proteins = load("proteins").PROTEINS
+    assert ROW.findall(page) == [(protein, signal) for protein in proteins for signal in ("strong", "weak")]
+    assert "pools of 16, 30 runs" in page
+
+
+def test_rows_of_other_proteins_are_read_as_they_were_printed(tmp_path: Path) -> None:
+    proteins = load("proteins")
+    row = proteins.Row(
+        "EGR2", "weak", 1.0, 12.2, ((2.96, 0.76), (6.88, 0.99), (6.51, 0.92), (10.48, 0.48), (0.0, 0.0))
+    )
+    kept = tmp_path / "kept.txt"
+    kept.write_text(f"41 measurements\n\n{row}\n")
+    assert proteins.read(kept) == {("EGR2", "weak"): row}
+    assert row.apart(1) == pytest.approx(3.92 / 1.248, rel=1e-3)
+
+
+@pytest.mark.skipif(not PROTEINS.exists(), reason="the table of proteins is not here")
+def test_the_arrays_of_other_proteins_become_pools_with_the_noise_they_show() -> None:
+    found = load("proteins").landscapes(PROTEINS)
+    best = {protein: landscape.best().region.name for protein, (landscape, _) in found.items()}
+    assert best["HOXB7"] == "TAATTANN"
+    assert best["NR1H4"] == "TGACCTNN"
+    assert {protein for protein, (_, noise) in found.items() if noise is None} == {"EGR2", "NR1H4", "POU3F4"}
+    assert found["HOXB7"][1] < 0.2 < 0.9 < found["KLF1"][1]  # two arrays that agree, and two that do not
+
+
 @pytest.mark.parametrize(
     ("name", "how", "share", "titles"),
     [

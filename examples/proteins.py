@@ -1,0 +1,149 @@
+"""Find the best pool for eight other proteins, which had no say in how Zonal models sequences.
+
+    python examples/proteins.py --table dna_tfbind8_proteins.csv.gz --runs 30 --out proteins.png
+
+A pool of 16 sequences shows the average of their median intensities on an array. Where there are two arrays, the
+noise of a strong signal is what they differ by.
+"""
+
+import argparse
+import math
+import re
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import zonal as zn
+from campaigns import halving, settled
+from zonal.campaigns.rehearsal import Zonal, at_random, greedy_descent, rehearse
+from zonal.plots import column_width
+from zonal.problems import Landscape, from_table
+from zonal.tables import read_table
+
+TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "dna_tfbind8_proteins.csv.gz"
+PROTEINS = ("EGR2", "GFI1B", "HOXB7", "KLF1", "NR1H4", "PAX6", "POU3F4", "ZNF655")
+FIXED = 6  # letters of a pool's prefix
+ALONE = 0.2  # noise of a strong signal measured once, in standard deviations of the pools
+WEAK = 1.0  # noise of a weak signal
+PLAYERS = {
+    "Zonal": Zonal(),
+    "places only": Zonal((("kernel", zn.Categorical),)),
+    "greedy descent": greedy_descent,
+    "halving": halving,
+    "random": at_random,
+}
+
+
+def landscapes(path: Path) -> dict[str, tuple[Landscape, float | None]]:
+    """Return the pools of each protein in standard deviations, and the noise by two arrays, if there are two."""
+    table = read_table(path)
+    row = {text: number for number, text in enumerate(table.texts("sequence"))}
+    pairs = dict(zip("ACGT", "TGCA", strict=True))
+    texts = ["".join(letters) for letters in product("ACGT", repeat=8)]
+    turned = ["".join(pairs[letter] for letter in reversed(text)) for text in texts]
+    rows = [row[text] if text in row else row[other] for text, other in zip(texts, turned, strict=True)]
+    space = zn.Sequences("ACGT", 8, smallest=4 ** (8 - FIXED))
+    found = {}
+    for protein in PROTEINS:
+        arrays = [f"{protein}_{replicate}_median" for replicate in ("R1", "R2")]
+        values = [table.numbers(name)[rows] for name in arrays if table.find(name)]
+        pools = [own.reshape(4**FIXED, -1).mean(axis=1) for own in values]
+        # Two arrays of one truth, each with its own noise: a correlation r leaves 1 - r of the variance to noise.
+        noise = float(np.sqrt(1 - np.corrcoef(*pools)[0, 1])) if len(pools) == 2 else None
+        found[protein] = from_table(space, (values[0] - pools[0].mean()) / pools[0].std()), noise
+    return found
+
+
+def assay(instrument, region: zn.Region) -> float:
+    """Return what a pool shows: its average and normal noise."""
+    return instrument(region)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A protein with one signal: mean regrets of all players and their standard errors."""
+
+    protein: str
+    signal: str
+    noise: float
+    best: float
+    regrets: tuple[tuple[float, float], ...]
+
+    def apart(self, number: int) -> float:
+        """Return by how many standard errors of the difference Zonal is ahead of a player."""
+        (ours, error), (theirs, other) = self.regrets[0], self.regrets[number]
+        return (theirs - ours) / max(math.hypot(error, other), 0.01)
+
+    def __str__(self) -> str:
+        """Return the row as it is printed, which `read` takes back."""
+        own = "".join(f"{mean:11.2f} ± {error:.2f}" for mean, error in self.regrets)
+        return f"{self.protein:8}{self.signal:8}{self.noise:6.2f}{self.best:7.2f}{own}"
+
+
+def read(path: Path) -> dict[tuple[str, str], Row]:
+    """Return the rows of an earlier output."""
+    number = r" +([\d.]+)"
+    line = rf"^(\w+) +(strong|weak){2 * number}" + len(PLAYERS) * rf"{number} ±{number}" + "$"
+    rows = {}
+    for protein, signal, noise, best, *values in re.findall(line, path.read_text(), re.MULTILINE):
+        pairs = zip(map(float, values[::2]), map(float, values[1::2]), strict=True)
+        rows[protein, signal] = Row(protein, signal, float(noise), float(best), tuple(pairs))
+    return rows
+
+
+def main(table: Path, runs: int, share: float, out: str, kept: list[Path]) -> None:
+    """Print and draw the regret of everybody on every protein, with a strong and with a weak signal."""
+    budget, rows = round(share * 4**FIXED), {}
+    for path in kept:
+        rows |= read(path)
+    print(f"{budget} measurements for {4**FIXED} pools of 16, {runs} runs")
+    print("mean regret and its standard error, in standard deviations of the pools\n")
+    print(f"{'':8}{'signal':8}{'noise':>6}{'best':>7}" + "".join(f"{who:>17}" for who in PLAYERS))
+    for protein, (landscape, honest) in landscapes(table).items():
+        for signal, noise in {"strong": ALONE if honest is None else honest, "weak": WEAK}.items():
+            if (protein, signal) not in rows:
+                played = rehearse(landscape, budget, noise, runs, settled(PLAYERS, assay)).campaigns.values()
+                regrets = tuple((round(one.mean, 2), round(one.sem, 2)) for one in played)
+                rows[protein, signal] = Row(protein, signal, noise, landscape.best().average, regrets)
+            print(rows[protein, signal], flush=True)
+    for signal in ("strong", "weak"):
+        print(f"\n{signal} signal, Zonal by two standard errors of the difference:")
+        for number, other in list(enumerate(PLAYERS))[1:]:
+            apart = [rows[protein, signal].apart(number) for protein in PROTEINS]
+            ahead, behind = named([z > 2 for z in apart]), named([z < -2 for z in apart])
+            print(f"  ahead of {other} on {ahead}; behind on {behind}")
+    draw(rows, f"{budget} measurements, {runs} runs", out)
+
+
+def named(which: list[bool]) -> str:
+    """Return the proteins of a list, to be read."""
+    return ", ".join(name for name, own in zip(PROTEINS, which, strict=True) if own) or "none"
+
+
+def draw(rows: dict[tuple[str, str], Row], title: str, out: str) -> None:
+    """Draw mean regrets with two standard errors."""
+    with column_width():
+        figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+        for ax, signal in zip(axes, ("strong", "weak"), strict=True):
+            for number, who in enumerate(PLAYERS):
+                means, errors = np.array([rows[protein, signal].regrets[number] for protein in PROTEINS]).T
+                places = np.arange(len(PROTEINS)) + 0.12 * (number - 2)
+                ax.errorbar(places, means, 2 * errors, fmt="o", ms=4, label=who)
+            ax.set_xticks(range(len(PROTEINS)), PROTEINS, rotation=30)
+            ax.set_title(f"{signal} signal: {title}")
+        axes[0].set_ylabel("mean regret [std of the pools]")
+        axes[1].legend()
+        figure.savefig(out, dpi=110)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--share", type=float, default=0.01)
+    parser.add_argument("--out", default="proteins.png")
+    parser.add_argument("--kept", type=Path, action="append", default=[], help="output whose rows count as played")
+    main(**vars(parser.parse_args()))
