@@ -30,8 +30,8 @@ ALONE = 0.2  # noise of a strong signal measured once, in standard deviations of
 WEAK = 1.0  # noise of a weak signal
 PLAYERS = {
     "Zonal": Zonal(),
-    "places only": Zonal((("kernel", zn.Categorical),)),
-    "greedy descent": greedy_descent,
+    "places": Zonal((("kernel", zn.Categorical),)),
+    "greedy": greedy_descent,
     "halving": halving,
     "random": at_random,
 }
@@ -79,18 +79,21 @@ class Row:
 
     def __str__(self) -> str:
         """Return the row as it is printed, which `read` takes back."""
-        own = "".join(f"{mean:11.2f} ± {error:.2f}" for mean, error in self.regrets)
-        return f"{self.protein:8}{self.signal:8}{self.noise:6.2f}{self.best:7.2f}{own}"
+        own = "".join(f"{f'{mean:.2f}±{error:.2f}':>11}" for mean, error in self.regrets)
+        return f"{self.protein:7}{self.noise:5.2f}{self.best:6.2f}{own}"
 
 
 def read(path: Path) -> dict[tuple[str, str], Row]:
     """Return the rows of an earlier output."""
-    number = r" +([\d.]+)"
-    line = rf"^(\w+) +(strong|weak){2 * number}" + len(PLAYERS) * rf"{number} ±{number}" + "$"
-    rows = {}
-    for protein, signal, noise, best, *values in re.findall(line, path.read_text(), re.MULTILINE):
-        pairs = zip(map(float, values[::2]), map(float, values[1::2]), strict=True)
-        rows[protein, signal] = Row(protein, signal, float(noise), float(best), tuple(pairs))
+    line = re.compile(r"(\w+) +([\d.]+) +([\d.]+)" + len(PLAYERS) * r" +([\d.]+)±([\d.]+)")
+    rows, signal = {}, ""
+    for text in path.read_text().splitlines():
+        if found := line.fullmatch(text):
+            protein, noise, best, *values = found.groups()
+            pairs = zip(map(float, values[::2]), map(float, values[1::2]), strict=True)
+            rows[protein, signal] = Row(protein, signal, float(noise), float(best), tuple(pairs))
+        elif text.endswith(" signal"):
+            signal = text.removesuffix(" signal")
     return rows
 
 
@@ -100,27 +103,28 @@ def main(table: Path, runs: int, share: float, out: str, kept: list[Path]) -> No
     for path in kept:
         rows |= read(path)
     print(f"{budget} measurements for {4**FIXED} pools of 16, {runs} runs")
-    print("mean regret and its standard error, in standard deviations of the pools\n")
-    print(f"{'':8}{'signal':8}{'noise':>6}{'best':>7}" + "".join(f"{who:>17}" for who in PLAYERS))
-    for protein, (landscape, honest) in landscapes(table).items():
-        for signal, noise in {"strong": ALONE if honest is None else honest, "weak": WEAK}.items():
+    print("mean regret ± its standard error, in standard deviations of the pools")
+    known = landscapes(table)
+    for signal in ("strong", "weak"):
+        print(f"\n{signal} signal\n{'':7}noise  best" + "".join(f"{who:>11}" for who in PLAYERS))
+        for protein, (landscape, honest) in known.items():
             if (protein, signal) not in rows:
+                noise = WEAK if signal == "weak" else ALONE if honest is None else honest
                 played = rehearse(landscape, budget, noise, runs, settled(PLAYERS, assay)).campaigns.values()
                 regrets = tuple((round(one.mean, 2), round(one.sem, 2)) for one in played)
                 rows[protein, signal] = Row(protein, signal, noise, landscape.best().average, regrets)
             print(rows[protein, signal], flush=True)
-    for signal in ("strong", "weak"):
-        print(f"\n{signal} signal, Zonal by two standard errors of the difference:")
         for number, other in list(enumerate(PLAYERS))[1:]:
             apart = [rows[protein, signal].apart(number) for protein in PROTEINS]
-            ahead, behind = named([z > 2 for z in apart]), named([z < -2 for z in apart])
-            print(f"  ahead of {other} on {ahead}; behind on {behind}")
+            for word, side in (("ahead of", 1), ("behind", -1)):
+                if any(side * z > 2 for z in apart):
+                    print(f"Zonal {word} {other}: {named([side * z > 2 for z in apart])}")
     draw(rows, f"{budget} measurements, {runs} runs", out)
 
 
 def named(which: list[bool]) -> str:
     """Return the proteins of a list, to be read."""
-    return ", ".join(name for name, own in zip(PROTEINS, which, strict=True) if own) or "none"
+    return ", ".join(name for name, own in zip(PROTEINS, which, strict=True) if own)
 
 
 def draw(rows: dict[tuple[str, str], Row], title: str, out: str) -> None:
