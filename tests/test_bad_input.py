@@ -729,7 +729,7 @@ def test_workers_are_a_whole_number() -> None:
     study = grown()
 
     class Unknown(Executor):
-        """An executor that does not tell how many workers it has."""
+        """An executor that does not tell number of workers it has."""
 
     with unchanged(study), pytest.raises(zn.InvalidInput, match="Pass workers="):
         study.optimize(failing, Unknown())

@@ -46,7 +46,7 @@ def budgets_of(report: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        (LINE, "256 smallest regions, f with std 1 and a kernel drawn anew each run, to be learned"),
+        (LINE, "256 smallest regions, f with std 1 and a kernel drawn for each run, learned"),
         ([*LINE, "--smallest", "0.25", "--given"], "4 smallest regions, f with std 1 and a kernel"),
         (
             [
@@ -59,7 +59,7 @@ def budgets_of(report: str) -> list[str]:
                 "--lengthscale",
                 "40,.3",
             ],
-            "32 smallest regions, f with std 1 and lengthscale 40, 0.3, to be learned",
+            "32 smallest regions, f with std 1 and lengthscale 40, 0.3, learned",
         ),
         ([*LINE, "--lengthscale", "0.2", "--variance", "4", "--given"], "std 2 and lengthscale 0.2, given"),
         ([*LINE, "--signal", "3", "--minimize"], "std 3 and a kernel"),
@@ -100,7 +100,7 @@ def test_a_table_is_played_as_rehearse_takes_it(tmp_path: Path, words: list[str]
     report = played(out, written(tmp_path), "--value", "value", *words, "--budget", 5)
     assert re.match(rf"{16 if '4' in words else '[0-9]+'} smallest regions, the values of ", report)
     assert budgets_of(report) == ["none", "3", "5"]
-    assert "average value there is" in re.sub(r"<!--|-->", "", out.read_text())
+    assert "best average value" in re.sub(r"<!--|-->", "", out.read_text())
 
 
 def test_chance_on_a_table_is_what_the_table_says(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
 @pytest.mark.parametrize(
     ("words", "complaints"),
     [
-        ([], ["where to look", "none", "--axis"]),
+        ([], ["given in exactly one way", "none", "--axis"]),
         ([*LINE, "--sequences", "AC,2"], ["--axis and --sequences", "one of"]),
         ([*LINE, "table.csv"], ["--axis and a table"]),
         (["--axis", "x=0,1"], ["'x=0,1'", "x=0..1"]),
@@ -141,8 +141,8 @@ def test_neither_processes_nor_time_change_the_report_but_the_seed_does(tmp_path
         (["--sequences", "ACGT,12"], ["65536", "fewer positions"]),
         (["--sequences", "AC,2", "--smallest", "1.5"], ["--sequences: smallest must be a whole number", "1.5"]),
         (["--sequences", "AC,2", "--lengthscale", "1"], ["no lengthscale", "got 1."]),
-        ([*LINE, "--value", "v"], ["--value", "leave it out"]),
-        ([*LINE, "--coords", "v"], ["--coords", "leave it out"]),
+        ([*LINE, "--value", "v"], ["--value", "leave the option out"]),
+        ([*LINE, "--coords", "v"], ["--coords", "leave the option out"]),
         ([*LINE, "--noise", "-1"], ["--noise", "-1"]),
         ([*LINE, "--noise", "nan"], ["--noise", "nan is not a finite number"]),
         ([*LINE, "--signal", "0"], ["--signal", "0.0 is not in the range x>0"]),

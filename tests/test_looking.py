@@ -116,7 +116,9 @@ def test_a_study_in_words_names_its_best_region_with_unit_and_sensible_digits(st
     best, (first, second, *rest) = study.recommend(), str(study).splitlines()
     assert first == "flux: 10 of 12 measured, 1 under way"
     assert second.startswith(f"best so far {best.region.name}: ")
-    assert re.search(r": 5\.\d+ ± 0\.\d\d+ Jy; the best of all with (> )?\d+ %, under the model$", second)
+    assert re.search(
+        r": 5\.\d+ ± 0\.\d\d+ Jy; the best of all with probability (> )?\d+ %, under the model$", second
+    )
     assert rest == ([] if study.stands_out() else [LUCK])
     card = study._repr_html_()
     assert f"{second.split('; ')[0].removeprefix('best so far ').split(': ')[1]}" in card

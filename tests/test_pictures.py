@@ -439,7 +439,7 @@ def test_bright_is_good_whichever_way() -> None:
 
 
 def test_a_picture_that_is_not_there_is_refused() -> None:
-    with pytest.raises(zn.InvalidInput, match=r"no such picture; got 'pie'. Choose from history, tree"):
+    with pytest.raises(zn.InvalidInput, match=r"no such plot; got 'pie'. Choose from history, tree"):
         study_of("line").plot("pie")  # type: ignore[arg-type]
     with pytest.raises(zn.InvalidInput, match="one continuous axis"):
         plot_function(study_of("dna"))

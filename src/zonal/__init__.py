@@ -125,7 +125,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return what is loaded when it is wanted; complain of a name that is not there, with the one it has here."""
+    """Import what is loaded on demand; for another library's name, raise with the name used here."""
     if name == "connect":
         return import_module("zonal.web.client").connect
     raise missing("zonal", name)

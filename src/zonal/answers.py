@@ -1,8 +1,8 @@
-"""What a study answers: which region to settle for, how sure that is, what to expect elsewhere.
+"""Answers of a study: which region to recommend, how certain that is, what to expect elsewhere.
 
-Each answer is a function of a study at one moment, and a method of `Reading`. It reads one state, with the
-study's lock held while a policy or a belief is asked, and turns rewards counted from the prior mean back into the
-user's values. The mathematics is in `rounds.certainty`.
+Each answer is a function of a study at one moment, and a method of `Reading`. It reads one state, holding the
+study's lock while a policy or a belief is used, and converts rewards relative to the prior mean to the user's
+values. The mathematics is in `rounds.certainty`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 Side = Literal["above", "below"]
 
-CLEAR = 2.0  # standard deviations by which a region stands out at least
+CLEAR = 2.0  # least number of standard deviations by which a region stands out
 
 
 def settle(study: Reading) -> tuple[Region, float, float]:
-    """Return the region to settle for, and mean and standard deviation of its average."""
+    """Return the recommended region, and mean and standard deviation of its average."""
     with study._lock:
         state = study._state
         row = decisions.recommend(state)
@@ -57,12 +57,12 @@ def recommend(study: Reading, k: int, *, theta: float = 0.1) -> list[Recommendat
 def recommend(
     study: Reading, k: int | None = None, *, theta: float = 0.1
 ) -> Recommendation | list[Recommendation]:
-    """Return the region to settle for now, or a list of the `k` best, and how sure that is.
+    """Return the recommended region, or a list of the `k` best, and how certain that is.
 
     Parameters
     ----------
     k : int, optional
-        How many disjoint regions; fewer are returned where no more are known.
+        Number of disjoint regions; fewer are returned if no more are known.
     theta : float
         ``gap`` holds with probability 1 - theta, under the model.
     """
@@ -87,14 +87,14 @@ def recommend(
 def outlook(study: Reading, n: int) -> Outlook:
     """Return by how much `n` more measurements are expected to improve the recommended region's true average.
 
-    Measurements are planned at once and played on draws from the posterior, where they also weigh the models
-    anew. A search that learns on the way does at least as well, so for many measurements this is a cautious
-    figure; it holds under the models.
+    The measurements are planned in advance and simulated on draws from the posterior, where they also update the
+    weights of the models. A real search adapts and does at least as well, so for many measurements this is a
+    cautious estimate; it holds under the models.
 
     Parameters
     ----------
     n : int
-        How many more; the budget does not matter.
+        Number of further measurements; the budget does not matter.
     """
     number = whole_number(n, "the number of measurements", 1)
     with study._lock:
@@ -110,21 +110,21 @@ def outlook(study: Reading, n: int) -> Outlook:
 def above(
     study: Reading, threshold: float | None = None, probability: float | None = None
 ) -> looking.LikelyRegions:
-    """Return the regions of the smallest size whose average exceeds a threshold, the likeliest first.
+    """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
     Parameters
     ----------
     threshold : float, optional
         In value units. With the policy `Above` it may be left out: then the regions are those that the policy
-        looks for, which is those below its threshold where low averages are wanted.
+        searches for, which are below its threshold when minimising.
     probability : float, optional
-        How probable it must be, under the model: by default 0.9, and 0.5 of what the policy looks for.
+        Least probability, under the model: by default 0.9, or 0.5 without a threshold.
 
     Returns
     -------
     LikelyRegions
-        A table of `Likely`. Where no region is probable enough it has no rows, and its title says so and names
-        the likeliest.
+        A table of `Likely`. If no region is probable enough it has no rows, and its title says so and names the
+        most probable one.
     """
     return _beyond(study, "above", threshold, probability)
 
@@ -161,7 +161,7 @@ def _beyond(
 
 
 def _looked_for(study: Reading, side: Side) -> tuple[Side, float]:
-    """Return on which side of which threshold the policy looks for regions; complain if it looks for the best."""
+    """Return side and threshold of the regions the policy searches for; raise if it searches for the best."""
     limit = study.threshold
     best: Side = "above" if study.direction == "maximize" else "below"
     if limit is None or side not in ("above", best):
@@ -170,7 +170,7 @@ def _looked_for(study: Reading, side: Side) -> tuple[Side, float]:
 
 
 def threshold(study: Reading) -> float | None:
-    """Return beyond which value the policy looks for regions, all of them; None if it looks for the best one."""
+    """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
     with study._lock:
         state = study._state
         limit = decisions.limit(state)
@@ -178,10 +178,10 @@ def threshold(study: Reading) -> float | None:
 
 
 def misclassified(study: Reading) -> float | None:
-    """Return the expected weight of smallest regions that are held to be on the wrong side of the threshold.
+    """Return the expected weight of smallest regions that are classified on the wrong side of the threshold.
 
-    It is in the units of ``region.weight`` (of a box its volume), under the model; None if the policy does not
-    look for all regions beyond a threshold.
+    It is in the units of ``region.weight`` (volume, for a box), under the model; None if the policy does not
+    search for all regions beyond a threshold.
     """
     with study._lock:
         state = study._state
@@ -190,7 +190,7 @@ def misclassified(study: Reading) -> float | None:
 
 
 def _chance(state: State, side: Side, limit: float, models: Iterable[certainty.Under]) -> Floats:
-    """Return the probability of values on a side of a threshold."""
+    """Return the probability of values on one side of a threshold."""
     better = certainty.exceeding(models, state.problem.sign * limit - state.prior_mean)
     return better if (side == "above") == (state.problem.sign > 0) else 1 - better
 
@@ -207,7 +207,7 @@ def probability(
     Parameters
     ----------
     regions : Region, what ``space.region`` takes (see `observe`), or several of these
-        In the tree or not.
+        Nodes of the tree or other regions.
     above, below : float
         The threshold in value units, one of the two.
 
@@ -227,7 +227,7 @@ def probability(
     with study._lock:
         state = study._state
         if not isinstance(state.belief, Mixture):
-            raise InvalidInput("the empirical belief knows no probabilities", "StoOO", "Use another policy.")
+            raise InvalidInput("the empirical belief has no probabilities", "StoOO", "Use another policy.")
         parts = state.belief.under_models(state.problem.feedback.footprints(listed))
     models = [(weight, mean, np.sqrt(variance)) for weight, mean, variance in parts]
     chance = _chance(state, side, limit, models)
@@ -235,11 +235,10 @@ def probability(
 
 
 def stands_out(study: Reading) -> bool:
-    """Tell whether the recommended region is better than the space on average, beyond chance.
+    """Tell whether the recommended region is better than the average of the space, beyond chance.
 
-    Its average must exceed that of the whole space by more standard deviations than the best of as many
-    regions as were measured would by luck: sqrt(2 log n), and two at least; more while the noise, if learned,
-    is not well known.
+    Its average must exceed that of the whole space by more standard deviations than the best of as many regions as
+    were measured would by chance: sqrt(2 log n), and at least two; more while a learned noise is uncertain.
     """
     with study._lock:
         state = study._state
@@ -260,7 +259,7 @@ def predict(study: Reading, regions: RegionLike | Sequence[RegionLike]) -> Predi
     Parameters
     ----------
     regions : Region, what ``space.region`` takes (see `observe`), or several of these
-        Edges that are equal mean a point on that axis; a list of texts means several regions.
+        Equal edges mean a point on that axis; a list of texts means several regions.
 
     Returns
     -------
@@ -278,9 +277,9 @@ def predict(study: Reading, regions: RegionLike | Sequence[RegionLike]) -> Predi
 
 
 def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats:
-    """Return how much of what was not known before the first measurement is not known now: 1 all, 0 nothing.
+    """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
 
-    It is the standard deviation of a region's average over the prior one, both under the models in use; on an
+    It is the posterior over the prior standard deviation of a region's average, under the models in use; on an
     empirical belief 1 / sqrt(1 + T) after T measurements of the region.
 
     Parameters
@@ -296,7 +295,7 @@ def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats
 
 
 def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
-    """Return means of some regions' averages, and how much of what was not known is not known now."""
+    """Return means of some regions' averages, and the share of the initial uncertainty that is left."""
     with study._lock:
         state = study._state
         centred, variance = expected(state, regions)
@@ -305,7 +304,7 @@ def known(study: Reading, regions: list[Region]) -> tuple[Floats, Floats]:
 
 
 def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
-    """Return regions as such, and whether it is one that was meant."""
+    """Return regions as objects, and whether a single one was passed."""
     if isinstance(regions, Iterator):
         regions = list(regions)
     one = study.space.is_one(regions)
@@ -315,7 +314,7 @@ def _listed(study: Reading, regions: Any) -> tuple[list[Region], bool]:
 def bands(study: Reading) -> Bands:
     """Return how far each node's average, and f within the node, may lie from the posterior mean.
 
-    The b-value by which the next trial is chosen is ``mean + confidence + variation`` (equation 5 of the
+    The next trial is chosen by the b-value, ``mean + confidence + variation`` (equation 5 of the
     paper).
     """
     with study._lock:
@@ -323,8 +322,8 @@ def bands(study: Reading) -> Bands:
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:
-    """Return mean, counted from the prior mean, and variance of any regions' averages."""
-    if isinstance(state.belief, EmpiricalBelief):  # which knows nodes of the tree only
+    """Return mean, relative to the prior mean, and variance of any regions' averages."""
+    if isinstance(state.belief, EmpiricalBelief):  # it is limited to nodes of the tree
         rows = [state.find(region) for region in regions]
         if None not in rows:
             at = np.array(rows, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""The kinds of arrays that rooms hand to each other."""
+"""The kinds of arrays that modules pass to each other."""
 
 import numpy as np
 from numpy.typing import NDArray

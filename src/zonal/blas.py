@@ -1,10 +1,10 @@
-"""One BLAS thread around small products, and eigenvalues that always come.
+"""One BLAS thread around small products, and eigenvalues that always converge.
 
-Handing small products to several threads costs more than it saves. Worse, where another program holds a core, a
-product of a few numbers waits for that core's next time slice: a triangular solve of 2 x 2 numbers was seen to
-take 8 ms instead of 2 microseconds. Setting the number of threads costs a few microseconds, so matrix-vector
-products too small for BLAS to share are left alone; LAPACK routines share at any size. The user's own number of
-threads is restored afterwards.
+Sharing small products among threads costs more than it saves. Worse, if another program uses a core, a small
+product waits for that core's next time slice: a triangular solve of 2 x 2 numbers was seen to take 8 ms instead of
+2 microseconds. Setting the number of threads costs a few microseconds, so matrix-vector products that BLAS does
+not share anyway are left alone; LAPACK routines share at any size. The user's own number of threads is restored
+afterwards.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _LEFT_ALONE = nullcontext()
 
 
 def one_thread(numbers: int = SHARED_FROM) -> AbstractContextManager[None]:
-    """Return a context in which BLAS uses one thread, unless it would anyway for so few numbers."""
+    """Return a context in which BLAS uses one thread; a null context if there are too few numbers to share."""
     return _LEFT_ALONE if numbers < SHARED_FROM else _OneThread()
 
 
 def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues and eigenvectors of symmetric matrices, as `numpy.linalg.eigh` does.
 
-    LAPACK's fast method does not converge on a few matrices without fault (one of 77 cells of a regular grid was
-    seen); those are solved by the slower one, which does.
+    LAPACK's fast method does not converge for a few regular matrices (one of 77 cells of a regular grid was seen);
+    those are solved by the slower method.
     """
     try:
         values, vectors = np.linalg.eigh(matrices)
@@ -47,7 +47,7 @@ def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 
 @cache
 def libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """Return how to get and set the threads of each BLAS loaded; finding them takes milliseconds, once."""
+    """Return functions that get and set the threads of each loaded BLAS; finding them takes milliseconds, once."""
     found = ThreadpoolController().select(user_api="blas").lib_controllers
     return [(library.get_num_threads, library.set_num_threads) for library in found]
 

@@ -1,4 +1,4 @@
-"""The command line: thin, over the library."""
+"""The command line, a thin layer over the library."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def main() -> None:
 
 
 @main.command()
-@number_option("--budget", default=80, help="Measurements.")
+@number_option("--budget", default=80, help="Number of measurements.")
 @number_option("--rng", default=0, least=0, help="Seed of the noise.")
 @picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
-    """Search the paper's first reward function and draw what was found."""
+    """Search the paper's first reward function and plot the result."""
     from zonal.paper.demo import demonstrate
 
     click.echo(demonstrate(budget, rng, out))
@@ -76,9 +76,9 @@ for _command in CAMPAIGN:
 
 @main.command(cls=Command)
 @study_argument
-@click.option("-o", "--out", default=None, type=FilePath(dir_okay=False), help="Where to  [default: STUDY.html]")
+@click.option("-o", "--out", type=FilePath(dir_okay=False), help="Where to write it  [default: STUDY.html]")
 def report(study: Study, out: Path | None) -> None:
-    """One file that shows a STUDY without a network: pictures, tables, settings, and a paragraph on methods."""
+    """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
     from zonal.tables.files import write
     from zonal.web.report import report
 
@@ -91,10 +91,10 @@ def report(study: Study, out: Path | None) -> None:
 @main.command()
 @click.argument("folder", default=".", type=FilePath(file_okay=False, exists=True))
 @click.option(
-    "--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free."
+    "--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Beyond this machine a token is required.")
-@click.option("--name", "names", multiple=True, help="A name by which it is reached, as through a proxy.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Any other address requires a token.")
+@click.option("--name", "names", multiple=True, help="A host name that reaches it, as through a proxy.")
 @click.option("--open", "show", is_flag=True, help="Open a browser.")
 def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool) -> None:
     """Show a FOLDER of studies in a browser, and let instruments ask and tell over HTTP."""
@@ -111,7 +111,7 @@ def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool
 @main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a SHELL complete commands, options and files: eval "$(zonal completion bash)"."""
+    """Print the completion script of a SHELL; use it as eval "$(zonal completion bash)"."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
@@ -120,11 +120,11 @@ def completion(shell: str) -> None:
 
 
 def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
-    """Return budgets from an option that may be repeated, or be a list with commas."""
+    """Return budgets from an option that may be repeated, or be a comma-separated list."""
     try:
         return tuple(_whole(float(part)) for value in values for part in value.split(","))
     except ValueError:
-        raise click.BadParameter(f"{','.join(values)!r} must be numbers with commas between.") from None
+        raise click.BadParameter(f"{','.join(values)!r} must be numbers separated by commas.") from None
 
 
 def _whole(number: float) -> float:
@@ -147,19 +147,19 @@ def _of_runs(picture: str) -> Decorator:
             type=click.FloatRange(min=0),
             help="Standard deviation of one measurement.",
         ),
-        number_option("--rng", default=0, least=0, help="Seed of everything."),
-        number_option("--jobs", help="Processes  [default: one a core]"),
+        number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
+        number_option("--jobs", help="Processes  [default: one per core]"),
         picture_option(picture),
     )
 
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
-_sequence = click.option("--sequence", help="Column of sequences: all there are of one length.")
+_sequence = click.option("--sequence", help="Column of sequences, all possible ones of one length.")
 
 
 @main.command()
 @click.argument("table", type=FilePath())
-@click.option("--value", required=True, help="Column of the values whose average counts.")
+@click.option("--value", required=True, help="Column of values to average.")
 @column_options
 @_sequence
 @click.option(
@@ -167,16 +167,16 @@ _sequence = click.option("--sequence", help="Column of sequences: all there are 
     required=True,
     callback=lambda ctx, param, value: _whole(_finite(ctx, param, value) or 0.0),
     type=POSITIVE,
-    help="Measurements of one campaign, or what they may cost.",
+    help="Number of measurements in a campaign, or their total cost.",
 )
 @price_options
-@number_option("--runs", default=30, help="Campaigns of each method.")
+@number_option("--runs", default=30, help="Campaigns per method.")
 @_of_runs("zonal-rehearsal.png")
 def rehearse(table: Path, out: Path, **options: Any) -> None:
-    """Play a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
+    """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
 
-    Every row is a smallest part: a place (--coords), an area (--levels, with --coords for where it is) or a
-    sequence (--sequence). Zonal and three ways to do without it spend the same budget on noisy averages
+    Every row is a smallest part: a point (--coords), an area (--levels, with --coords for its position) or a
+    sequence (--sequence). Zonal and three simple alternatives spend the same budget on noisy averages
     computed from the table.
     """
     from zonal.campaigns.rehearsing import report
@@ -187,18 +187,18 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
 @main.command()
 @click.argument("table", required=False, type=FilePath())
 @axis_options
-@click.option("--value", help="Column of a table's values whose average counts.")
+@click.option("--value", help="Column of a table's values to average.")
 @column_options
 @_sequence
 @click.option("--signal", callback=_finite, type=POSITIVE, help="Standard deviation of f  [default: 1]")
-@click.option("--variance", callback=_finite, type=POSITIVE, help="Its square, if you prefer.")
+@click.option("--variance", callback=_finite, type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
     "--lengthscale",
     callback=positive_numbers,
     metavar=NUMBERS,
-    help="Over which f changes, in units of the axes: one, or one per axis  [default: drawn anew each run]",
+    help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
-@click.option("--given", is_flag=True, help="The search knows all this; by default it learns it.")
+@click.option("--given", is_flag=True, help="The search is given these values; by default it learns them.")
 @click.option(
     "--budget",
     "budgets",
@@ -206,16 +206,16 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     multiple=True,
     callback=_budgets,
     metavar=NUMBERS,
-    help="Measurements of a campaign, or their cost; of one number also its eighth, quarter and half are played.",
+    help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
 )
 @price_options
-@number_option("--runs", default=50, least=2, help="Campaigns of each budget.")
+@number_option("--runs", default=50, least=2, help="Campaigns per budget.")
 @_of_runs("zonal-power.png")
 def power(out: Path, **options: Any) -> None:
-    """How much regret does a budget leave? Play whole campaigns before the first measurement.
+    """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
 
-    On functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a TABLE with the
-    columns that `zonal rehearse` takes.
+    The campaigns are on functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a
+    TABLE with the columns that `zonal rehearse` takes.
     """
     from zonal.campaigns.powering import report
 
@@ -223,7 +223,7 @@ def power(out: Path, **options: Any) -> None:
 
 
 def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
-    """Print a report line by line, as it comes."""
+    """Print a report line by line, as it is produced."""
     from zonal.recipe import PRICES
 
     prices = {name: options.pop(name) for name in PRICES}
@@ -239,20 +239,20 @@ def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
 def paper() -> None:
     """Regenerate the paper's figures and tables, and check its theory.
 
-    Finished runs are kept in the folder, so that the same command goes on where Ctrl-C stopped it.
+    Finished runs are kept in the folder, so that the same command continues after Ctrl-C.
     """
 
 
 _EXPERIMENTS = {
     "figure1": "A tree over its function (Figure 1).",
     "figure2": "All quantities of two consecutive rounds (Figure 2).",
-    "figure3": "The roadmap of the proof, and what became of it (Figure 3).",
+    "figure3": "The roadmap of the proof, with measured values (Figure 3).",
     "regret": "Aggregated regret against budget, all algorithms (Figure 4).",
     "benefit": "Where averages help: the third function.",
     "heatmap": "Regret over numbers of points S and children K.",
     "delta": "The constant c of delta, by cross-validation.",
-    "gradients": "Beyond averages: what slopes and differences bring.",
-    "theory": "Every lemma and bound, held against simulations.",
+    "gradients": "Beyond averages: the value of slopes and differences.",
+    "theory": "Every lemma and bound, compared with simulations.",
 }
 
 
@@ -270,22 +270,22 @@ def _experiment(name: str, settings: Plan) -> None:
 def _add(name: str, about: str) -> None:
     @paper.command(name, help=about)
     @number_option("--runs", default=30, help="Independent runs.")
-    @number_option("--budget", default=80, least=2, help="Measurements a run.")
+    @number_option("--budget", default=80, least=2, help="Measurements per run.")
     @click.option(
         "--preset",
         default="authors",
         show_default=True,
         type=click.Choice(["authors", "paper"]),
-        help="The authors' functions and procedure, which the published pictures came from, or the paper's text.",
+        help="The authors' functions and procedure, as in the published figures, or the paper's text.",
     )
-    @number_option("--rng", default=0, least=0, help="Seed of everything.")
-    @number_option("--jobs", help="Processes  [default: one a core]")
+    @number_option("--rng", default=0, least=0, help="Seed of all random numbers.")
+    @number_option("--jobs", help="Processes  [default: one per core]")
     @click.option(
         "--out",
         default="zonal-paper",
         show_default=True,
         type=FilePath(file_okay=False),
-        help="Folder of pictures, tables and finished runs.",
+        help="Folder for plots, tables and finished runs.",
     )
     def command(
         runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path

@@ -1,7 +1,7 @@
-"""What is done to a study at the bench: ask, tell, observe, give up, and mend what was told by mistake.
+"""What changes a study's measurements: ask, tell, observe, give up, and correct what was told by mistake.
 
-Each deed is a function of a study, and a method of `Study`: it checks what comes in, works out the state after it
-next to the one in use, and has the study commit it, with the study's lock held and that of its file.
+Each is a function of a study, and a method of `Study`: it checks its arguments, computes the next state beside the
+one in use, and has the study commit it, holding the locks of the study and of its file.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def ask(study: Study, n: int, *, key: str = "", by: str | None = None) -> list[T
 def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
     """Return the next trial, or a list of the next `n`.
 
-    Trials under way are taken into account: they narrow the uncertainty where they look.
+    Trials under way are taken into account: they reduce the uncertainty of their regions.
 
     Parameters
     ----------
     n : int, optional
-        How many; all or none are given. Where ways cost something, in the order of a short tour.
+        Number of trials; all or none are returned. Where travel costs, they are in the order of a short tour.
     key : str
-        What you call this request. Asked for again with the same key, the same trials come back: who does not
-        know whether a request arrived may repeat it.
+        A name for this request. Repeating the request with the same key returns the same trials, so it may be
+        repeated if it is not clear whether it arrived.
     by : str, optional
-        Who measures it; this process by default, once it has ended the trial is anybody's (see `optimize`).
+        Who measures it; by default this process, after whose end the trial may be taken over (see `optimize`).
     """
     number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
     key, by = key and text(key, "key"), me() if by is None else text(by, "by")
@@ -79,10 +79,10 @@ def tell(
     slopes: Mapping[str, tuple[float, float]] | None = None,
     minus: RegionLike | None = None,
 ) -> None:
-    """Take in the measurement of a trial.
+    """Record the measurement of a trial.
 
-    The same value told again does nothing. A trial that had been given up, or retracted, counts as measured
-    after all; with the budget spent meanwhile, as an observation.
+    Telling the same value again does nothing. A trial that had been given up or retracted counts as measured after
+    all; if the budget was spent meanwhile, as an observation.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def tell(
     sem : float, optional
         Standard error of this one measurement; the study's noise by default.
     note : str
-        Kept with the trial.
+        A note kept with the trial.
     time : float, optional
-        The time really spent, where times are chosen; by default that asked for.
+        The time really spent, where times are chosen; by default the time asked for.
     slopes : mapping of axis to (slope, sem), optional
         Mean slopes of f over the region, measured with its average, and their standard errors: see `Slope`.
         They become observations.
     minus : Region, or what ``space.region`` takes, optional
-        The value is the difference of two averages: the trial's region less this one. What the instrument adds
-        to both cancels in it. Such a trial spends budget, but is no measurement of its region's average: it is
+        The value is the difference of two averages: the trial's region minus this one. Errors that the instrument
+        adds to both cancel. Such a trial spends budget, but is not a measurement of its region's average: it is
         not in the tree's ``count``.
     """
     with study._writing():
@@ -130,21 +130,21 @@ def tell(
             seen = Observed(region, value, sem, 0.0, study.feedback, spent or asked.time, fact.minus)
             after = decisions.observe(state, [seen, *beside])
         study._commit(after)
-        if log.isEnabledFor(logging.INFO):  # a region is made only if somebody listens
+        if log.isEnabledFor(logging.INFO):  # the region is made only if it is logged
             _say(study, f"trial {asked.number}", state.region(asked.row), value)
 
 
 def _more(
     study: Study, fact: Measured, region: Region, slopes: Any, minus: Any
 ) -> tuple[Measured, tuple[Observed, ...]]:
-    """Return a measurement as a difference, if it is one, and the slopes that came with it; or complain."""
+    """Return a measurement as a difference, if it is one, and the slopes measured with it, after checking."""
     other = None if minus is None else study._region(minus)
     checks.seen(study._state, region, other, fact.sem)
     return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
 
 
 def _told_with(study: Study, fact: Measured) -> tuple[Observed, ...] | None:
-    """Return the slopes that were told with a trial; None if it was told less another region than this."""
+    """Return the slopes told with a trial; None if it was told as a difference with another region."""
     event = next(own for own in reversed(study._state.history) if any(_tells(was, fact.number) for was in own))
     same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
     return tuple(was for was in event if isinstance(was, Observed)) if same else None
@@ -159,10 +159,10 @@ def correct(
     *,
     by: str | None = None,
 ) -> None:
-    """Put another value in the place of one that was told, or observed, by mistake.
+    """Replace a value that was told or observed by mistake.
 
-    The model is learned anew, and all that is believed is as if the right value had been told; splits made
-    stay made. The history keeps what was told before: see `table`. The same value again does nothing.
+    The model is learned again, and the posterior is as if the right value had been told; splits already made stay.
+    The history keeps the earlier value: see `table`. Passing the same value again does nothing.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def correct(
     sem : float, optional
         Standard error of this one measurement; by default as it was told.
     note : str
-        Kept with the trial, such as why; by default as it was told.
+        A note kept with the trial, for example why; by default as it was told.
     by : str, optional
         Who corrects it; by default the user of this process.
     """
@@ -187,11 +187,11 @@ def correct(
 
 
 def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, by: str | None = None) -> None:
-    """Take back a value that should never have been told, or observed; the budget gets its trial back.
+    """Remove a value that should never have been told or observed; the budget gets its trial back.
 
-    The model is learned anew, and all that is believed is as if it never had been told. Splits that were made
-    stay made. The history keeps the value: see `table`. A trial may still be told. Slopes that were told with
-    a trial are retracted with it.
+    The model is learned again, and the posterior is as if the value had never been told; splits already made stay.
+    The history keeps the value: see `table`. The trial may still be told. Slopes told with a trial are retracted
+    with it.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
 
 
 def _beside(study: Study, number: int) -> list[int]:
-    """Return the numbers of the slopes that were last told with a trial and still count."""
+    """Return the numbers of the slopes told with a trial that still count."""
     found: list[int] = []
     observations = 0
     for event in study._state.events:
@@ -226,7 +226,7 @@ def _beside(study: Study, number: int) -> list[int]:
 def _mend(
     study: Study, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()
 ) -> None:
-    """Take in that a measurement was another, or none, and so were those made with it."""
+    """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
     region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
     study._commit(decisions.correct(state, [fact, *beside]))
@@ -235,7 +235,7 @@ def _mend(
 
 
 def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, bool]:
-    """Return the number of a trial or of an observation, and whether it is one; or complain of another's."""
+    """Return the number of a trial or an observation, and whether it is an observation, after checking."""
     if not isinstance(trial, Observation):
         return study._asked(trial).number, False
     number, seen = trial.number, study._state.observed
@@ -248,16 +248,16 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
 
 
 def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
-    """Take back a trial that could not be measured; the budget gets it back.
+    """Give up a trial that could not be measured; the budget gets it back.
 
     Parameters
     ----------
     trial : Trial or int
         The trial, or its number.
     retry : bool
-        Whether the region may be asked for again. With False it never is; its children are, if it may be
-        split. A region given up three times in a row counts as impossible to measure all the same, and so
-        does one within such a region, given up once. `allow` takes either back.
+        Whether the region may be asked for again. With False it is not; its children are, if it may be split. A
+        region given up three times in a row is not asked for again either, nor is a region within it that was
+        given up once. `allow` takes both back.
     """
     with study._writing():
         number = _under_way(study, trial)
@@ -271,11 +271,11 @@ def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
                 "region %s was given up %d times in a row and will not be asked for again", region.name, times
             )
         else:
-            log.info("region %s lies within one that cannot be measured, and failed too", region.name)
+            log.info("region %s lies within one that could not be measured, and failed too", region.name)
 
 
 def withdraw(study: Study, trial: Trial | int) -> None:
-    """Take back a trial that was not tried; the budget gets it back and nothing is held against its region.
+    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region.
 
     Parameters
     ----------
@@ -294,21 +294,21 @@ def allow(study: Study, region: RegionLike) -> int:
     Parameters
     ----------
     region : Region, or what ``space.region`` takes
-        Of this study or around it; the whole space takes back all give-ups.
+        A node or a larger region; the whole space takes back all give-ups.
 
     Returns
     -------
     int
-        How many give-ups were taken back, one at least.
+        How many give-ups were taken back, at least one.
     """
     with study._writing():
         wanted = study._region(region)
         after = decisions.allow(study._state, wanted)
         if after is None:
-            fix = "study.table() says what was given up."
+            fix = "study.table() lists what was given up."
             if study._state.problem.is_forbidden(wanted):
-                fix = "It is forbidden, and stays so."
-            raise InvalidInput("nothing that was given up lies within this region", wanted.name, fix)
+                fix = "It is forbidden; that cannot be taken back."
+            raise InvalidInput("nothing was given up within this region", wanted.name, fix)
         study._commit(after)
     (allowed,) = after.events[after.events.size - 1]
     assert isinstance(allowed, Allowed)
@@ -316,7 +316,7 @@ def allow(study: Study, region: RegionLike) -> int:
 
 
 def forgive(study: Study, trials: Iterable[Trial]) -> None:
-    """Take back the give-ups of single trials, where it was no fault of their regions; others count on.
+    """Take back the give-ups of single trials that failed for other reasons than their region.
 
     Parameters
     ----------
@@ -330,14 +330,14 @@ def forgive(study: Study, trials: Iterable[Trial]) -> None:
 
 
 def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-    """Return a pending trial, taken from whoever was at it; None if none is wanted.
+    """Return a pending trial, taken over from its worker; None if none is wanted.
 
     Parameters
     ----------
     by : str
-        Who is at it from now on.
+        Who measures it from now on.
     wanted : callable
-        Tells whether a trial is to be taken; called again with the file's lock held, if the study has one.
+        Tells whether to take a trial over; called again with the file's lock held, if the study has one.
     """
     name = text(by, "by")
     if not any(map(wanted, study._state.pending.values())):
@@ -360,7 +360,7 @@ def observe(
     time: float | None = None,
     minus: RegionLike | None = None,
 ) -> Observation:
-    """Take in an earlier or outside measurement of any region; it costs no budget.
+    """Record an earlier or outside measurement of any region; it costs no budget.
 
     Parameters
     ----------
@@ -373,17 +373,17 @@ def observe(
     sem : float, optional
         Standard error of this measurement; the study's noise by default.
     feedback : Center, Average, Mean, Beam or Slope, optional
-        What this measurement saw of its region; by default what the study's own see. Of a slope, or whatever
-        is no average, the standard error is needed.
+        What part of its region this measurement averaged; by default as the study's own. For a slope, or anything
+        that is not an average, the standard error is required.
     time : float, optional
-        How long it looked, where times are chosen; one unit of time by default.
+        How long it took, where times are chosen; one unit of time by default.
     minus : Region, or what ``space.region`` takes, optional
-        The value is a difference: of the region, less the same of this one. Its standard error is needed.
+        The value is a difference: the region minus this one. Its standard error is required.
 
     Returns
     -------
     Observation
-        Its number among the observations, and what `correct` and `retract` take.
+        With its number; `correct` and `retract` accept it.
     """
     with study._writing():
         by = study.feedback if feedback is None else checked_feedback(feedback, study.space)
@@ -399,14 +399,14 @@ def observe(
 
 
 def _say(study: Study, what: str, region: Region, value: float | None) -> None:
-    """Tell who listens of a measurement, in a line: what it was, and where the search stands."""
+    """Log a measurement in one line: what it was, and the best region so far."""
     if log.isEnabledFor(logging.INFO):
         measured = f"{value:.6g} {study.value_unit}".rstrip()
         log.info("%s, %s: %s; best so far %s", what, region.name, measured, looking.best_so_far(study))
 
 
 def _under_way(study: Study, trial: Trial | int) -> int:
-    """Return the number of a trial under way, or complain."""
+    """Return the number of a trial under way; raise if it is not."""
     number = study._asked(trial).number
     checks.under_way(study._state, number)
     return number

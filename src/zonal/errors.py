@@ -1,7 +1,7 @@
-"""What went wrong, with which value, and how to mend it.
+"""Errors: the problem, the value and the fix.
 
-Every error Zonal raises on purpose is one of the classes below. The checks of single numbers that several
-constructors share live here too, so that the same mistake reads the same everywhere.
+Every error that Zonal raises on purpose is one of the classes below. Checks of single numbers that several
+constructors share are here too, so that the same mistake gets the same message everywhere.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 LARGEST_STD = 1e150
 LARGEST_WHOLE = 2**63 - 1  # what files, arrays and other programs can hold
 LONGEST_WAIT = min(1e9, threading.TIMEOUT_MAX)  # seconds
-LONGEST_SEED = 4096  # bits: more digits no file would take
-LONGEST_SHOWN = 400  # letters of a value in a message
+LONGEST_SEED = 4096  # bits: files cannot hold more
+LONGEST_SHOWN = 400  # characters of a value in a message
 
 
 class ZonalError(Exception):
@@ -45,15 +45,15 @@ class InvalidInput(ZonalError, ValueError):
         super().__init__(f"{problem}; got {_shown(value)}. {fix}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes as the finished message: the value itself may not be able to."""
+        """Pickle the finished message: the value itself may not be picklable."""
         return _revive, (type(self), str(self))
 
 
 def _shown(value: object) -> str:
-    """Return a value as a message has it: whatever it is, the message comes out, and can be read."""
+    """Return a value as text for a message, whatever it is, and not too long."""
     try:
         shown = repr(value)
-    except Exception as error:  # a number of thousands of digits, or an object of the user's
+    except Exception as error:  # a number of thousands of digits, or a user's object
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
     half = LONGEST_SHOWN // 2
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:half]}...{shown[-half:]}"
@@ -83,13 +83,13 @@ class CannotWrite(ZonalError, OSError):
     Parameters
     ----------
     path : object
-        Which.
+        The file or folder.
     error : OSError
-        Why, as the system says it.
+        The system's error.
     """
 
     def __init__(self, path: object, error: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {error.strerror or error}. Make room, or name another place.")
+        super().__init__(f"{path} cannot be written: {error.strerror or error}. Free space, or try another place.")
 
 
 class StudyFileError(ZonalError, OSError):
@@ -109,7 +109,7 @@ class SmoothnessWarning(UserWarning):
 
 
 def warn_user(complaint: Warning) -> None:
-    """Warn, pointing at the line outside of Zonal that led here."""
+    """Warn, pointing at the line outside Zonal that led here."""
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "zonal":
@@ -118,7 +118,7 @@ def warn_user(complaint: Warning) -> None:
 
 
 def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> float:
-    """Return `value` as a float, or complain that it is not one finite real number."""
+    """Check that `value` is one finite real number, and return it as a float."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
     if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
@@ -135,7 +135,7 @@ def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> 
 
 
 def positive_number(value: Any, name: str) -> float:
-    """Return `value` as a float above zero, or complain."""
+    """Check that `value` is a number above zero, and return it as a float."""
     number = finite_number(value, name, "Pass a number above 0.")
     if number <= 0:
         raise InvalidInput(f"{name} must be positive", value, "Pass a number above 0.")
@@ -143,16 +143,16 @@ def positive_number(value: Any, name: str) -> float:
 
 
 def duration(value: Any, name: str) -> float:
-    """Return `value` as seconds that can be waited, or complain."""
+    """Check that `value` is a number of seconds that can be waited, and return it."""
     number = positive_number(value, name)
     if number > LONGEST_WAIT:
-        fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait without end."
+        fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait for ever."
         raise InvalidInput(f"{name} is longer than can be waited", value, fix)
     return number
 
 
 def standard_deviation(value: Any, name: str) -> float:
-    """Return `value` as a standard deviation (zero means exact), or complain."""
+    """Check that `value` is a standard deviation (zero means exact), and return it."""
     fix = "Pass a standard deviation of 0 or more."
     number = finite_number(value, name, fix)
     if number < 0:
@@ -163,7 +163,7 @@ def standard_deviation(value: Any, name: str) -> float:
 
 
 def probability(value: Any, name: str) -> float:
-    """Return `value` as a float strictly between 0 and 1, or complain."""
+    """Check that `value` lies strictly between 0 and 1, and return it as a float."""
     fix = "Pass a number strictly between 0 and 1."
     number = finite_number(value, name, fix)
     if not 0 < number < 1:
@@ -172,10 +172,10 @@ def probability(value: Any, name: str) -> float:
 
 
 def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_WHOLE) -> int:
-    """Return `value` as an int from `least` to `most`, None for no limit, or complain."""
+    """Check that `value` is an integer from `least` to `most` (None for no limit), and return it."""
     fix = f"Pass a whole number of {least} or more."
     try:
-        if isinstance(value, bool | np.bool_):  # which older versions of numpy take for a number
+        if isinstance(value, bool | np.bool_):  # older versions of numpy treat it as a number
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -188,27 +188,27 @@ def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_W
 
 
 def text(value: Any, name: str) -> str:
-    """Return `value` if it is text that can be written to a file, or complain."""
+    """Check that `value` is text that can be written to a file, and return it."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text", value, "Pass text in quotation marks.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{name} has a letter that no file can hold", value, "Leave it out.") from None
+        raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
     return value
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:
-    """Complain unless `value` is one of a few; an array, which compares entry by entry, is none of them."""
+    """Raise unless `value` is one of a few choices; an array never is."""
     if not isinstance(value, Hashable) or value not in choices:
         shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
         raise InvalidInput(f"{name} must be {shown}", value, "Choose one of them.")
 
 
 def random_generator(rng: Any) -> np.random.Generator:
-    """Return a random generator from a seed, a generator or None, or complain."""
+    """Return a random generator from a seed, a generator or None; raise for anything else."""
     try:
-        if isinstance(rng, bool | np.random.RandomState):  # which some versions of numpy would take
+        if isinstance(rng, bool | np.random.RandomState):  # some versions of numpy accept these
             raise TypeError
         if isinstance(rng, int) and rng.bit_length() > LONGEST_SEED:
             raise ValueError

@@ -1,6 +1,6 @@
-"""Looking at a study: in a sentence, as a card, its trials and best regions as tables, answers for programs.
+"""A study for people and programs: a sentence, a card, tables of trials and of best regions, JSON.
 
-It reads what a study says of itself, in the user's units, and changes nothing.
+It uses what a study returns, in the user's units, and changes nothing.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 TOP = 5
 OURS = {"number", "rank", "region", "replicate", "looks", "state", "note", "mean", "std", "sem"}
 OURS |= {"observation", "who", "when", "probability", "time", "cost", "slope", "minus"}
-NOTHING = "nothing measured yet"
-LUCK = "no region stands out: the best so far may be luck"
+UNMEASURED = "nothing measured yet"
+LUCK = "no region stands out: the best so far may be due to chance"
 
 
 @dataclass(frozen=True, repr=False)
 class LikelyRegions(Listing):
-    """Regions whose average probably lies beyond a threshold, the likeliest first: a table with `Likely` for rows.
+    """Regions whose average is probably beyond a threshold, the most probable first: a table of `Likely`.
 
     Attributes
     ----------
     found : tuple of Likely
-        The rows, which one also gets by going over the table or by number.
+        The rows; iterating over the table, or indexing by number, gives them too.
     likeliest : Likely
-        The likeliest of all regions, also where it is not probable enough to be a row. The title names it then.
+        The most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     """
 
     found: tuple[Likely, ...] = ()
     likeliest: Likely | None = None
 
     def text(self, width: int, rows: int | None = None) -> str:
-        """Return the table, aligned; of no rows the sentence alone."""
+        """Return the table, aligned; only the title if there are no rows."""
         return super().text(width, rows) if self.found else self.title
 
     def __iter__(self) -> Iterator[Likely]:  # type: ignore[override]
-        """Yield the rows, the likeliest first."""
+        """Yield the rows, the most probable first."""
         return iter(self.found)
 
     @overload
@@ -62,7 +62,7 @@ class LikelyRegions(Listing):
 
 
 def for_programs(answer: Any, **style: Any) -> str:
-    """Return an answer as JSON: values by the names they have in Python, null for what is not a number."""
+    """Return an answer as JSON: names as in Python, null for NaN."""
     usual: dict[str, Any] = {"default": plain, "ensure_ascii": False, "allow_nan": False, **style}
     try:
         return json.dumps(answer, **usual)
@@ -72,7 +72,7 @@ def for_programs(answer: Any, **style: Any) -> str:
 
 
 def plain(thing: Any) -> Any:
-    """Return a value that a study hands out, in words of JSON."""
+    """Return a value that a study returns, as JSON types."""
     match thing:
         case Region():
             return thing.as_json()
@@ -89,19 +89,19 @@ def plain(thing: Any) -> Any:
 
 
 def amount(study: Reading, value: float) -> str:
-    """Return a number of measurements, or what they cost with its unit."""
+    """Return a number of measurements, or a cost with its unit."""
     return f"{value:.6g} {study.settings.cost_unit}".rstrip() if study.settings.priced else str(value)
 
 
 def made(study: Reading) -> str:
-    """Return how many measurements were made of how many, or for how much of the budget."""
+    """Return how many measurements were made, or for how much of the budget."""
     if not study.settings.priced:
         return f"{study.told} of {study.budget} measurements made"
     return f"{counted(study.told, 'measurement')} made for {study.spent:.6g} of {amount(study, study.budget)}"
 
 
 def standing(study: Reading) -> str:
-    """Return how far a study is."""
+    """Return how much of the budget is used, and by what."""
     told, left = f"{study.told} of {study.budget} told", f"{study.remaining} left"
     if study.settings.priced:
         told = f"{study.told} told for {study.spent:.6g} of {amount(study, study.budget)}"
@@ -110,7 +110,7 @@ def standing(study: Reading) -> str:
 
 
 def headline(study: Reading) -> str:
-    """Return a study's name, or what it measures, and how far it is."""
+    """Return a study's name, or what it measures, and its progress."""
     under_way = f", {len(study.pending)} under way" if study.pending else ""
     how_far = f"{study.told} of {study.budget} measured"
     if study.settings.priced:
@@ -119,13 +119,13 @@ def headline(study: Reading) -> str:
 
 
 def best_so_far(study: Reading) -> str:
-    """Return the region to settle for now and its average, without how sure that is."""
+    """Return the recommended region and its average, without its certainty."""
     region, mean, std = study._settle()
     return f"{region.name}: {give_or_take(mean, std, study.value_unit)}"
 
 
 def hope(study: Reading) -> str:
-    """Return how good the answer is and how sure, for a progress bar."""
+    """Return the recommended average and its certainty, for a progress bar."""
     best = study.recommend()
     gap = f", gap {number(best.gap, best.std)}" if best.gap == best.gap else ""
     return f"best {give_or_take(best.mean, best.std, best.unit)}{gap}"
@@ -137,16 +137,16 @@ def is_empty(study: Reading) -> bool:
 
 
 def words(study: Reading) -> str:
-    """Return what a person wants to know first."""
+    """Return the progress and the answer so far."""
     return f"{headline(study)}\n{verdict(study)}"
 
 
 def verdict(study: Reading) -> str:
-    """Return the answer so far, and how sure it is."""
+    """Return the answer so far, and how certain it is."""
     if is_empty(study):
-        return NOTHING
+        return UNMEASURED
     best = study.recommend()
-    sure = f"the best of all with {percent(best.probability_best)}, under the model"
+    sure = f"the best of all with probability {percent(best.probability_best)}, under the model"
     answer = f"best so far {best.region.name}: {give_or_take(best.mean, best.std, best.unit)}"
     known = f"{answer}; {sure}" if best.probability_best == best.probability_best else answer
     if study.misclassified is not None:
@@ -155,18 +155,18 @@ def verdict(study: Reading) -> str:
 
 
 def beyond(study: Reading) -> str:
-    """Return how many regions are held to be beyond the policy's threshold, and how sure that is."""
+    """Return how many regions are classified beyond the policy's threshold, and how certain that is."""
     found, wrong = study.above(), study.misclassified
     assert wrong is not None
     share = wrong / study.space.cell((0, 0)).weight
     side = "above" if study.direction == "maximize" else "below"
     limit = f"{study.threshold:.6g} {study.value_unit}".rstrip()
-    held = f"{counted(len(found.found), 'region')} held to be {side} {limit}"
+    held = f"{counted(len(found.found), 'region')} classified as {side} {limit}"
     return f"{held}; {percent(share)} of the space is expected to be misclassified, under the model"
 
 
 def study_card(study: Reading) -> str:
-    """Return what a person wants to know first of a study, as HTML."""
+    """Return the main facts of a study, as HTML."""
     facts: dict[str, object] = {
         "space": study.space,
         "measurements": standing(study).rpartition(", ")[0],
@@ -174,7 +174,7 @@ def study_card(study: Reading) -> str:
     if study.edited:
         facts["history"] = f"from an edited export: {'; '.join(study.edited)}"
     if is_empty(study):
-        return card(headline(study), facts | {"best region so far": NOTHING})
+        return card(headline(study), facts | {"best region so far": UNMEASURED})
     best = study.recommend()
     if study.misclassified is not None:
         facts["the set"] = beyond(study)
@@ -183,17 +183,17 @@ def study_card(study: Reading) -> str:
 
 
 def table(study: Reading, history: bool = False) -> Listing:
-    """Return all trials and observations as a table, to print, to show or to take away (``.to_pandas()``).
+    """Return all trials and observations as a table, to print or to export (``.to_pandas()``).
 
     The columns are number, region, one per axis, feature or level with its unit, value, standard error, replicate,
-    posterior mean and standard deviation of the region's average, state and note. Observations have no number
-    among the trials, but one of their own.
+    posterior mean and standard deviation of the region's average, state and note. Observations have their own
+    numbers.
 
     Parameters
     ----------
     history : bool
-        Above each row those that it replaced, as "was told" and the like, with columns of who corrected or
-        retracted it and, of a study in a file, when.
+        Add above each row the values that it replaced, as "was told" and so on, with columns for who corrected or
+        retracted it and, for a study in a file, when.
     """
     unit, times = study.value_unit, study.times if history else ()
     rows: list[tuple[TrialRecord | Observation, Outcome, str]] = []
@@ -231,7 +231,7 @@ def table(study: Reading, history: bool = False) -> Listing:
 
 
 def _numbers(rows: Iterable[tuple[object, ...]], kind: type[TrialRecord | Observation]) -> list[Cell]:
-    """Return the numbers of the trials, or of the observations, where that is what a row is about."""
+    """Return the numbers of the trials, or of the observations; None in rows about the other."""
     return [one.number if isinstance(one, kind) else None for one, *_ in rows]
 
 
@@ -255,15 +255,15 @@ def top(study: Reading, k: int = TOP) -> Listing:
 
 
 def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: int) -> LikelyRegions:
-    """Return the regions that are probably beyond a threshold, or a sentence about the likeliest if none is.
+    """Return the regions that are probably beyond a threshold, or a sentence about the most probable if none is.
 
     Parameters
     ----------
     study : Study
     beyond : str
-        What is said of their averages, such as "is above 0.7 K with a probability of 0.9".
+        The statement about their averages, such as "is above 0.7 K with a probability of 0.9".
     likely : sequence of Likely
-        Regions, the likeliest first.
+        Regions, the most probable first.
     number : int
         How many of them are probable enough.
     """
@@ -272,15 +272,15 @@ def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: 
     mean, std = labelled("mean", unit), labelled("std", unit)
     columns |= {mean: [own.mean for own in found], std: [own.std for own in found]}
     columns["probability"] = [Chance(own.probability) for own in found]
-    what = f"of which the average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
+    what = f"whose average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
     title = f"Regions {what}" if found else f"There is no region {what}."
     if likely and not found:
-        title += f" The likeliest is {likely[0].region.name}: {percent(likely[0].probability)}."
+        title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
     return LikelyRegions(title, columns, {mean: std, std: std}, found, likely[0] if likely else None)
 
 
 def _where(regions: list[Region]) -> dict[str, list[Cell]]:
-    """Return the names of regions, and what they are of each axis, feature or level."""
+    """Return the names of regions, and their part of each axis, feature or level."""
     columns: dict[str, list[Cell]] = {"region": [region.name for region in regions]}
     parts = [region.cells() for region in regions]
     for name in parts[0] if parts else ():

@@ -1,4 +1,4 @@
-"""The one call that does it all."""
+"""`maximize` and `minimize`: a whole search in one call."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def maximize(
     direction: Literal["maximize", "minimize"] = "maximize",
     **options: Unpack[Options],
 ) -> Result:
-    """Find the region of the highest average, on a fixed budget of noisy measurements.
+    """Find the region with the highest average, with a fixed budget of noisy measurements.
 
     Parameters
     ----------
     measure : callable
         Turns a region into a noisy measurement of its average.
     space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
-        Where to look.
+        The space to search.
     budget : int or float
-        How many measurements to make; where looks have a cost, what they may cost in all.
+        The number of measurements; where looks have a cost, their total cost.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
     executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
-        As for `Study.optimize`; with a tolerance, in value units, it stops early once the answer is that good.
+        As for `Study.optimize`; with a tolerance, in value units, it stops early when the answer is that good.
     kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit, cost, times, overhead
     travel, cost_unit
         As for `Study`.
@@ -59,8 +59,8 @@ def maximize(
     Returns
     -------
     Result
-        The region with mean and standard deviation of its average, and the study. After Ctrl-C the best so
-        far, with ``success=False``. If `measure` raises, the study so far is the error's ``study``.
+        The region with mean and standard deviation of its average, and the study. After Ctrl-C the best so far,
+        with ``success=False``. If `measure` raises, the error has the study as its ``study``.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def maximize(
 
 @answering(Options)
 def minimize(measure: Measure, space: SpaceLike, budget: float, **options: Unpack[Options]) -> Result:
-    """Find the region of the lowest average; all else as for `maximize`.
+    """Find the region with the lowest average; everything else as for `maximize`.
 
     Examples
     --------

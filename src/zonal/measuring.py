@@ -1,4 +1,4 @@
-"""What a study does with an instrument: `Study.optimize` and `Study.refine`, written as functions of the study."""
+"""Measuring with a function: `Study.optimize` and `Study.refine`, written as functions of the study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zonal.tables.habits import answering
 if TYPE_CHECKING:
     from zonal.study import Study
 
-JUDGE = 10  # measurements after the opening sweep, before a learned model says that it is enough
+JUDGE = 10  # measurements after the opening sweep before a learned model may stop the search
 
 
 @answering()
@@ -47,42 +47,42 @@ def optimize(
     timeout: float | None = None,
     take_over: bool = False,
 ) -> Result:
-    """Ask, measure and tell until the budget, or a part of it, is spent, or the answer is good enough.
+    """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
 
-    Pending trials whose worker has ended are measured first: those of an earlier run in this process, or
-    of a process of this machine that has ended.
+    Pending trials whose worker has ended are measured first: those of an earlier run in this process, or of a
+    process on this machine that has ended.
 
     Parameters
     ----------
     measure : callable
-        Region to value, to (value, standard error), or to a mapping with arguments of `tell`: value, sem, note,
-        time, slopes, minus. Where times are chosen and it has an argument `time`, it is told how long to look. If
-        it raises, its trial is given up, which is not held
-        against its region, and the error is passed on; the study can go on afterwards.
+        Turns a region into a value, a pair (value, standard error), or a mapping with arguments of `tell`: value,
+        sem, note, time, slopes, minus. Where times are chosen and it has an argument `time`, that is how long to
+        measure. If it raises, its trial is given up, which does not count against its region, and the error is
+        passed on; the study can continue afterwards.
     executor : concurrent.futures.Executor, dask.distributed.Client or callable, optional
         Where to measure several regions at once. A function that returns an executor is called again if a
         worker process dies.
     n : int, optional
-        How many measurements to make now; by default all that remain.
+        Number of measurements to make now; by default all that remain.
     workers : int, optional
-        How many at once; by default as many as the executor has workers. Without an executor, so many threads.
+        How many at once; by default the executor's number of workers. Without an executor, the number of threads.
     callback : callable, optional
         Called with the study and the trial after each measurement; raise StopIteration to stop.
     progress : bool
         Show a progress bar.
     tolerance : float, optional
-        In value units: stop early once the gap of the recommended region is no larger, twice in a row; while a
-        model is learned not before the opening sweep and ten more. With the policy `Above` it is of
-        ``misclassified``, and in units of weight.
+        In value units: stop early when the gap of the recommended region is no larger, twice in a row; while a
+        model is learned, not before the opening sweep and ten more measurements. With the policy `Above` it
+        applies to ``misclassified``, in units of weight.
     on_error : {"raise", "give_up"}
-        Whether a measurement that fails ends the search, or only its trial.
+        Whether a failed measurement ends the search, or only its trial.
     max_failures : int, optional
-        With ``on_error="give_up"``: one failure more is raised, and the failures since the last success are
-        held against no region; by default as many as measurements remain.
+        With ``on_error="give_up"``: one more failure is raised, and the failures since the last success do not
+        count against any region; by default the number of remaining measurements.
     timeout : float, optional
-        Seconds after which a measurement has failed.
+        Seconds after which a measurement counts as failed.
     take_over : bool
-        Measure all trials that are under way now, whoever asked for them: if you know that nobody else will.
+        Also measure all trials that are under way, whoever asked for them: only if nobody else will.
 
     Returns
     -------
@@ -146,15 +146,15 @@ def refine(
 ) -> PointResult:
     """Find a good point within the recommended region, by measuring points.
 
-    Sequential halving over the region's representative points, starting from what the study knows of f there
-    (the remark under Definition 2 of the paper). The study itself does not change.
+    This is sequential halving over the region's representative points, starting from the study's posterior (the
+    remark under Definition 2 of the paper). The study itself does not change.
 
     Parameters
     ----------
     measure_point : callable
-        Point, shape (d,), to value.
+        Turns a point, shape (d,), into a value.
     budget : int
-        Point measurements; with fewer than points, those of the lowest posterior means are dropped first.
+        Number of point measurements; if there are more points, those with the lowest posterior means are dropped.
     noise : float, optional
         Standard deviation of one point measurement; the study's noise by default, if it is a number.
     points : array_like, shape (n, d), optional
@@ -167,9 +167,9 @@ def refine(
     """
     if not study.space.continuous:
         raise InvalidInput(
-            "points are refined within a box",
+            "refine works in a box only",
             study.space,
-            "Members and sequences are regions themselves: extend the study, or raise the policy's h_max.",
+            "For members and sequences, extend the study or raise the policy's h_max.",
         )
     region = study.found
     if points is None:
@@ -183,13 +183,13 @@ def refine(
         fixed = None if callable(study.settings.noise) else float(study._state.table.noise[0])
         if fixed is None:
             raise InvalidInput(
-                "the noise of a point is not known", noise, "Pass noise=, of one point measurement."
+                "the noise of a point is not known", noise, "Pass the noise= of one point measurement."
             )
         noise = fixed
     spread = standard_deviation(noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
-        # Only so many points can be measured: the covariance is that of the most promising ones.
+        # No more points than the budget can be measured: only the most promising are kept.
         order = np.argsort(-expected(study._state, spots)[0], kind="stable")
         kept = np.sort(order[: whole_number(budget, "budget", 1)])
         seen = study.feedback.footprints([spots[at] for at in kept])
@@ -203,7 +203,7 @@ def refine(
 
 
 class _Enough:
-    """Tells whether a study's answer has been good enough twice in a row; a learned model has to see some more."""
+    """Tells whether a study's answer was good enough twice in a row; a learned model needs some more."""
 
     def __init__(self, study: Study, tolerance: float) -> None:
         self._study = study
@@ -224,13 +224,13 @@ class _Enough:
 
 
 def _smallest_note(state: State) -> str:
-    """Return what the policy took for the smallest size, where the space names none."""
+    """Return a note on the smallest size that the policy chose, if the space has none."""
     problem, space = state.problem, state.problem.space
     if not isinstance(problem.policy, KnowledgeGradient | Above) or space.deepest() is not None:
         return ""
     parts = {space.pieces(state.h_max + 1)[j] for j in space.lines}
     shown = " or ".join(str(number) for number in sorted(parts))
-    return f"; the space names no smallest region, so {shown} parts of an axis were taken"
+    return f"; the space has no smallest region, so each axis was divided into {shown} parts"
 
 
 def _spread(region: Region) -> NDArray[np.float64]:

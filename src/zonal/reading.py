@@ -1,7 +1,7 @@
-"""A study as it stands at one moment: its history, its tree, its model, and what follows from them.
+"""A study at one moment: its history, tree and model, and what follows from them.
 
-Everything here reads one state and changes nothing; it turns rewards counted from the prior mean back into the
-user's values. `Study` adds what changes; `past` gives the moments before.
+Everything here reads one state and changes nothing; it converts rewards relative to the prior mean to the user's
+values. `Study` adds what changes; `past` gives earlier moments.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 def _relayed(path: str, about: str) -> Any:
-    """Return a property that is what a part of the study has at a path."""
+    """Return a property that reads an attribute of a part of the study, given as a path."""
     return property(attrgetter(path), doc=about)
 
 
 class Reading:
-    """A study at one moment, to be read."""
+    """A study at one moment, for reading."""
 
     _state: State
     _lock: threading.RLock
@@ -50,22 +50,22 @@ class Reading:
 
     @property
     def id(self) -> str:
-        """What tells this study's trials from those of others; copies keep it."""
+        """Identifies the study and its trials; copies keep it."""
         return self._state.began.id
 
     @property
     def path(self) -> Path | None:
-        """The file in which the study lives; None in memory."""
+        """The file in which the study is stored; None in memory."""
         return None if self._journal is None else self._journal.path
 
     @property
     def _called(self) -> str:
-        """What people call it: its file's name, or what it measures."""
+        """The name of its file, or what it measures."""
         return self.value_name if self.path is None else self.path.stem
 
     @property
     def read_only(self) -> str:
-        """Why the study can only be looked at; "" if it can go on."""
+        """Why the study can only be read; "" if it can continue."""
         return "" if self._journal is None else self._journal.read_only
 
     @property
@@ -75,30 +75,30 @@ class Reading:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The whole history: what was decided and what happened."""
+        """The whole history."""
         return tuple(self._state.events)
 
     @property
     def times(self) -> tuple[str, ...]:
-        """When each event was written, in UTC; nothing in memory, where that is not kept."""
+        """When each event was written, in UTC; empty in memory, where times are not kept."""
         return () if self._journal is None else tuple(row.time for row in self._journal.rows())
 
     @property
     def edited(self) -> tuple[str, ...]:
-        """What was said of each edited export that the history came from: empty if nobody changed it."""
+        """The remarks on edited exports that the history came from; empty if nobody edited it."""
         return tuple(fact.why for event in self._state.events for fact in event if isinstance(fact, Edited))
 
-    space: Any = _relayed("settings.space", "Where the study looks.")
-    feedback: Feedback = _relayed("settings.feedback", "What a measurement sees of a region.")
+    space: Any = _relayed("settings.space", "The space that is searched.")
+    feedback: Feedback = _relayed("settings.feedback", "What part of a region a measurement averages.")
     direction: Direction = _relayed("settings.direction", "Whether high or low averages are wanted.")
-    value_name: str = _relayed("settings.value_name", "What is measured.")
-    value_unit: str = _relayed("settings.value_unit", "In which unit.")
-    budget: Any = _relayed("_state.budget", "Measurements that may be made in all, or what they may cost.")
-    spent: Any = _relayed("_state.spent", "Trials told, or what they cost.")
-    told: int = _relayed("_state.told", "Trials told.")
+    value_name: str = _relayed("settings.value_name", "The name of what is measured.")
+    value_unit: str = _relayed("settings.value_unit", "Its unit.")
+    budget: Any = _relayed("_state.budget", "The total number of measurements, or their total cost.")
+    spent: Any = _relayed("_state.spent", "The number of trials told, or their cost.")
+    told: int = _relayed("_state.told", "The number of trials told.")
     remaining: Any = _relayed(
         "_state.remaining",
-        "Measurements that may still be asked for, or what they may cost; what is under way is taken off.",
+        "The measurements that may still be asked for, or their cost, without those under way.",
     )
 
     @property
@@ -109,7 +109,7 @@ class Reading:
 
     @property
     def _looks_left(self) -> int:
-        """How many looks may still be asked for, if each is of the cheapest."""
+        """How many of the cheapest looks may still be asked for."""
         state = self._state
         if state.problem.prices is None:
             return int(state.remaining)
@@ -117,22 +117,22 @@ class Reading:
 
     @property
     def trials(self) -> list[TrialRecord]:
-        """All trials so far and what became of them."""
+        """All trials so far with their outcomes."""
         return [one for one, _ in _trials(self._state)]
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """The measurements that were made outside of the study, but for those retracted."""
+        """The measurements made outside the study, except those retracted."""
         return tuple(one for one, past in _observations(self._state) if past[-1].value is not None)
 
     def history(self) -> list[tuple[TrialRecord | Observation, list[Outcome]]]:
-        """Return every trial and every observation, each with all that became of it, the last thing last."""
+        """Return every trial and observation with all its outcomes, the latest last."""
         state = self._state
         return [*_trials(state), *_observations(state)]
 
     @property
     def barred(self) -> tuple[Region, ...]:
-        """Regions that could not be measured and are not asked for any more; `allow` takes that back."""
+        """Regions that could not be measured and are no longer asked for; `allow` takes that back."""
         state = self._state
         return tuple(state.region(row) for row in state.barred)
 
@@ -151,7 +151,7 @@ class Reading:
 
     @property
     def models(self) -> tuple[Weighted, ...]:
-        """The weighted models that stand for all the measurements allow; one if the model was given."""
+        """The weighted models that represent the posterior over models; one if the model was given."""
         belief = self._state.belief
         if not isinstance(belief, Mixture):
             return ()
@@ -161,7 +161,7 @@ class Reading:
         )
 
     def _outward(self, model: Model) -> Model:
-        """Return a model in the user's units; a noise that was given as a number is part of it."""
+        """Return a model in the user's units; a noise that was given as a number is included."""
         noise = self.settings.noise
         given = noise if isinstance(noise, float) else None
         return replace(
@@ -186,7 +186,7 @@ class Reading:
         return tuple(self._state.pending.values())
 
     def _asked(self, trial: Trial | int) -> Asked:
-        """Return a trial as it was asked for, or complain that it never was."""
+        """Return a trial as it was asked for; raise if it never was."""
         state = self._state
         known = trial if isinstance(trial, Trial) else None
         number = whole_number(trial, "a trial", 0) if known is None else known.number
@@ -203,7 +203,7 @@ class Reading:
 
     @property
     def found(self) -> Region:
-        """The region to settle for now; `recommend` also says how sure that is, which takes some milliseconds."""
+        """The recommended region; `recommend` also gives its certainty, which takes some milliseconds."""
         return self._settle()[0]
 
     _settle = answers.settle
@@ -221,12 +221,12 @@ class Reading:
     bands = answers.bands
 
     def past(self, *told: int) -> list[Reading]:
-        """Return the study as it was after each of some numbers of measurements: to be read, not to go on with.
+        """Return the study as it was after each of some numbers of measurements, for reading only.
 
         Parameters
         ----------
         *told : int
-            0 for the beginning, and no more than were told since.
+            0 for the start, and at most the number told so far.
         """
         now, moments = self._state, dict[int, Reading]()
         wanted = [whole_number(number, "a number of measurements", 0, now.told) for number in told]
@@ -246,20 +246,20 @@ class Reading:
     _repr_html_ = looking.study_card
 
     def plot(self, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
-        """Draw the study, or its "history", "tree", "model" or "regions": see `zonal.plots.plot`."""
+        """Plot the study, or its "history", "tree", "model" or "regions": see `zonal.plots.plot`."""
         from zonal.plots import plot
 
         return plot(self, kind, ax, **more)
 
     def __repr__(self) -> str:
-        """Return how far it is."""
+        """Return the progress."""
         how_far = looking.standing(self).rpartition(", ")[0]
         return f"<Study: {how_far}, {self._state.table.size} nodes>"
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Complain of a name that is not there, with the one it has here."""
+            """Raise AttributeError; where another library's name was used, name the one used here."""
             raise missing("a study", name)
 
     def _region(self, region: Any) -> Region:
@@ -267,7 +267,7 @@ class Reading:
             return with_feedback(region, self.feedback)
         if isinstance(region, Region):
             if not (self.space.continuous and region.space.continuous):
-                raise InvalidInput("this region is of another space", region.name, "Describe it in this one.")
+                raise InvalidInput("this region belongs to another space", region.name, "Describe it in this one.")
             region = region.bounds
         made: Region = self.space.region(region, self.feedback)
         return made

@@ -1,4 +1,4 @@
-"""What the words of a recipe mean: from a TOML file, or options of a command line, to the arguments of `Study`."""
+"""The meaning of a recipe: from a TOML file, or command-line options, to the arguments of `Study`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
-DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # beyond which nothing is of use, and much would take for ever
+DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # more is of no use, and could take for ever
 
 SPACES = ("axes", "sequences", "points", "hierarchy")
 POLICIES = {
@@ -58,7 +58,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "model": ("kernel", "variance", "lengthscale", "nu", "correlation", "lengths", "mean"),
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
-PRICES = ("cost", "times", "overhead", "travel")  # settings that say what looks cost
+PRICES = ("cost", "times", "overhead", "travel")  # the settings that give looks a cost
 PLAIN = (
     "direction",
     "max_looks",
@@ -70,12 +70,12 @@ TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement
 
 
 def template() -> str:
-    """Return a recipe with remarks that works as it stands."""
+    """Return a recipe with comments that works as it is."""
     return resources.files("zonal").joinpath("recipe.toml").read_text(encoding="utf-8")
 
 
 def arguments(recipe: Recipe) -> dict[str, Any]:
-    """Return the arguments of `Study` that a recipe stands for, or complain where it is written."""
+    """Return the arguments of `Study` that a recipe gives; errors name the line."""
     recipe.table(recipe.words, (), TOP)
     if "budget" not in recipe.words:
         raise InvalidInput(f"{recipe.source}: a study needs a budget", None, "Write for example budget = 60.")
@@ -100,26 +100,26 @@ def where(
     smallest: Any = None,
     **columns: Any,
 ) -> Recipe:
-    """Return the recipe of what options of a command line say of where to look.
+    """Return the recipe that command-line options for the space are equivalent to.
 
     Parameters
     ----------
     axes, sequences
         As `axis_words` and `sequence_words` read them.
     table : Path, optional
-        Of points or areas; `columns` are its coords, levels and weight.
+        Table of points or areas; `columns` are its coords, levels and weight.
     smallest : float or sequence of float, optional
-        One for all, or one for each axis that is no set of symbols.
+        One for all, or one per axis that is not categorical.
     """
     ways = {"--axis": axes, "--sequences": sequences, "a table": table}
     said = [way for way, own in ways.items() if own]
     if len(said) != 1:
         fix = f"Pass one of {', '.join(ways)}."
-        raise InvalidInput("where to look is said in one way", " and ".join(said) or "none", fix)
+        raise InvalidInput("the space must be given in exactly one way", " and ".join(said) or "none", fix)
     named = {key: list(own) if isinstance(own, tuple) else own for key, own in columns.items() if own}
     if table is None and named:
-        fix = "Name the table too, or leave it out."
-        raise InvalidInput("columns are those of a table", f"--{next(iter(named))}", fix)
+        fix = "Pass a table too, or leave the option out."
+        raise InvalidInput("this option needs a table", f"--{next(iter(named))}", fix)
     words: dict[str, Any] = {"axes": axis_words(axes)} if axes else {}
     if sequences:
         words["sequences"] = sequence_words(sequences)
@@ -130,11 +130,11 @@ def where(
 
 
 def space(recipe: Recipe) -> Any:
-    """Return the space that a recipe describes, or complain where it is written."""
+    """Return the space that a recipe describes; errors name the line."""
     named = [name for name in SPACES if name in recipe.words]
     if len(named) != 1:
         shown, fix = " and ".join(named) or None, f"Write one of {', '.join(f'[{name}]' for name in SPACES)}."
-        raise InvalidInput(f"{recipe.place(tuple(named[1:2]))}: where to look is said once", shown, fix)
+        raise InvalidInput(f"{recipe.place(tuple(named[1:2]))}: the space must be given exactly once", shown, fix)
     kind = named[0]
     if "arity" in recipe.words:
         with recipe.blamed("arity"):
@@ -173,7 +173,7 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     ]
     if len(kinds) != 1 or any(key not in words for key in kinds[0]):
         fix = "Write low and high, or symbols, or frequencies."
-        raise InvalidInput(f"{recipe.place(path)}: axis {name} must be said in one way", dict(words), fix)
+        raise InvalidInput(f"{recipe.place(path)}: axis {name} must be given in exactly one way", dict(words), fix)
     if kinds[0] == ("low", "high"):
         text(words.get("unit", ""), f"the unit of axis {name}")
         check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
@@ -184,7 +184,7 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     if "symbols" in words:
         listed = words["symbols"] if isinstance(words["symbols"], list) else [words["symbols"]]
         pair = len(listed) == 2 and all(isinstance(own, int | float) for own in listed)
-        return dict.fromkeys(listed, 1) if pair else listed  # two numbers are symbols, if one says so
+        return dict.fromkeys(listed, 1) if pair else listed  # two numbers listed as symbols are symbols
     if not isinstance(words["frequencies"], Mapping):
         fix = "Write { red = 2, green = 1 }."
         raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)
@@ -231,7 +231,7 @@ def members(
     Parameters
     ----------
     table : Table
-        One row a smallest part.
+        One row per smallest part.
     coords : sequence of str
         Columns of features: `Points`, or the features of a `Hierarchy` if there are levels too.
     levels : sequence of str
@@ -239,9 +239,9 @@ def members(
     weight : str, optional
         Column of weights.
     smallest, arity
-        As of these spaces.
+        As for these spaces.
     at : callable
-        From "coords", "levels" or "weight" to a context that adds to a complaint where that was said.
+        Turns "coords", "levels" or "weight" into a context that adds to an error where that was written.
     """
     with at("weight"):
         weights = None if weight is None else positive(table, weight)
@@ -250,7 +250,7 @@ def members(
     if not levels:
         if not coords:
             fix = "Name coords, levels or sequence."
-            raise InvalidInput("a table needs columns that say where its rows are", None, fix)
+            raise InvalidInput("a table needs columns that locate its rows", None, fix)
         return Points(features, weights, arity, smallest)
     with at("levels"):
         names = {name: table.texts(name) for name in levels}
@@ -260,7 +260,7 @@ def members(
 
 
 def positive(table: Table, weight: str) -> NDArray[np.float64]:
-    """Return a column of weights, or complain of the first that is none."""
+    """Return a column of weights; raise at the first that is not positive."""
     weights = table.numbers(weight)
     if not (weights > 0).all():
         row = int(np.flatnonzero(weights <= 0)[0])
@@ -270,13 +270,13 @@ def positive(table: Table, weight: str) -> NDArray[np.float64]:
 
 
 def _forbidden(recipe: Recipe, space: Any) -> list[Region]:
-    """Return where not to look: regions as a person writes them, or as tables of their parts."""
+    """Return the forbidden regions, given as text or as tables of their parts."""
     words = recipe.words["forbidden"]
     with recipe.blamed("forbidden"):
         regions = []
         for own in words if isinstance(words, list) else [words]:
             if not isinstance(own, str | Mapping):
-                raise InvalidInput("a forbidden region is text", own, "Write it as `zonal observe` takes it.")
+                raise InvalidInput("a forbidden region must be text", own, "Write it as for `zonal observe`.")
             regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
         return regions
 
@@ -310,7 +310,7 @@ def _feedback(recipe: Recipe, words: Any) -> Feedback:
     recipe.table(words, path, ("average", "beam", "beam_share"))
     if len(words) != 1:
         fix = "Write one of average = 4, beam = 0.5 and beam_share = 0.5."
-        raise InvalidInput("a feedback is said in one way", dict(words), fix)
+        raise InvalidInput("a feedback must be given in exactly one way", dict(words), fix)
     ((kind, own),) = words.items()
     if kind == "average":
         whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
@@ -352,14 +352,14 @@ def _policy(recipe: Recipe) -> Any:
 
 
 def _kind(recipe: Recipe, words: dict[str, Any], path: Key, kinds: Mapping[str, Any]) -> Any:
-    """Return the class that the last of `path` names among `words`, which it leaves."""
+    """Return the class named by the last key of `path` in `words`, and remove that key."""
     if path[-1] not in words:
         raise InvalidInput(f"{path[-2]} needs its {path[-1]}", words, f"Write one of {', '.join(kinds)}.")
     return recipe.choice(words.pop(path[-1]), path, kinds)
 
 
 def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any:
-    """Return an instance of a class from its fields, or complain of a stray or missing one."""
+    """Return an instance of a class from its fields; raise at an unknown or missing one."""
     recipe.table(words, path, [own.name for own in fields(kind)])
     needed = [own.name for own in fields(kind) if own.default is MISSING and own.default_factory is MISSING]
     missing = [name for name in needed if name not in words]

@@ -1,7 +1,8 @@
-"""What the user holds: a search with numbered trials, a budget and the user's units.
+"""The study: a search with numbered trials, a budget and the user's units.
 
-Here is how a study lives: it begins, or is opened from its file or replayed from its history, and changes by one
-assignment, once the event is on disk. What is done to it is in `deeds` and `measuring`, what is read in `reading`.
+This module is about the life of a study: it is started, opened from its file or replayed from its history, and
+changes by one assignment after the event is on disk. Its methods are in `deeds` and `measuring` (changes) and in
+`reading` (queries).
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ _studies: WeakSet[Study] = WeakSet()
 
 
 class Study(Reading):
-    """A search for the region of the highest average: in memory, or in a file by `create`, `open` and `save`.
+    """A search for the region with the highest average: in memory, or in a file (`create`, `open`, `save`).
 
     Parameters
     ----------
     space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
-        Where to look.
+        The space to search.
     budget : int or float
-        How many measurements may be made; where looks have a cost, what they may cost in all.
+        The number of measurements; where looks have a cost, their total cost.
     kernel : Kernel, kernel class, callable or None
-        The covariance of f at two points. A class has its parameters learned; None learns the smoothness
+        The covariance of f at two points. For a class its parameters are learned; None learns the smoothness
         too (for symbols `Categorical`). On `Points` and `Hierarchy` also any positive semi-definite function of
         features, (n, d) and (m, d) to (n, m).
     noise : float, callable or None
@@ -47,35 +48,35 @@ class Study(Reading):
     mean : float, optional
         Prior mean of f; by default 0 if a kernel is given, else learned.
     feedback : Center, Average, Mean or Beam
-        What a measurement sees of a region; by default its exact mean.
+        What part of a region a measurement averages; by default all of it (`Mean`).
     policy : Policy, optional
         Which region to measure next; by default `KnowledgeGradient`.
     rng : int or Generator, optional
-        For policies that draw random numbers; GPOO draws none.
+        Seed or generator for policies that use random numbers; GPOO uses none.
     direction : {"maximize", "minimize"}
         Whether high or low averages are wanted.
     max_looks : int, optional
-        The most measurements of one region.
+        Most measurements of one region.
     forbidden : callable, or region or list of regions, optional
-        Where not to look: a function of a region, or what ``space.region`` takes, one or several. A region for
-        which the function returns True, or which overlaps one of the list, is neither measured nor recommended,
-        and its children are tried.
+        Regions not to measure: a function of a region, or one or several regions as ``space.region`` takes them. A
+        region for which the function returns True, or which overlaps one of the list, is neither measured nor
+        recommended, but its children may be.
     value_name, value_unit : str
-        What is measured, for tables and pictures.
+        Name and unit of what is measured, for tables and plots.
     cost : float or callable, optional
-        What a look costs, or a function of the region; 1 by default, and 0 where `times` are given. With it,
+        The cost of a look, or a function of the region; 1 by default, and 0 if `times` are given. With cost,
         `times`, `overhead` or `travel` the budget is in units of cost.
     times : sequence of float, optional
-        How long a look may take. It costs its time; the noise is that of one unit of time over sqrt(time). The
-        default chooses region and time together, by gain for cost.
+        Possible times of a look. A look costs its time; `noise` refers to one unit of time and falls as
+        1 / sqrt(time). The default policy chooses region and time together, by gain per cost.
     overhead : float
-        What every look costs besides.
+        A further cost of every look.
     travel : float or callable, optional
-        What the way from the last region costs: a function of two regions, or in a box a number, the cost of one
-        unit of distance between centres. The last region is that of the last trial of the same ``by``, else of the
-        study.
+        The cost of the way from the last region: a function of two regions, or in a box a number, the cost per
+        unit of distance between centres. The last region is that of the last trial of the same ``by``, or else of
+        any.
     cost_unit : str
-        Of costs, for tables and messages.
+        The unit of costs, for tables and messages.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class Study(Reading):
     >>> trial.region.name
     'x 0..0.5'
     >>> study.tell(trial, 0.7)
-    >>> float(study.recommend().region.widths[0])  # the smallest size: 256 of them to an axis
+    >>> float(study.recommend().region.widths[0])  # the smallest size: 1/256 of the axis
     0.00390625
     """
 
@@ -99,7 +100,7 @@ class Study(Reading):
     _writer: Writer | None = None  # while the file's lock is held
 
     def _renew_lock(self) -> None:
-        """Take a lock that nobody holds; processes forked from this one will take another."""
+        """Make a new lock; processes forked from this one will make their own."""
         self._lock = threading.RLock()
         _studies.add(self)
 
@@ -114,22 +115,22 @@ class Study(Reading):
         exist_ok: bool = False,
         **settings: Unpack[Given],
     ) -> Self:
-        """Begin a study that lives in a file: whatever it returned or took in is on the disk.
+        """Start a study in a file: whatever it returned or recorded is on disk.
 
-        Any number of processes may ask and tell the same study, each having opened the file. What this one knows
-        of the others' trials is as of its last own call that changes the study, or of `refresh`.
+        Any number of processes may open the file, and ask and tell. What this process knows about the others'
+        trials is as of its last call that changed the study, or of `refresh`.
 
         Parameters
         ----------
         path : str or path
-            Where to; there must be no such file yet.
+            The file to create; it must not exist yet.
         space, budget, direction, **settings
-            As of `Study`. Functions and classes of your own (a noise, a delta, a kernel, a cost, a policy) are
-            not stored; `open` takes them again.
+            As for `Study`. Functions and classes of your own (a noise, delta, kernel, cost or policy) are not
+            stored; pass them again to `open`.
         exist_ok : bool
-            Open the file if it is there, as when two workers begin at once: the first makes it, the other joins.
-            It must be a study with these settings; its budget may have been extended since, and without `rng` its
-            seed is whatever the first one drew.
+            Open the file if it exists, as when two workers start at once: the first creates it, the other joins.
+            It must hold a study with these settings; its budget may have been extended since, and without `rng`
+            its seed is the one drawn by the first.
         """
         study = cls(space, budget=budget, direction=direction, **settings)
         try:
@@ -158,9 +159,9 @@ class Study(Reading):
         travel: Any = None,
         classes: Sequence[type] = (),
     ) -> Self:
-        """Return the study that lives in a file.
+        """Open the study in a file.
 
-        Nothing is decided again. Without what it needs the study opens all the same, to be looked at: see
+        Nothing is decided again. If functions of your own are missing, the study opens for reading only: see
         ``read_only``.
 
         Parameters
@@ -168,10 +169,10 @@ class Study(Reading):
         path : str or path
             The file.
         space, kernel, noise, feedback, policy, delta, forbidden, cost, travel
-            Those that were functions of your own when the study was made, or of classes of your own.
+            Those that were your own functions, or objects of your own classes, when the study was made.
         classes : sequence of class
-            Your own frozen dataclasses, of which anything in the study is made: a kernel, a feedback, a policy, an
-            axis. What they hold is in the file; giving the class is enough.
+            Your own frozen dataclasses that the study uses: a kernel, a feedback, a policy, an axis. Their fields
+            are in the file; passing the class is enough.
         """
         named = {"space": space, "kernel": kernel, "noise": noise, "feedback": feedback, "policy": policy}
         named |= {"delta": delta, "forbidden": forbidden, "cost": cost, "travel": travel}
@@ -183,28 +184,28 @@ class Study(Reading):
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Give a study in memory a file to live in from now on.
+        """Store a study from memory in a file, where it stays from now on.
 
         Parameters
         ----------
         path : str or path
-            Where to; there must be no such file yet.
+            The file to create; it must not exist yet.
         """
         with self._lock:
             if self._journal is not None:
                 raise StudyFileError(
-                    f"this study lives in {self._journal.path.name} already. Copy that file instead."
+                    f"this study is stored in {self._journal.path.name} already. Copy that file instead."
                 )
             self._journal = Journal.create(path, self.settings, self.events)
 
     def refresh(self) -> None:
-        """Take in what other processes have done to the study; `ask`, `tell` and the like do so by themselves."""
+        """Read what other processes have done to the study; `ask`, `tell` and other changes do so too."""
         with self._lock:
             if self._journal is not None:
                 self._take_in(self._journal.unseen(len(self._state.events)))
 
     def _writing(self) -> AbstractContextManager[Any]:
-        """Hold the lock, and of a study in a file that file's lock too, up to date with what others did."""
+        """Hold the lock, and that of the file if there is one, after reading what other processes did."""
         return self._lock if self._journal is None else self._writing_to(self._journal)
 
     @contextmanager
@@ -218,7 +219,7 @@ class Study(Reading):
                 self._writer = None
 
     def _take_in(self, events: list[Event]) -> None:
-        """Go on from what the file says; without the kernel nothing is known but what happened."""
+        """Continue from what the file says; without the kernel there is no posterior."""
         state = self._state.apply_all(events) if events else self._state
         if self._journal is not None and not self._journal.opened.knows:
             state = state.blind()
@@ -230,20 +231,20 @@ class Study(Reading):
     ) -> Self:
         """Return the study that these settings and events make, without deciding anything again.
 
-        What cannot have happened is refused, as `tell` refuses it.
+        Events that cannot have happened raise, as in `tell`.
 
         Parameters
         ----------
         settings : Settings
-            Of a study, as its ``settings`` gives them.
+            The ``settings`` of a study.
         events : iterable of Event
-            Its history, as its ``events`` gives it.
+            The ``events`` of that study.
         at_once : bool
-            Build the posterior once, at the end: much faster, and the same to within rounding. Whether exact
-            measurements contradict each other is not asked.
+            Build the posterior once, at the end: much faster, and the same up to rounding. Contradictions between
+            exact measurements are not checked.
         edited : str
-            How the history was changed by hand, if it was. It becomes part of it, and models are learned anew from
-            what it says.
+            How the history was changed by hand, if it was. This is added to the history, and the models are
+            learned again from it.
         """
         study = cls._of(checked_again(settings), events, at_once, foreign=True)
         if edited:
@@ -252,7 +253,7 @@ class Study(Reading):
 
     @classmethod
     def _of(cls, settings: Settings, events: Iterable[Event], at_once: bool = True, foreign: bool = False) -> Self:
-        """Return a study of what Zonal wrote, or, if it is `foreign`, of what may have been changed since."""
+        """Return a study from events that Zonal wrote, or, if `foreign`, that may have been changed since."""
         study = cls.__new__(cls)
         study._renew_lock()
         history = iter(events)
@@ -265,21 +266,21 @@ class Study(Reading):
         else:
             for event in history:
                 state = state.apply(event, foreign)
-                state.belief  # noqa: B018  # worked out step by step, as it was
+                state.belief  # noqa: B018  # computed step by step, as it was originally
         study._state = state
         return study
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle takes along: not the lock, nor the file, as it goes its own way."""
+        """Return what a copy or a pickle takes along: neither the lock nor the file."""
         return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal", "_writer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take in what a copy or a pickle brought."""
+        """Restore a copy or a pickle."""
         self.__dict__.update(state)
         self._renew_lock()
 
     def __copy__(self) -> Self:
-        """Return a study of its own: two that share memory would get in each other's way."""
+        """Return an independent study."""
         return copy.deepcopy(self)
 
     ask = deeds.ask
@@ -296,11 +297,10 @@ class Study(Reading):
     refine = measuring.refine
 
     def refit(self) -> bool:
-        """Learn the model anew from all measurements, whatever was learned before, if anything is learned.
+        """Learn the model again from all measurements, independently of earlier fits, if anything is learned.
 
-        Studies learn by themselves, often, and always when the budget is spent, but from where the last fit ended;
-        after this, what is known does not depend on the order in which measurements came. Returns whether anything
-        was learned.
+        Studies learn by themselves, and always when the budget is spent, but starting from the last fit. After
+        this call the model does not depend on the order of the measurements. Returns whether anything was learned.
         """
         return self._refit()
 
@@ -312,21 +312,21 @@ class Study(Reading):
         return after is not None
 
     def extend(self, n: float) -> None:
-        """Add `n` measurements to the budget; where looks have a cost, so much of it."""
+        """Add `n` measurements to the budget; where looks have a cost, that amount."""
         more = checks.added(self._state, n)
         with self._writing():
             self._commit(decisions.extend(self._state, more))
 
     def _commit(self, state: State) -> None:
-        """Go by another state from now on: the one place where a study changes; its file first, if it has one."""
+        """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
             assert self._writer is not None, "a study in a file changes within _writing only"
             self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
-        # Warnings come after it: turned into errors, they must not undo what was told.
+        # Warnings come last: if they are turned into errors, what was told must stay.
         if state.ledger is not before.ledger:
-            state.belief  # noqa: B018  # worked out now, so that a warning comes with what it is about
+            state.belief  # noqa: B018  # computed now, so that warnings come with their cause
         if state.worked_out is not before.worked_out:
             for complaint in state.complaints:
                 if complaint not in before.complaints:
@@ -338,7 +338,7 @@ class Study(Reading):
 
 
 def _renew_locks() -> None:
-    """Free the studies of a forked process: whatever thread held their locks was left behind."""
+    """Renew the locks of studies in a forked process: the threads that held them do not exist there."""
     for study in list(_studies):
         study._renew_lock()
 

@@ -211,9 +211,9 @@ def test_a_table_takes_the_place_of_functions(direction: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kernel": SMOOTH}, "nothing is drawn"),
-        ({"signal": 2.0}, "nothing is drawn"),
-        ({"given": True}, "nothing is drawn"),
+        ({"kernel": SMOOTH}, "no functions are drawn"),
+        ({"signal": 2.0}, "no functions are drawn"),
+        ({"given": True}, "no functions are drawn"),
         ({"direction": "minimize"}, "its own direction, maximize"),
         ({"space": SPACES["dna"]}, "another space"),
         ({"landscape": np.arange(16.0)}, "from_table"),
@@ -387,7 +387,7 @@ def test_the_commands_of_the_page_are_understood(tmp_path: Path) -> None:
     for command in commands:
         words = [*command.split(), "--budget", "x"]  # the last thing to be wrong
         result = CliRunner().invoke(main, words)
-        assert "must be numbers with commas between" in result.output, command
+        assert "must be numbers separated by commas" in result.output, command
 
 
 def test_the_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -377,7 +377,7 @@ def test_the_table_has_means_standard_errors_and_how_often_the_best_was_found() 
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"players": {}}, "somebody has to play"),
+        ({"players": {}}, "there must be at least one player"),
         ({"budget": 0}, "budget must be at least 1"),
         ({"budget": 2.5}, "budget must be a whole number"),
         ({"runs": 0}, "runs must be at least 1"),

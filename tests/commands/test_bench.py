@@ -61,10 +61,10 @@ def test_a_sheet_goes_out_with_questions_and_comes_back_with_answers(dna: Path) 
         ({"value": "1e200"}, "a value is too large"),
         ({"sem": "-0.1"}, "a standard error must not be negative"),
         ({"sem": "x"}, "a standard error must be a number; got 'x'"),
-        ({"trial": "one"}, "a trial is a whole number; got 'one'"),
-        ({"trial": "9"}, "the study has asked for 3; got 9"),
+        ({"trial": "one"}, "a trial must be a whole number; got 'one'"),
+        ({"trial": "9"}, "the study has 3; got 9"),
         ({"trial": "0"}, "trial 0 is ANN, not this region; got 'CNN'"),
-        ({"trial": "0", "region": ""}, "a row above has this trial already, but not the same; got 0"),
+        ({"trial": "0", "region": ""}, "a row above has this trial already, with other values; got 0"),
     ],
 )
 def test_one_wrong_cell_and_nothing_is_told(dna: Path, cell: dict[str, str], says: str) -> None:
@@ -74,7 +74,7 @@ def test_one_wrong_cell_and_nothing_is_told(dna: Path, cell: dict[str, str], say
         fill("a.csv", **{name: [rows("a.csv")[0][name], wrong, rows("a.csv")[2][name]]})
     before = dna.read_bytes()
     said = zonal("tell", dna, "--csv", "a.csv", code=1).stderr
-    assert "a.csv: nothing was told; of 3 rows 1 cannot be.\n  row 2 (line 3): " in said
+    assert "a.csv: nothing was told; wrong rows: 1 of 3.\n  row 2 (line 3): " in said
     assert says in said
     assert dna.read_bytes() == before
 
@@ -126,7 +126,7 @@ def test_fewer_left_than_wanted_are_given_and_it_is_said(dna: Path) -> None:
 def test_regions_may_run_out_before_the_budget_does(dna: Path) -> None:
     zonal("new", "two.db", "--sequences", "AC,1", "--budget", 9, "--max-looks", 1, "--noise", 0.1)
     result = zonal("ask", "two.db", "-n", 7)
-    assert "of 7: no other region may be measured" in result.stderr
+    assert "of 7: no other region can be measured" in result.stderr
     assert zonal("ask", "two.db", code=3).stderr.startswith("Error: ")
 
 
@@ -156,7 +156,7 @@ def test_a_region_that_was_given_up_is_allowed_by_its_name(dna: Path) -> None:
     zonal("give-up", dna, 0, 1, 2, "--never")
     names = [one.region.name for one in zn.Study.open(dna).trials]
     before = dna.read_bytes()
-    assert "lies within this region; got" in zonal("allow", dna, names[3], code=1).stderr
+    assert "given up within this region; got" in zonal("allow", dna, names[3], code=1).stderr
     assert "REGION" in zonal("allow", dna, code=2).stderr
     assert dna.read_bytes() == before
     assert "1 give-up taken back. 0 of 10 told, 1 under way, 9 left." in zonal("allow", dna, names[1]).stderr
@@ -348,11 +348,11 @@ def test_slopes_and_differences_come_from_the_shell_and_go_through_sheets_and_ex
     assert minus == {5.3: None, -0.3: [[0.123456789, 0.2]], 1.8: None, -0.4: [[0.0, 0.1]], -0.9: None}
     zonal("export", "a.db", "--format", "events", "--out", "a.jsonl")
     zonal("import", "c.db", "a.jsonl")
-    assert "all alike" in zonal("verify", "c.db").output
+    assert "all the same" in zonal("verify", "c.db").output
     assert '"slope": "x"' in zonal("export", "a.db", "--format", "json").output
     for words, said in (
         (("observe", "a.db", "x=0..1", "1", "--slope", "x"), "needs a standard error"),
-        (("tell", "a.db", "1", "1", "--slope", "x=3"), "its value and its standard error"),
+        (("tell", "a.db", "1", "1", "--slope", "x=3"), "a value and a standard error"),
         (("observe", "a.db", "x=0..1", "1", "--sem", "1", "--minus", "{"), "cannot be read"),
     ):
         assert said in zonal(*words, code=1).output

@@ -124,14 +124,14 @@ def test_options_say_what_a_recipe_says(flags: list[str], space: object) -> None
     [
         (["new", "s.db"], 1, "needs a budget"),
         (["new"], 2, "STUDY"),
-        (["new", "s.db", "--budget", "5"], 1, "where to look"),
+        (["new", "s.db", "--budget", "5"], 1, "given in exactly one way"),
         (["new", "s.db", "--budget", "5", "--axis", "x=1..0"], 1, "--axis: the bounds of axis x must increase"),
         (["new", "s.db", "--budget", "5", "--axis", "x"], 1, "Write x=0..1, or l=-180..180:deg"),
         (["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--noise", "-1"], 1, "--noise: noise must not be"),
         (
             ["new", "s.db", "--budget", "5", "--axis", "x=0..1", "--coords", "a"],
             1,
-            "columns are those of a table; got '--coords'",
+            "this option needs a table; got '--coords'",
         ),
         (["new", "s.db", "--budget", "5", "--points", "areas.csv", "--coords", "lom"], 1, "Did you mean 'lon'?"),
         (["new", "s.db", "--recipe", "r.toml", "--budget", "5"], 2, "--budget"),
@@ -272,8 +272,8 @@ def test_regions_beyond_a_threshold_are_listed_as_in_python(sky: Path) -> None:
         assert len(wide.splitlines()) == 2 + len(rows) > 2
     assert answer("above", sky, 99)["regions"] == []
     name = answer("above", sky, 99)["likeliest"]["region"]["name"]
-    said = "no region of which the average flux is above 99 K with a probability of 0.9, after 6 measurements."
-    assert zonal("above", sky, 99).stdout == f"There is {said} The likeliest is {name}: < 1 %.\n"
+    said = "no region whose average flux is above 99 K with a probability of 0.9, after 6 measurements."
+    assert zonal("above", sky, 99).stdout == f"There is {said} The most probable is {name}: < 1 %.\n"
     assert "probability" in zonal("above", sky, 1, "--probability", 2, code=1).stderr
 
 
@@ -316,7 +316,7 @@ def test_a_model_is_learned_anew_from_the_shell(folder: Path) -> None:
     for at in range(31):
         twin.observe([(at / 40, at / 40 + 0.1)], at % 7)
     copied = zn.Study.replay(twin.settings, twin.events)
-    assert "learned anew." in zonal("refit", "s.db").stderr
+    assert "learned again." in zonal("refit", "s.db").stderr
     copied.refit()
     assert zn.Study.open("s.db").model == copied.model
     assert "nothing to learn" in zonal("refit", "s.db").stderr
@@ -337,7 +337,7 @@ def test_exports_hold_all_trials(sky: Path, folder: Path) -> None:
 
 
 def test_verify_reports_the_first_difference(sky: Path, folder: Path) -> None:
-    assert "all alike" in zonal("verify", sky).stderr
+    assert "all the same" in zonal("verify", sky).stderr
     lines = zonal("export", sky, "--format", "events").stdout.splitlines()
     told = next(at for at, line in enumerate(lines) if '"Measured"' in line)
     changed = json.loads(lines[told])

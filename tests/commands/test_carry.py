@@ -243,8 +243,8 @@ def test_exact_measurements_that_contradict_each_other_are_refused() -> None:
     ("change", "says"),
     [
         (lambda lines: lines[:-6], "its last line, with a count and a digest"),
-        (lambda lines: [*lines[:-7], lines[-1]], r"of 30 events there are 24"),
-        (lambda lines: [*lines[:4], *lines[3:]], r"of 30 events there are 31"),
+        (lambda lines: [*lines[:-7], lines[-1]], r"there are 24 events, not 30"),
+        (lambda lines: [*lines[:4], *lines[3:]], r"there are 31 events, not 30"),
         (lambda lines: [*lines[:3], lines[4], lines[3], *lines[5:]], "changed after it was written"),
         (lambda lines: [line.replace("0.25", "0.26") for line in lines], "changed after it was written"),
         (lambda lines: [], "its last line"),
@@ -277,10 +277,10 @@ def test_a_corrected_value_is_taken_and_models_are_learned_from_it() -> None:
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.stem)
 def test_exports_without_a_digest_are_taken_by_saying_so(golden: Path, tmp_path: Path) -> None:
-    with pytest.raises(zn.InvalidInput, match="of an older Zonal, pass --edited"):
+    with pytest.raises(zn.InvalidInput, match="from an older Zonal, pass --edited"):
         imported(golden.read_bytes())
     study = imported(golden.read_bytes(), edited=True)
-    assert study.edited == ("its last line, with a count and a digest of what is above, is not there",)
+    assert study.edited == ("its last line, with a count and a digest of the lines above, is missing",)
     live = zn.Study.open(golden.with_suffix(".db"))
     assert study.trials == live.trials
     assert study.events[:-1] == live.events
@@ -293,7 +293,7 @@ def test_a_study_says_that_its_history_was_edited(tmp_path: Path, monkeypatch: p
     Path("e.jsonl").write_bytes(text_of(documents))
     assert "edited export" in zonal("import", "t.db", "e.jsonl", "--edited").stderr
     said = zonal("verify", "t.db").stderr
-    assert "all alike" in said
+    assert "all the same" in said
     assert "edited export" in said
     study = zn.Study.open("t.db")
     assert "edited export" in study._repr_html_()

@@ -47,10 +47,7 @@ def test_names_and_notes_go_out_as_text_and_come_back(space: Any) -> None:
     assert {"-0.5"} <= set(cells("b.csv"))
     assert [row["note"] for row in rows("b.csv")] == [f"'{FORMULA}", "''quoted", "plain"]
     said = zonal("observe", "a.db", "--csv", "b.csv").stderr
-    assert (
-        said
-        == "0 measurements taken in, 3 known already (in the sheet row 1, 2, 3; --again takes them once more).\n"
-    )
+    assert said == "0 measurements taken in, 3 known already (row 1, 2, 3 of the sheet; --again takes them too).\n"
     assert "3 measurements taken in.\n" in zonal("observe", "a.db", "--csv", "b.csv", "--again").stderr
     assert "0 told, 3 known already" in zonal("tell", "a.db", "--csv", "b.csv").stderr
     zonal("predict", "a.db", "--csv", "b.csv")
@@ -79,7 +76,7 @@ def test_a_number_of_thousands_of_digits_is_no_trial_and_no_row() -> None:
     for digits in ("9" * 5000, "1" + "0" * 18, "0" * 5000):
         fill("a.csv", trial=[digits], value=["0.5"])
         said = zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
-        assert "there is no such trial: the study has asked for 1" in said
+        assert "there is no such trial: the study has 1" in said
         assert len(said) < 500
         fill("a.csv", rows=[digits], value=["0.5"])
         assert "row 1 (line 2)" in zonal("observe", "a.db", "--csv", "a.csv", code=1).stderr
@@ -156,7 +153,7 @@ def test_a_sheet_comes_back_as_people_write_them(kind: str) -> None:
     assert told == {0: (0.5, 0.01, "1,5 h"), 1: (1.25, None, ""), 5: (-3.0, None, "-")}
     assert "0 told, 3 known already, 3 rows left empty." in zonal("tell", "a.db", "--csv", sheet).stderr
     said = zonal("observe", "a.db", "--csv", sheet).stderr
-    assert "0 measurements taken in, 3 known already (in the sheet row 1, 2, 6; --again" in said
+    assert "0 measurements taken in, 3 known already (row 1, 2, 6 of the sheet; --again" in said
     zonal("observe", "a.db", "--csv", sheet, "--again")
     study.refresh()
     assert [one.region.key for one in study.observations] == [study.trials[at].region.key for at in (0, 1, 5)]
@@ -186,13 +183,13 @@ def test_a_row_may_stand_twice_if_both_are_equal() -> None:
     for second in ("1,0.7,,", "1,0.6,0.1,", "1,0.6,,other", "1,,,"):
         Path("a.csv").write_text(f"trial,value,sem,note\n1,0.6,,\n{second}\n")
         said = zonal("tell", "a.db", "--csv", "a.csv", code=1).stderr
-        assert "row 2 (line 3): a row above has this trial already, but not the same; got 1." in said
+        assert "row 2 (line 3): a row above has this trial already, with other values; got 1." in said
     study.refresh()
     assert study.told == 1
     name = study.trials[0].region.name
     Path("b.csv").write_text(f"region,value\n{name},0.5\n{name},0.7\n{name},0.7\n")
     said = zonal("observe", "a.db", "--csv", "b.csv").stderr
-    assert "1 measurement taken in, 2 known already (in the sheet row 1, 3; --again" in said
+    assert "1 measurement taken in, 2 known already (row 1, 3 of the sheet; --again" in said
     assert "--csv" in zonal("observe", "a.db", name, "0.5", "--again", code=2).stderr
 
 

@@ -333,7 +333,7 @@ def test_an_executor_that_does_not_tell_its_size_needs_a_number() -> None:
             future.set_result(function(*arguments))
             return future
 
-    with pytest.raises(zn.InvalidInput, match="how many workers"):
+    with pytest.raises(zn.InvalidInput, match="number of workers"):
         make_study().optimize(wave, Silent())
     assert make_study().optimize(wave, Silent(), workers=2).nfev == 12
 

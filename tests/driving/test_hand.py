@@ -214,5 +214,7 @@ def test_more_than_remains_is_refused_before_anything_is_measured() -> None:
 
 
 def test_a_number_where_an_executor_belongs_is_answered_with_what_was_meant() -> None:
-    with pytest.raises(zn.InvalidInput, match=r"the second argument is an executor; got 30. Did you mean n=30\?"):
+    with pytest.raises(
+        zn.InvalidInput, match=r"the second argument must be an executor; got 30. Did you mean n=30\?"
+    ):
         part_of().optimize(measure, 30)

@@ -259,8 +259,8 @@ def test_where_no_region_is_probable_enough_the_table_names_the_likeliest() -> N
     chances = study.probability([study.space.cell((4, j)) for j in range(16)], above=50.0)
     assert best.probability == pytest.approx(chances.max())
     assert str(found) == (
-        "There is no region of which the average grade is above 50 g/t with a probability of 0.9, after 12 "
-        f"measurements. The likeliest is {best.region.name}: < 1 %."
+        "There is no region whose average grade is above 50 g/t with a probability of 0.9, after 12 "
+        f"measurements. The most probable is {best.region.name}: < 1 %."
     )
     assert found.to_dict() == {"region": [], "x": [], "mean [g/t]": [], "std [g/t]": [], "probability": []}
 
@@ -274,10 +274,7 @@ def test_regions_beyond_a_threshold_are_rows_by_name_by_number_and_one_by_one() 
     assert found["probability"] == [one.probability for one in found]
     assert found.to_pandas()["mean"].tolist() == [one.mean for one in found]
     lines = str(found).splitlines()
-    assert (
-        lines[0]
-        == "Regions of which the average value is above 0 with a probability of 0.5, after 12 measurements"
-    )
+    assert lines[0] == "Regions whose average value is above 0 with a probability of 0.5, after 12 measurements"
     assert len(lines) == 2 + len(found)
     with pytest.raises(zn.InvalidInput, match="no such column"):
         found["chance"]

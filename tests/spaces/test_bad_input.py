@@ -577,9 +577,9 @@ def test_landscapes_refuse_directions_depths_and_regions_that_are_not_there() ->
         with refused(depth, "there are no regions of this depth"):
             landscape.best(depth)
     for other in (zn.Points([1.0, 2.0]).cell((0, 0)), DNA.cell((0, 0))):
-        with refused(other.name, "this region is of another space"):
+        with refused(other.name, "this region belongs to another space"):
             landscape.average(other)
-    with refused(POINTS.cell((0, 0)).name, "this region is of another space"):
+    with refused(POINTS.cell((0, 0)).name, "this region belongs to another space"):
         from_table(SHORT, [1.0, 2.0, 3.0, 4.0]).average(POINTS.cell((0, 0)))
     endless = zn.Box([(0, 1)])
     with refused(endless, "without a smallest region there is no best one"):

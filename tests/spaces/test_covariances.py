@@ -72,7 +72,7 @@ def test_covariances_are_symmetric_and_positive_semi_definite(kind: Kind, pair: 
     values = np.linalg.eigvalsh(found)
     assert values[0] >= -1e-10 * values[-1]
     assert np.all(np.diag(found) > 0)
-    if not any(isinstance(term, zn.Motif) for term in getattr(kernel, "parts", ())):  # AAAA is all alike
+    if not any(isinstance(term, zn.Motif) for term in getattr(kernel, "parts", ())):  # AAAA is all the same
         assert np.all(np.diag(found) <= kernel.point_variance * (1 + 1e-12))
 
 

@@ -44,7 +44,7 @@ def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(
     path = tmp_path / "a.csv"
     files.write(path, b"old")
     monkeypatch.setattr("zonal.tables.files.os.replace", no_room)
-    with pytest.raises(CannotWrite, match=r"a\.csv cannot be written: No space left on device\. Make room"):
+    with pytest.raises(CannotWrite, match=r"a\.csv cannot be written: No space left on device\. Free space"):
         files.write(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -81,7 +81,7 @@ def test_a_path_through_a_closed_folder_is_refused(monkeypatch: pytest.MonkeyPat
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     monkeypatch.setattr("zonal.tables.files.os.lstat", closed)
-    with pytest.raises(InvalidInput, match="may not be entered; got 'closed/"):
+    with pytest.raises(InvalidInput, match="without access; got 'closed/"):
         files.file_path("closed/a.db")
 
 
@@ -121,7 +121,7 @@ def test_a_full_disk_is_one_line_and_no_half_of_a_file(
     code, output = run(*words[command])
     assert code == 1
     (error,) = [line for line in output.splitlines() if line.startswith("Error")]
-    assert error.endswith("cannot be written: No space left on device. Make room, or name another place.")
+    assert error.endswith("cannot be written: No space left on device. Free space, or try another place.")
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
@@ -147,7 +147,7 @@ def test_a_picture_too_large_for_the_disk_leaves_nothing(tmp_path: Path) -> None
     out = tmp_path / "demo.pdf"
     done = program("demo", "--budget", 5, "--out", out, stdout=subprocess.DEVNULL, preexec_fn=small_files_only)
     assert done.returncode == 1
-    assert done.stderr == f"Error: {out} cannot be written: File too large. Make room, or name another place.\n"
+    assert done.stderr == f"Error: {out} cannot be written: File too large. Free space, or try another place.\n"
     assert list(tmp_path.iterdir()) == []
 
 

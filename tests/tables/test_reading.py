@@ -186,7 +186,7 @@ def test_another_ending_is_refused_by_name(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, b"wells.csv", ["wells.csv"]])
 def test_what_is_not_a_path_is_refused(path: Any) -> None:
-    assert "a table is read from a file" in complaint(path)
+    assert "a table must be given as a file" in complaint(path)
 
 
 @pytest.mark.parametrize("ending", reading.ENDINGS)

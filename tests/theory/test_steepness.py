@@ -159,5 +159,5 @@ def test_what_cannot_be_certified_is_refused(space: Any, given: dict[str, Any], 
 
 
 def test_an_l_of_ones_own_is_not_certified() -> None:
-    with pytest.raises(InvalidInput, match="Drop one"):
+    with pytest.raises(InvalidInput, match="Leave one out"):
         zn.LipschitzDelta(3.0, certified=True)

@@ -190,7 +190,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": bad.encode()}
     )
     page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
-    tab.shows("dialog-refused", "nothing was told; of 4 rows 1 cannot be")
+    tab.shows("dialog-refused", "nothing was told; 1 of 4 rows are wrong")
     keep(tab, "sheet-refused")
     tab.checked()
     good = sheet.replace(",,,\n", ",0.7,0.1,from a sheet\n", 3)
@@ -256,7 +256,7 @@ def test_what_lies_above_a_threshold_is_drawn_with_what_is_still_unsure(tab: Tab
         assert drawn == [any(sure), not all(sure)], kind
         assert any(drawn), kind
         assert ("perhaps above 0.5\u202fK" in tab.text("legend")) == drawn[1], kind
-        assert "held to be above 0.5 K" in tab.text("answer"), kind
+        assert "classified as above 0.5 K" in tab.text("answer"), kind
         keep(tab, f"above-{kind}")
         tab.checked()
 

@@ -1,1 +1,1 @@
-"""Whole budgets played before the first real measurement: rehearsals and power analyses."""
+"""Campaigns simulated before the first real measurement: rehearsals and power analyses."""

@@ -1,6 +1,6 @@
-"""Power analysis: how much regret does a budget leave? Whole campaigns, before the first real measurement.
+"""Power analysis: how much regret does a budget leave? Whole campaigns are simulated before the first measurement.
 
-It plays what `maximize` would do and knows nothing of how that is done.
+It simulates what `maximize` would do, without knowing how that is done.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 
 
 RUNS = 50
-SHARES = (8, 4, 2, 1)  # of one budget: an eighth, a quarter, a half, all
-FEWEST = 3  # measurements of a share
-SURE = 0.9  # that the mean regret lies in its interval
-MOST_TICKS = 8  # budgets that have room for their numbers
+SHARES = (8, 4, 2, 1)  # the budget is divided by these
+FEWEST = 3  # least number of measurements
+SURE = 0.9  # confidence of the interval of the mean regret
+MOST_TICKS = 8  # most budgets that are labelled on the axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Power:
-    """What campaigns of several budgets achieved. Made by `power`.
+    """Results of simulated campaigns with several budgets. Made by `power`.
 
     Attributes
     ----------
     space : Box, Product, Sequences, Points or Hierarchy
-        Where they were played, with a smallest region.
+        The space searched, with a smallest region.
     budgets : tuple of int
         In increasing order; in units of cost where looks have one.
     regrets : array, shape (runs, budgets)
-        By how much the true average of the region found falls short of that of the best smallest region. A row is
-        one function and one stream of noise, the same for all budgets.
+        True average of the best smallest region minus that of the region found. A row is one function and one
+        sequence of noise, the same for all budgets.
     chance : array, shape (runs,)
-        The regret to expect of a smallest region picked at random (by weight), without any measurement.
+        The expected regret of a smallest region picked at random (by weight), without any measurement.
     std : float or None
         Prior standard deviation of f where functions are drawn; None on a table.
     """
@@ -65,12 +65,12 @@ class Power:
 
     @property
     def runs(self) -> int:
-        """How many campaigns were played with each budget."""
+        """The number of campaigns per budget."""
         return len(self.regrets)
 
     @property
     def mean(self) -> Floats:
-        """The mean regret of each budget."""
+        """The mean regret for each budget."""
         return np.asarray(self.regrets.mean(axis=0))
 
     @property
@@ -80,7 +80,7 @@ class Power:
 
     @property
     def interval(self) -> Floats:
-        """Lower and upper ends of where each expected regret lies, shape (2, budgets): 90 %, by Student's t."""
+        """90 % confidence interval of each expected regret, shape (2, budgets), by Student's t."""
         return _interval(self.regrets)
 
     @property
@@ -89,16 +89,16 @@ class Power:
         return None if self.std is None else self.regrets / self.std
 
     def quantile(self, q: float) -> Floats:
-        """Return the regret of each budget that a share `q` of the campaigns stays below."""
+        """Return, for each budget, the regret that a share `q` of the campaigns stays below."""
         return np.asarray(np.quantile(self.regrets, q, axis=0))
 
     def budget_for(self, regret: float) -> float | None:
-        """Return the smallest budget played of which the whole interval is below `regret`, or None."""
+        """Return the smallest simulated budget whose whole interval is below `regret`, or None."""
         wanted = positive_number(regret, "regret")
         return next((n for n, upper in zip(self.budgets, self.interval[1], strict=True) if upper < wanted), None)
 
     def table(self) -> str:
-        """Return a line a budget, the first for no measurement at all: a region picked at random."""
+        """Return one line per budget; the first is for no measurement, a region picked at random."""
         relative = self.std not in (None, 1.0)
         played = np.column_stack([self.chance, self.regrets])
         columns = [
@@ -121,16 +121,16 @@ class Power:
         return self.table()
 
     def __repr__(self) -> str:
-        """Return what was played."""
+        """Return the number of runs and the budgets."""
         return f"<Power: {self.runs} runs with {', '.join(f'{budget:g}' for budget in self.budgets)} measurements>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean regret against the budget, with its interval, and what single campaigns may have.
+        """Plot the mean regret against the budget, with its interval and the range of single campaigns.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         """
         if ax is None:
             import matplotlib.pyplot as plt
@@ -151,7 +151,7 @@ class Power:
             ax.set_xticks([], minor=True)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("measurements")
-        ax.set_ylabel("regret: the best average there is,\nless that of the region found")
+        ax.set_ylabel("regret: the best average,\nminus that of the region found")
         ax.grid(axis="y", color="#dddddd", lw=0.6)
         ax.set_axisbelow(True)
         ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
@@ -187,38 +187,38 @@ def power(
     progress: bool = False,
     **settings: Any,
 ) -> Power:
-    """Play whole campaigns on functions drawn from the model, and return the regret that each budget leaves.
+    """Simulate whole campaigns on functions drawn from the model; return the regret that each budget leaves.
 
     Parameters
     ----------
     space : Box, Product, Sequences, Points or Hierarchy, or bounds for a box
-        Where to look. Without a smallest region it is cut as `maximize` would cut it: each of 1, 2, 3 or more axes
-        into at least 256, 32, 16 or 8 parts.
+        The space to search. Without a smallest region it is divided as `maximize` would: each of 1, 2, 3 or more
+        axes into at least 256, 32, 16 or 8 parts.
     budgets : int, or several
-        Measurements of a campaign, or what they may cost. Of one number also an eighth, a quarter and a half are
-        played.
+        Number of measurements in a campaign, or their cost. For a single number, an eighth, a quarter and a half
+        of it are simulated too.
     noise : float or callable
         Standard deviation of one measurement, or a function of the region.
     kernel : Kernel, optional
-        How f behaves. By default every function has its own, drawn from the priors that learning goes by.
+        The covariance of f. By default every function has its own kernel, drawn from the priors used in learning.
     signal : float, optional
-        Standard deviation of f where no kernel is given; 1 by default.
+        Standard deviation of f if no kernel is given; 1 by default.
     given : bool
         Whether the search is given kernel and noise. By default it learns them, as `maximize` does when nothing is
-        given; the difference is what knowing them is worth.
+        given; the difference shows the value of knowing them.
     landscape : Landscape, optional
-        Of a table (`zonal.problems.from_table`): campaigns are played on it instead of functions drawn.
+        From a table (`zonal.problems.from_table`): campaigns are simulated on it instead of on drawn functions.
     direction : {"maximize", "minimize"}, optional
-        Whether high or low averages are wanted; the landscape's own, or high ones.
+        Whether high or low averages are wanted; by default the landscape's own direction, or high ones.
     runs : int
-        Functions, at least 2; on each, one campaign of every budget.
+        Number of functions, at least 2; one campaign with every budget on each.
     rng : int
-        Seed of everything: run k has the same function and noise whatever the budget and the number of runs.
+        Seed of all random numbers: run k has the same function and noise for any budget and number of runs.
     jobs, progress
-        Processes, one a core by default, which change no number; whether to show a progress bar.
+        Number of processes, one per core by default (results do not depend on it); whether to show a progress bar.
     **settings
-        What the search is given, as for `maximize`: policy, feedback, max_looks; times, overhead, cost and travel,
-        with which noise is that of one unit of time and budgets are in units of cost.
+        Settings of the search, as for `maximize`: policy, feedback, max_looks; times, overhead, cost and travel,
+        with which noise refers to one unit of time and budgets are in units of cost.
 
     Examples
     --------
@@ -234,14 +234,14 @@ def power(
     )
     area = as_space(space)
     source = _source(area, kernel, signal, given, landscape, direction)
-    Study(source.space, budget=planned[0], direction=source.direction, **settings)  # complains before hours pass
+    Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
     play = _PowerRun(source, planned, noise, given, tuple(settings.items()), rng)
     answers = np.array(played(play, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
 
 def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
-    """Return what to play, in increasing order."""
+    """Return the budgets to simulate, in increasing order."""
 
     def checked(budget: Any) -> float:
         return positive_number(budget, "a budget") if priced else whole_number(budget, "a budget", 1)
@@ -267,10 +267,10 @@ def _source(
     if not isinstance(landscape, Landscape):
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.problems.from_table.")
     if landscape.space != space:
-        raise InvalidInput("this landscape is of another space", landscape.space, "Pass landscape.space.")
+        raise InvalidInput("this landscape belongs to another space", landscape.space, "Pass landscape.space.")
     if kernel is not None or signal is not None or given:
         raise InvalidInput(
-            "on a table nothing is drawn from a model",
+            "with a landscape no functions are drawn",
             kernel or signal or given,
             "Leave kernel, signal and given out.",
         )
@@ -278,13 +278,13 @@ def _source(
         raise InvalidInput(
             f"this landscape has its own direction, {landscape.direction}", direction, "Make another."
         )
-    landscape.best()  # complains where there is no smallest region
+    landscape.best()  # raises if there is no smallest region
     return landscape
 
 
 @dataclass(frozen=True)
 class _PowerRun:
-    """A campaign of every budget, run by run; all that is the same in all runs."""
+    """One campaign per budget, run by run: everything that is the same in all runs."""
 
     source: Prior | Landscape
     budgets: tuple[float, ...]
@@ -298,7 +298,7 @@ class _PowerRun:
             standard_deviation(self.noise, "noise")
 
     def __call__(self, run: int) -> list[float]:
-        """Return the regret of a region picked at random, and that of a campaign of each budget."""
+        """Return the regret of a region picked at random, and those of a campaign with each budget."""
         function, noise, search = np.random.SeedSequence([self.rng, run]).spawn(3)
         settings = dict(self.settings)
         if isinstance(self.source, Landscape):
@@ -310,5 +310,5 @@ class _PowerRun:
         for budget in self.budgets:
             instrument = landscape.simulate(self.noise, np.random.default_rng(noise), settings.get("feedback"))
             found = player(landscape, instrument, budget, np.random.default_rng(search))
-            regrets.append(max(0.0, landscape.regret(found)))  # less is rounding
+            regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
         return regrets

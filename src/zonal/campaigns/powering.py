@@ -1,4 +1,4 @@
-"""A power analysis from the words of a command line to a report and a picture: what ``zonal power`` does."""
+"""`zonal power`: from command-line options to a report and a plot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def report(
     jobs: int | None,
     **columns: Any,
 ) -> Iterator[str]:
-    """Play campaigns, write the picture and yield the lines of a report."""
+    """Simulate campaigns, write the plot and yield the lines of a report."""
     recipe = where(axes, sequences, table, smallest, **columns)
     direction: Direction = "minimize" if minimize else "maximize"
     settings: dict[str, Any]
@@ -47,13 +47,13 @@ def report(
         with recipe.blamed():
             space = space_of(recipe).with_smallest()
         settings = {"direction": direction, "given": given, **_model(space, signal, variance, lengthscale)}
-        known = "given" if given else "to be learned"
+        known = "given" if given else "learned"
         about = f"f with {_description(settings)}, {known}"
     else:
         model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
         stray = [option for option, words in model.items() if words]
         if stray:
-            raise InvalidInput("a table has its own values, and nothing is drawn", stray[0], "Leave it out.")
+            raise InvalidInput("with a table no functions are drawn", stray[0], "Leave it out.")
         if not columns["value"]:
             raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
         landscape = landscape_of(read_table(table), smallest=smallest, direction=direction, **columns)
@@ -69,17 +69,17 @@ def report(
 
 
 def draw(found: Power, value: str, out: Path) -> None:
-    """Write the picture."""
+    """Write the plot."""
     import matplotlib.pyplot as plt
 
     with column_width():
         figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
-        found.plot(ax).set_ylabel(f"regret: the best average {value} there is,\nless that of the region found")
+        found.plot(ax).set_ylabel(f"regret: the best average {value},\nminus that of the region found")
         write_picture(figure, out, dpi=150)
 
 
 def _model(space: Any, signal: float | None, variance: float | None, lengthscale: Any) -> dict[str, Any]:
-    """Return what functions are drawn from, as `power` takes it."""
+    """Return the model that functions are drawn from, as arguments of `power`."""
     if signal is not None and variance is not None:
         raise InvalidInput("--variance is the square of --signal", variance, "Pass one of the two.")
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
@@ -93,6 +93,6 @@ def _model(space: Any, signal: float | None, variance: float | None, lengthscale
 def _description(settings: Mapping[str, Any]) -> str:
     kernel = settings.get("kernel")
     if kernel is None:
-        return f"std {settings['signal']:g} and a kernel drawn anew each run"
+        return f"std {settings['signal']:g} and a kernel drawn for each run"
     scales = kernel.lengthscale if isinstance(kernel.lengthscale, tuple) else (kernel.lengthscale,)
     return f"std {math.sqrt(kernel.variance):g} and lengthscale {', '.join(f'{scale:g}' for scale in scales)}"

@@ -1,7 +1,7 @@
-"""Rehearsing a campaign: one budget, played many times on a known landscape, by Zonal and by people without it.
+"""Rehearsal: one budget, spent many times on a known landscape, by Zonal and by simple methods.
 
-The others know the tree and average their repeats, but share nothing between regions: they measure every region of
-one level, or descend greedily from the top, or measure smallest regions at random.
+The simple methods know the tree and average repeats, but share nothing between regions: they measure every region
+of one level, or descend greedily from the top, or measure smallest regions at random.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from zonal.theory import SpreadDelta
 
 
 class Player(Protocol):
-    """A way to spend a budget."""
+    """A method of spending a budget."""
 
     def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-        """Measure as often as the budget allows, and return the region to settle for."""
+        """Measure as often as the budget allows, and return the region to recommend."""
 
 
 @dataclass(frozen=True)
 class Zonal:
-    """A study; whatever is not set is learned or chosen.
+    """A study; what is not set is learned or chosen by default.
 
     Attributes
     ----------
     settings : tuple of (name, value)
-        Of `Study`.
+        Arguments of `Study`.
     """
 
     settings: tuple[tuple[str, Any], ...] = ()
 
     def study(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Study:
-        """Return the study at its end."""
+        """Return the study after its budget is spent."""
         study = Study(
             landscape.space, budget=budget, rng=rng, direction=landscape.direction, **dict(self.settings)
         )
@@ -67,13 +67,13 @@ class Zonal:
 
 @dataclass(frozen=True)
 class Looks:
-    """Somebody without Zonal where looks have a cost: they take the first of the times, and know of no ways.
+    """A simple method where looks have a cost: it uses the first of the times, and ignores travel.
 
     Attributes
     ----------
     player : Player
     settings : tuple of (name, value)
-        Of `Study`, for what looks cost.
+        Arguments of `Study`, for what looks cost.
     """
 
     player: Player
@@ -90,7 +90,7 @@ class Looks:
 
 
 def one_level(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-    """Measure every region of the deepest level that the budget covers, spare measurements going round again."""
+    """Measure every region of the deepest level that the budget covers, and again with what is left."""
     space, depth = landscape.space, 0
     deepest = space.deepest()
     while depth != deepest and space.leaves(depth + 1) <= budget:
@@ -103,7 +103,7 @@ def one_level(landscape: Landscape, instrument: Any, budget: Any, rng: np.random
 
 
 def greedy_descent(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-    """Measure the children of one region, go on with the best of them, and so down, the budget spread evenly."""
+    """Measure the children of a region, continue with the best of them, and so on, spreading the budget evenly."""
     space, region, left = landscape.space, landscape.space.cell((0, 0)), budget
     deepest = space.deepest()
     while space.may_split(region):
@@ -119,7 +119,7 @@ def greedy_descent(landscape: Landscape, instrument: Any, budget: Any, rng: np.r
 
 
 def at_random(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-    """Measure as many smallest regions, drawn at random, as the budget covers."""
+    """Measure as many random smallest regions as the budget covers."""
     space = landscape.space
     deepest = space.deepest()
     number = space.leaves(deepest)
@@ -139,14 +139,14 @@ def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Reg
 
 @dataclass(frozen=True)
 class Campaigns:
-    """What one player achieved.
+    """The results of one player.
 
     Attributes
     ----------
     regions : tuple of Region
         The region of each run.
     regrets : array, shape (runs,)
-        By how much each falls short of the best smallest region.
+        By how much each region is worse than the best smallest region.
     """
 
     regions: tuple[Region, ...]
@@ -190,17 +190,17 @@ class Rehearsal:
 
 
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:
-    """Return all who can play on a space: Zonal as it is and by two policies, and three ways to do without it.
+    """Return all players for a space: Zonal by default and with two other policies, and three simple methods.
 
-    The first, "Zonal", does what `maximize` does when no policy is given. UCB measures the smallest regions only;
-    it plays where there are no more of them than it can hold.
+    The first, "Zonal", does what `maximize` does by default. UCB measures only the smallest regions; it is left
+    out if there are too many of them.
 
     Parameters
     ----------
     space : Box, Product, Sequences, Points or Hierarchy
         With a smallest region.
     **settings
-        Of Zonal's studies.
+        Settings of Zonal's studies.
     """
     given = tuple(settings.items())
     players: dict[str, Player] = {"Zonal": Zonal(given)}
@@ -224,24 +224,24 @@ def rehearse(
     jobs: int | None = None,
     progress: bool = False,
 ) -> Rehearsal:
-    """Play a campaign many times.
+    """Simulate a campaign many times.
 
     Parameters
     ----------
     landscape : Landscape
-        Where every true average is known.
+        A landscape whose true averages are known.
     budget : int or float
-        Measurements of one campaign; what they may cost, where the players are of `everybody` with costs.
+        Number of measurements in one campaign; their cost, if the players are from `everybody` with costs.
     noise : float or callable
         Standard deviation of one measurement, or a function of the region.
     runs : int
-        Campaigns of each player; they differ in their noise and in whatever a player draws.
+        Number of campaigns per player; they differ in noise and in the player's random numbers.
     players : mapping of name to Player, optional
-        Who plays; `everybody` by default.
+        `everybody` by default.
     rng : int
-        Seed of everything; run k of every player has the same seed.
+        Seed of all random numbers; run k of every player has the same seed.
     jobs : int, optional
-        Processes; as many as there are cores by default.
+        Number of processes; one per core by default.
     progress : bool
         Show a progress bar.
     """
@@ -250,8 +250,8 @@ def rehearse(
     priced = any(isinstance(player, Looks) for player in players.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
     if not players:
-        raise InvalidInput("somebody has to play", players, "Pass at least one player.")
-    landscape.best()  # complains before hours are spent
+        raise InvalidInput("there must be at least one player", players, "Pass at least one player.")
+    landscape.best()  # raises before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
     play = _Campaign(landscape, dict(players), budget, noise, rng)
     answers = played(play, tasks, jobs, progress, "campaign")
@@ -265,7 +265,7 @@ def rehearse(
 
 @dataclass(frozen=True)
 class _Campaign:
-    """One campaign of one player; all that is the same in all of them."""
+    """One campaign of one player: everything that is the same in all of them."""
 
     landscape: Landscape
     players: dict[str, Player]
@@ -274,7 +274,7 @@ class _Campaign:
     rng: int
 
     def __call__(self, task: tuple[str, int]) -> Node | Region:
-        """Return the region to settle for: its node, which travels light, if it is one."""
+        """Return the recommended region, or its node if it has one, which is smaller to send."""
         name, run = task
         seeds = np.random.SeedSequence([self.rng, run]).spawn(2)
         instrument = self.landscape.simulate(self.noise, np.random.default_rng(seeds[0]))
@@ -298,7 +298,7 @@ def landscape_of(
     Parameters
     ----------
     table : Table
-        One row a smallest part.
+        One row per smallest part.
     value : str
         Column of values.
     coords : sequence of str
@@ -306,11 +306,11 @@ def landscape_of(
     levels : sequence of str
         Columns of names or codes, from the coarsest to the finest: a `Hierarchy`.
     sequence : str, optional
-        Column of sequences, all there are of one length: `Sequences`.
+        Column of sequences, all possible ones of one length: `Sequences`.
     weight : str, optional
         Column of weights.
     smallest : float, optional
-        The least weight of a region; of sequences, the fewest in a pool.
+        The smallest weight of a region; for sequences, the fewest in a pool.
     direction : {"maximize", "minimize"}
         Whether high or low averages are best.
     """
@@ -327,7 +327,7 @@ def landscape_of(
 
 def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     """Return the space of all sequences of a column."""
-    fewest = int(smallest) if float(smallest).is_integer() else smallest  # a command line says 16.0
+    fewest = int(smallest) if float(smallest).is_integer() else smallest  # the command line gives 16.0
     seen: dict[str, int] = {}
     for row, text in enumerate(rows):
         if text in seen:
@@ -338,7 +338,7 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
             raise InvalidInput(
                 f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}",
                 text,
-                "Mend it.",
+                "Correct it.",
             )
         seen[text] = row
     times = Counter("".join(rows))
@@ -351,6 +351,6 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
             f"column {column} has {len(rows)} of all {number} sequences over "
             f"{''.join(space.alphabet)}; symbol {rare!r} occurs first in row {row + 1}",
             rows[row],
-            "Add the missing ones, or mend a symbol that does not belong.",
+            "Add the missing ones, or correct a wrong symbol.",
         )
     return space

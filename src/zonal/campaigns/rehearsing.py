@@ -1,4 +1,4 @@
-"""A rehearsal from a file to a report and a picture: what ``zonal rehearse`` does."""
+"""`zonal rehearse`: from a file to a report and a plot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def report(
     minimize: bool,
     **columns: Any,
 ) -> Iterator[str]:
-    """Rehearse a campaign on a table, write the picture and yield the lines of a report."""
+    """Rehearse a campaign on a table, write the plot and yield the lines of a report."""
     landscape = landscape_of(read_table(table), value, direction="minimize" if minimize else "maximize", **columns)
     space = landscape.space
     number = space.leaves(space.deepest())
@@ -62,7 +62,7 @@ def report(
 
 
 def draw(rehearsal: Rehearsal, study: Study, out: Path) -> None:
-    """Write a picture of one campaign and of the regrets of all."""
+    """Write a plot of one campaign and of the regrets of all."""
     import matplotlib.pyplot as plt
 
     with column_width():

@@ -1,4 +1,4 @@
-"""The commands of a campaign, from the first recipe to the last measurement; thin over `Study`."""
+"""The commands of a campaign, from the first recipe to the last measurement: a thin layer over `Study`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""A study begins, and goes on: new, extend, refit."""
+"""Starting and continuing a study: new, extend, refit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zonal.recipe import arguments, template, where
 from zonal.study import Study
 from zonal.tables.wording import Key, Recipe, read_recipe
 
-PLACE = ("axes", "sequences", "table", "coords", "levels", "weight", "smallest")  # options that say where to look
+PLACE = ("axes", "sequences", "table", "coords", "levels", "weight", "smallest")  # options that define the space
 MEASURED = {"value": "name", "unit": "unit", "noise": "noise"}  # options, and their names in [measurement]
 EXAMPLES = """\b
 Examples:
@@ -29,31 +29,31 @@ Examples:
 
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("path", metavar="[STUDY]", required=False, type=FilePath(dir_okay=False))
-@click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file that says it all.")
-@click.option("--template", "wants_template", is_flag=True, help="Print a recipe with remarks, and end.")
+@click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file with all settings.")
+@click.option("--template", "wants_template", is_flag=True, help="Print a recipe with comments, and exit.")
 @axis_options
-@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table, one row per place or area.")
+@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table with one row per point or area.")
 @column_options
-@click.option("--budget", type=float, help="Measurements that may be made, or what they may cost.")
+@click.option("--budget", type=float, help="Number of measurements, or their total cost.")
 @price_options
-@click.option("--cost-unit", help="In which unit costs are.")
+@click.option("--cost-unit", help="Unit of costs.")
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
-@click.option("--value", help="What is measured.")
-@click.option("--unit", help="In which unit.")
-@number_option("--max-looks", help="The most measurements of one region.")
-@click.option("--forbidden", multiple=True, metavar="REGION", help="Where not to look; repeat it.")
-@number_option("--seed", least=0, help="Of all random numbers.")
+@click.option("--value", help="Name of what is measured.")
+@click.option("--unit", help="Its unit.")
+@number_option("--max-looks", help="Most measurements of one region.")
+@click.option("--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated.")
+@number_option("--seed", least=0, help="Seed of all random numbers.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
-    """Begin a study in a new file, from a recipe or from options."""
+    """Start a study in a new file, from a recipe or from options."""
     if wants_template:
         click.echo(template(), nl=False)
         return
     if path is None:
-        raise click.UsageError("Missing argument 'STUDY': the file to make.")
+        raise click.UsageError("Missing argument 'STUDY': the file to create.")
     named = [name for name, own in flags.items() if own not in (None, False, ())]
     if recipe is not None and named:
         flag = {"axes": "axis", "table": "points"}.get(named[0], named[0].replace("_", "-"))
-        raise click.UsageError(f"a recipe says it all: write into {recipe} what --{flag} says.")
+        raise click.UsageError(f"--{flag} cannot be combined with --recipe: write it into {recipe}.")
     words = _from_flags(**flags) if recipe is None else read_recipe(recipe)
     given = arguments(words)
     with words.blamed():
@@ -62,7 +62,7 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
 
 
 def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...], **flags: Any) -> Recipe:
-    """Return the recipe that options amount to."""
+    """Return the recipe that the options are equivalent to."""
     if budget is None:
         raise InvalidInput("a study needs a budget", None, "Pass --budget, or --recipe FILE.")
     recipe = where(**{name: flags.pop(name) for name in PLACE})
@@ -82,18 +82,18 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
 
 @study_command()
 def refit(study: Study) -> None:
-    """Learn the model anew from all measurements; studies do so by themselves, often."""
+    """Learn the model again from all measurements; studies often do so by themselves."""
     learned = study.refit()
     say(
-        "learned anew."
+        "learned again."
         if learned
-        else "there was nothing to learn: no measurement came in since, or all is given."
+        else "there was nothing to learn: no new measurement, or the whole model is given."
     )
 
 
 @study_command()
 @click.argument("n", type=float)
 def extend(study: Study, n: float) -> None:
-    """Add N measurements to the budget; where looks have a cost, so much of it."""
+    """Add N measurements to the budget; where looks have a cost, that amount."""
     study.extend(n if study.settings.priced or not n.is_integer() else int(n))
     say(standing(study))

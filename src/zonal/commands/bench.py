@@ -1,4 +1,4 @@
-"""At the bench: ask, tell, observe, give up, allow."""
+"""Commands at the bench: ask, tell, observe, give up, allow."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ from zonal.tables.listings import Listing, counted
 
 T = TypeVar("T")
 
-BENCH = "bench"  # no process: what people are at does not end with the command that asked
+BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
 SHEET = FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 
 
 @study_command()
-@number_option("-n", "wanted", default=1, help="How many questions.")
-@click.option("--csv", "sheet", type=SHEET, help="Write a new sheet, with an empty column for the values.")
-@click.option("--pending", is_flag=True, help="Ask nothing new: give what is under way once more.")
-@click.option("--key", default="", help="A name for this request: asked again, it gets the same questions.")
+@number_option("-n", "wanted", default=1, help="Number of trials.")
+@click.option("--csv", "sheet", type=SHEET, help="Write a new sheet with an empty column for the values.")
+@click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
+@click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @json_option
 def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, as_json: bool) -> None:
     """Which regions to measure next.
 
-    With fewer left than wanted, gives what is left and says so.
+    If fewer than the wanted number are left, returns those and says so.
     """
     if sheet is not None and sheet.exists():
-        raise InvalidInput("there is such a file already, and it may hold values", str(sheet), "Name another.")
+        raise InvalidInput("this file exists already, and may hold values", str(sheet), "Choose another name.")
     if sheet is not None and sheet.name.lower().endswith((".xlsx", ".parquet", ".gz")):
-        raise InvalidInput("questions are written as CSV, which any spreadsheet opens", sheet.name, "Name it so.")
+        raise InvalidInput("trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(trials, study.space))
@@ -64,7 +64,7 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
-    """Return as many trials as wanted, or as many as there are."""
+    """Return as many trials as wanted, or as many as are left."""
     facts = (fact for event in study.events for fact in event) if key else ()
     asked_before = sum(isinstance(fact, Asked) and fact.key == key for fact in facts)
     number = min(wanted, asked_before or study._looks_left)
@@ -76,13 +76,13 @@ def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
         trials = _one_by_one(study, number, key)
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
-        spent = "the budget leaves no more" if fewer else "no other region may be measured"
+        spent = "the budget leaves no more" if fewer else "no other region can be measured"
         say(f"{len(trials)} of {wanted}: {spent}.")
     return trials
 
 
 def _one_by_one(study: Study, number: int, key: str) -> list[Trial]:
-    """Return the trials there still are, one at least."""
+    """Return the trials that are left, at least one."""
     trials: list[Trial] = []
     for at in range(number):
         try:
@@ -106,12 +106,12 @@ def _spent(study: Study) -> Refusal:
 def _write_new(path: Path, content: str) -> None:
     """Write a file that was not there."""
     try:
-        # A mark of the encoding, where letters need it: some spreadsheets would guess wrongly.
+        # With a byte order mark if needed: some spreadsheets guess the encoding wrongly.
         with path.open("x", encoding="utf-8" if content.isascii() else "utf-8-sig", newline="") as out:
             out.write(content)
     except OSError as error:
         raise InvalidInput(
-            f"the sheet cannot be written ({error.strerror}), and the questions are under way",
+            f"the sheet cannot be written ({error.strerror}), and the trials are under way",
             str(path),
             "Write them elsewhere: zonal ask STUDY --pending --csv FILE.",
         ) from None
@@ -137,12 +137,12 @@ def echo_trials(trials: Sequence[Trial]) -> None:
 @click.argument("trial", required=False, type=click.IntRange(min=0))
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
-@click.option("--note", default="", help="Kept with the trial.")
+@click.option("--note", default="", help="A note kept with the trial.")
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
-@click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured beside it.")
-@click.option("--minus", metavar="REGION", help="VALUE is a difference: less the average of this region.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask`, with values filled in; empty ones wait.")
-@click.option("--correct", is_flag=True, help="Of the sheet also take what differs from what was told before.")
+@click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
+@click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask` with values filled in; empty rows wait.")
+@click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 def tell(
     study: Study,
     trial: int | None,
@@ -155,10 +155,10 @@ def tell(
     sheet: Path | None,
     correct: bool,
 ) -> None:
-    """What was measured: one TRIAL and its VALUE, or a sheet of them, all or none.
+    """Report what was measured: one TRIAL and its VALUE, or a whole sheet.
 
-    Slopes are means of df/dx over the region, per unit of the axis: --slope x=0.3:0.1. A sheet has differences in
-    a column minus, which names the other region.
+    A sheet is taken completely or not at all. Slopes are means of df/dx over the region, per unit of the axis:
+    --slope x=0.3:0.1. For a difference, the column minus of a sheet names the other region.
     """
     one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
     if correct and sheet is None:
@@ -183,12 +183,12 @@ def tell(
 
 
 def _slope(text: str) -> tuple[str, tuple[float, float]]:
-    """Return the axis, the slope and its standard error from what a person wrote."""
+    """Return axis, slope and standard error from a text."""
     axis, _, pair = text.rpartition("=")
     value, _, sem = pair.rpartition(":")
     error = sheets.sem_of(sem)
     if not axis or not value or error is None:
-        raise InvalidInput("a slope is an axis, its value and its standard error", text, "Write x=0.3:0.1.")
+        raise InvalidInput("a slope needs an axis, a value and a standard error", text, "Write x=0.3:0.1.")
     return axis, (sheets.value_of(value), error)
 
 
@@ -197,9 +197,9 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
-@click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION less this one.")
+@click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
 @click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one per row.")
-@click.option("--again", is_flag=True, help="Of the sheet also take rows that were told or observed before.")
+@click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 def observe(
     study: Study,
     region: str | None,
@@ -210,10 +210,11 @@ def observe(
     sheet: Path | None,
     again: bool,
 ) -> None:
-    """Earlier measurements, which cost no budget: a REGION and its VALUE, or a sheet of them, all or none.
+    """Add earlier measurements, which cost no budget: a REGION and its VALUE, or a whole sheet.
 
-    A REGION reads ATNNNNNN, or "NSW > Coast", or "l=0..90, sin_b=0..1", or numbers of rows. A sheet has columns
-    region or those that `zonal ask --csv` writes, and value and sem; slope and minus, if there are any.
+    A sheet is taken completely or not at all. A REGION is written as ATNNNNNN, "NSW > Coast", "l=0..90,
+    sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
+    value, sem, and if needed slope and minus.
     """
     one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
     if again and sheet is None:
@@ -234,7 +235,7 @@ def observe(
     known = ""
     if found.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in found.known)
-        known = f", {len(found.known)} known already (in the sheet row {rows}; --again takes them once more)"
+        known = f", {len(found.known)} known already (row {rows} of the sheet; --again takes them too)"
     say(f"{counted(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
 
 
@@ -245,9 +246,9 @@ def _left_empty(rows: int) -> str:
 @study_command("give-up")
 @click.argument("trials", nargs=-1, required=True, type=click.IntRange(min=0), metavar="TRIAL...")
 @click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
-@click.option("--not-tried", is_flag=True, help="It was not tried: hold nothing against its region.")
+@click.option("--not-tried", is_flag=True, help="It was not tried: this does not count against its region.")
 def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool) -> None:
-    """Trials that could not be measured; the budget gets them back."""
+    """Give up trials that could not be measured; the budget gets them back."""
     if never and not_tried:
         raise click.UsageError("--never and --not-tried exclude each other.")
     under_way = {trial.number for trial in study.pending}
@@ -266,16 +267,16 @@ def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool)
 @study_command()
 @click.argument("region")
 def allow(study: Study, region: str) -> None:
-    """Take back what was given up within a REGION, itself included: it may be asked for again.
+    """Take back all give-ups within a REGION: it may be asked for again.
 
-    A REGION reads as in `zonal observe`; the whole space takes back every give-up. What is forbidden stays so.
+    A REGION is written as in `zonal observe`; the whole space takes back every give-up. Forbidden regions stay so.
     """
     number = study.allow(study.space.from_text(region))
     say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
 
 
 def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | None = None) -> str:
-    """Return what a trial or an observation was told to be, and is now."""
+    """Return the value of a trial or an observation, before and after a correction."""
 
     def said(one: TrialRecord | Observation) -> str:
         sem = "" if one.sem is None else f" (sem {one.sem:g})"
@@ -286,18 +287,18 @@ def corrected(was: TrialRecord | Observation, now: TrialRecord | Observation | N
 
 
 def standing(study: Study) -> str:
-    """Return how far a study is."""
+    """Return how much of the budget is used, and by what."""
     return f"{looking.standing(study)}."
 
 
 def one_way(sheet: Path | None, single: object, how: str) -> None:
-    """Complain unless exactly one of a sheet and a single measurement is given."""
+    """Raise unless exactly one of a sheet and a single measurement is given."""
     if (sheet is None) == (single is None):
         raise click.UsageError(how)
 
 
 def slowly(things: list[T], what: str) -> Iterable[T]:
-    """Show how far it is, if somebody watches."""
+    """Iterate with a progress bar, if on a terminal."""
     from tqdm import tqdm
 
     shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=not on_terminal(), leave=False)

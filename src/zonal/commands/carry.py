@@ -1,4 +1,4 @@
-"""A study to other places and back: export, import, verify."""
+"""Moving a study: export, import, verify."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from zonal.rounds.trials import Observation, TrialRecord
 from zonal.study import Study
 from zonal.tables.files import content_of, write
 
-FORMATS = (1, 2, 3)  # those that are read; 1 had no end, up to 2 there were no differences
+FORMATS = (1, 2, 3)  # formats that can be read; 1 had no last line, 1 and 2 no differences
 FORMAT = FORMATS[-1]
 HEAD, END = "zonal events", "zonal end"
 
@@ -35,14 +35,14 @@ HEAD, END = "zonal events", "zonal end"
     default="csv",
     show_default=True,
     type=click.Choice(["csv", "json", "events"]),
-    help="Trials as a sheet; trials and answers for programs; or everything, which `zonal import` reads back.",
+    help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
 )
 @click.option("--out", type=FilePath(dir_okay=False), help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
     text = {"csv": sheets.outcomes, "json": document, "events": exported}[kind](study)
     if out is None:
-        click.echo(text.encode(), nl=False)  # as it is: a digest is of every byte
+        click.echo(text.encode(), nl=False)  # unchanged, since a digest covers every byte
         return
     if study.path is not None and out.exists() and out.samefile(study.path):
         raise InvalidInput("this is the study itself", str(out), "Name another file.")
@@ -51,7 +51,7 @@ def export(study: Study, kind: str, out: Path | None) -> None:
 
 
 def document(study: Study) -> str:
-    """Return trials, and measurements from outside, for programs."""
+    """Return trials and observations as JSON, for programs."""
     times = study.times
 
     def said(own: Outcome) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def exported(study: Study) -> str:
     if own:
         fix = "Copy the study's file, and open it in Python."
         raise InvalidInput(
-            "this study was made with something of the user's own, which no export can hold", own[0], fix
+            "this study was made with a setting of the user's own, which no export can hold", own[0], fix
         )
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     as_text = Events(Opened(settings, {})).write
@@ -93,7 +93,7 @@ def exported(study: Study) -> str:
 
 
 def _end(lines: bytes) -> str:
-    """Return the last line of an export: how many events there are, and a digest of all that is above."""
+    """Return the last line of an export: the number of events, and a digest of all lines above."""
     events = lines.count(b"\n") - 1
     return json.dumps({"kind": END, "events": events, "sha256": hashlib.sha256(lines).hexdigest()}) + "\n"
 
@@ -103,26 +103,26 @@ def _end(lines: bytes) -> str:
 @click.argument("lines", metavar="EVENTS", type=FilePath(dir_okay=False))
 @click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
 def import_(path: Path, lines: Path, edited: bool) -> None:
-    """Make a new STUDY of EVENTS, a file that `zonal export --format events` wrote."""
+    """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
     study = imported(content_of(lines, "the file"), edited)
     study.save(path)
     say(f"{path}: {standing(study)}{edits(study)}")
 
 
 def imported(content: bytes, edited: bool = False) -> Study:
-    """Return the study of an export, or complain that it is not as Zonal wrote it.
+    """Return the study of an export; raise if the export was changed.
 
     Parameters
     ----------
     content : bytes
-        Of the file.
+        The content of the file.
     edited : bool
-        Take it also if it was changed, as long as all of it can have happened; the history will say so.
+        Accept it also if it was changed, as long as its events are possible; the history will say so.
     """
     lines = [line for line in content.split(b"\n") if line.strip()] or [b""]
     why, last = _why_not(content), _plain(lines[-1])
     if why and not edited:
-        fix = "Export it anew; if it was changed on purpose, or is of an older Zonal, pass --edited."
+        fix = "Export it again; if it was changed on purpose, or comes from an older Zonal, pass --edited."
         raise InvalidInput(f"this is not what was exported: {why}", _shown(lines[0]), fix)
     if last.get("kind") == END:
         del lines[-1]
@@ -130,7 +130,7 @@ def imported(content: bytes, edited: bool = False) -> Study:
 
     def text(line: bytes) -> str:
         said = line.decode("utf-8-sig")
-        json.dumps(json.loads(said), ensure_ascii=False).encode()  # or there is something that no file can hold
+        json.dumps(json.loads(said), ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
         return said
 
     def events(read: Callable[[str], Event]) -> Iterator[Event]:
@@ -143,29 +143,29 @@ def imported(content: bytes, edited: bool = False) -> Study:
         settings = _settings(json.loads(text(lines[0])))
         told = events(Events(settings).read)
         return Study.replay(settings.settings, told, at_once=not why, edited=why)
-    except Exception as error:  # whatever a changed line can do to the reader
+    except Exception as error:  # a changed line can cause any error
         said = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
         problem = f"line {at + 1} is not what was exported ({said})"
-        raise InvalidInput(problem, _shown(lines[at]), "Export it anew, with --format events.") from error
+        raise InvalidInput(problem, _shown(lines[at]), "Export it again, with --format events.") from error
 
 
 def _why_not(content: bytes) -> str:
-    """Return why an export cannot be as Zonal wrote it, "" if it is."""
+    """Return why an export is not as Zonal wrote it; "" if it is."""
     above, newline, last = content.removesuffix(b"\n").rpartition(b"\n")
     above += newline
     if content == above + _end(above).encode():
         return ""
     end = _plain(last)
     if end.get("kind") != END:
-        return "its last line, with a count and a digest of what is above, is not there"
+        return "its last line, with a count and a digest of the lines above, is missing"
     number, left = end.get("events"), above.count(b"\n") - 1
     if isinstance(number, int) and number != left:
-        return f"of {number} events there are {left}"
+        return f"there are {left} events, not {number}"
     return "it was changed after it was written"
 
 
 def _plain(line: bytes) -> dict[str, Any]:
-    """Return what is written in a line, nothing if it is no object."""
+    """Return the JSON object of a line; {} if it is not one."""
     try:
         found = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -179,18 +179,18 @@ def _shown(line: bytes) -> str:
 
 def _settings(head: Any) -> Opened:
     if not isinstance(head, dict) or head.get("kind") != HEAD:
-        raise InvalidInput("this is no export of events", "something else", "Use zonal export --format events.")
+        raise InvalidInput("this is not an export of events", "another file", "Use zonal export --format events.")
     if head["format"] not in FORMATS:
         fix = f"This one reads {' and '.join(map(str, FORMATS))}."
-        raise InvalidInput("the export is of another version of Zonal", head["format"], fix)
+        raise InvalidInput("the export comes from another version of Zonal", head["format"], fix)
     opened = settings_from_json(json.dumps(head["settings"]), {})
     if opened.missing:
-        raise InvalidInput("no export can hold what is the user's own", opened.missing, "Leave it out.")
+        raise InvalidInput("an export cannot hold a setting of the user's own", opened.missing, "Leave it out.")
     return opened
 
 
 def edits(study: Study) -> str:
-    """Return what is to be said of a history that came from edited exports; "" of any other."""
+    """Return a sentence about a history that came from edited exports; "" for any other."""
     return "".join(f" Its history came from an edited export: {why}." for why in study.edited)
 
 
@@ -198,10 +198,10 @@ def edits(study: Study) -> str:
 def verify(study: Study) -> None:
     """Decide everything again, and report the first difference.
 
-    A difference is no damage: another release or another machine may decide otherwise. The study goes on from what
-    was decided.
+    A difference is not damage: another release or machine may decide differently. The study continues from what
+    was decided originally.
     """
     found = first_difference(study.settings, study.events)
     if found:
-        raise Refusal(f"decided again, it comes out differently: {found}.{edits(study)}", DIFFERENT)
-    say(f"{len(study.events)} events decided again, all alike. {standing(study)}{edits(study)}")
+        raise Refusal(f"decided again, the result differs: {found}.{edits(study)}", DIFFERENT)
+    say(f"{len(study.events)} events decided again, all the same. {standing(study)}{edits(study)}")

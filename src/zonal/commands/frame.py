@@ -1,4 +1,4 @@
-"""What all commands share: the study's file, `--json`, `--debug`, exit codes, and warnings as single lines."""
+"""What all commands share: opening the study's file, `--json`, `--debug`, exit codes, and one-line warnings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from zonal.tables.listings import Listing
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
-# 1 is a refusal, 2 (click's own) a command that is typed wrongly.
+# 1: refused; 2 (click's own): wrong usage.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
 PICTURES = (".png", ".pdf", ".svg")
-CLOSED_PIPE = 128 + 13  # as the shell says it of a program that SIGPIPE ended
+CLOSED_PIPE = 128 + 13  # as shells report a program that was ended by SIGPIPE
 
 CODES = """
-Exit codes: 0 done, 1 refused, 2 typed wrongly, 3 nothing left to ask for, 4 the study's file cannot be used,
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nothing left to ask for, 4 the study's file cannot be used,
 5 `verify` found a difference, 6 the program of `run` keeps failing or nothing could be measured, 130 interrupted.
 """
 
@@ -49,7 +49,7 @@ def debug_option() -> click.Option:
         if value:
             ctx.find_root().meta["zonal.debug"] = True
 
-    help_text = "Show where in the program an error came from."
+    help_text = "Show the traceback of an error."
     return click.Option(["--debug"], is_flag=True, expose_value=False, callback=note, help=help_text)
 
 
@@ -63,7 +63,7 @@ class Refusal(click.ClickException):
 
 @contextmanager
 def plain_errors(ctx: click.Context) -> Iterator[None]:
-    """Turn Zonal's own errors, and those of the disk, into single lines, unless somebody is debugging."""
+    """Turn Zonal's errors, and those of the file system, into one line, unless --debug is given."""
     try:
         yield
     except ZonalError as error:
@@ -73,12 +73,12 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
     except OSError as error:
         if error.filename is None:
             _leave_output_alone()
-        if error.errno == errno.EPIPE:  # whoever read the output has had enough
+        if error.errno == errno.EPIPE:  # the reader of the output has closed it
             raise click.exceptions.Exit(CLOSED_PIPE) from error
         raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
 
 
-# How a message of the library reads in a shell; the last three are rules.
+# How to say in a shell what a message says in Python, as patterns.
 SPOKEN = {
     r"Open it with Study\.open, or": "Use it as it is, or",
     r"Study\.create": "`zonal new`",
@@ -94,14 +94,14 @@ SPOKEN = {
 
 
 def spoken(message: str) -> str:
-    """Return a message of the library in the words of the shell."""
+    """Return a message of the library, reworded for the shell."""
     for pattern, words in SPOKEN.items():
         message = re.sub(pattern, words, message)
     return message
 
 
 def _leave_output_alone() -> None:
-    """Send what is still to be printed nowhere: it could not be, and must not be tried again at the end."""
+    """Redirect the rest of the output to nowhere: it cannot be printed, and must not be tried again at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -119,51 +119,51 @@ def code_of(error: ZonalError) -> int:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show warnings as single lines; what a library has deprecated is its makers' business, not the user's."""
+    """Show warnings as one line; hide deprecation warnings, which are not for users."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)  # which may be a UserWarning too, as pyparsing's is
+        warnings.simplefilter("ignore", DeprecationWarning)  # pyparsing's is a UserWarning too
         warnings.showwarning = lambda message, *rest: say(f"Warning: {spoken(str(message))}")
         yield
 
 
 def say(text: str) -> None:
-    """Tell a person something beside the answer."""
+    """Print a message to standard error, besides the answer."""
     click.echo(text, err=True)
 
 
 def echo_json(answer: Any) -> None:
-    """Print an answer for programs."""
+    """Print an answer as JSON."""
     click.echo(for_programs(answer))
 
 
 def echo_table(listing: Listing) -> None:
-    """Print a table, as wide as the terminal; in full where nobody watches."""
+    """Print a table: as wide as the terminal, or in full if there is none."""
     fits = sys.stdout.isatty() or "COLUMNS" in os.environ
     click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
 
 
 def on_terminal() -> bool:
-    """Tell whether a person watches."""
+    """Tell whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
 class FilePath(click.Path):
-    """A path such as the system can have."""
+    """A path that the system can have."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or complain."""
+        """Return the path, after checking it."""
         return super().convert(file_path(value), param, ctx)
 
 
 class _PicturePath(FilePath):
-    """A path at which a picture can be written."""
+    """A path at which a plot can be written."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or complain now and not after hours."""
+        """Return the path; raise now, not after hours, if it cannot be written."""
         path = super().convert(value, param, ctx)
         if path.suffix.lower() not in PICTURES:
             self.fail(f"{path} does not end in .png, .pdf or .svg.", param, ctx)
@@ -177,7 +177,7 @@ class _PicturePath(FilePath):
 
 
 def picture_option(default: str) -> Decorator:
-    """Add where to write a picture."""
+    """Add an option for where to write a plot."""
     told = "Where to write the picture (PNG, PDF or SVG, by its ending)."
     kind = _PicturePath(dir_okay=False)
     return click.option("--out", default=default, show_default=True, type=kind, help=told)
@@ -187,7 +187,7 @@ class _OpenStudy(FilePath):
     """A path that is opened as a study."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open the study, or say why not."""
+        """Open the study; raise if that fails."""
         if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
             return value
         path = super().convert(value, param, ctx)
@@ -197,7 +197,7 @@ class _OpenStudy(FilePath):
 
 study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
 new_file_argument = click.argument("path", metavar="STUDY", type=FilePath(dir_okay=False))
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
 def study_command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:

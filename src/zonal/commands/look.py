@@ -1,4 +1,4 @@
-"""Looking at a study: recommend, show, predict, above, below, plot. Nothing here changes it."""
+"""Reading a study: recommend, show, predict, above, below, plot. Nothing here changes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from zonal.commands.frame import (
     study_command,
 )
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
-from zonal.looking import LUCK, NOTHING, LikelyRegions, beyond, is_empty
+from zonal.looking import LUCK, UNMEASURED, LikelyRegions, beyond, is_empty
 from zonal.plots import Kind, column_width
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Recommendation
@@ -39,10 +39,10 @@ SHOWN_NODES = 60
 
 
 @study_command()
-@number_option("-k", default=1, help="How many disjoint regions.")
+@number_option("-k", default=1, help="Number of disjoint regions.")
 @json_option
 def recommend(study: Study, k: int, as_json: bool) -> None:
-    """Which region to settle for now, and how sure that is."""
+    """Which region to recommend now, and how certain that is."""
     found = study.recommend(k)
     if as_json:
         echo_json(found)
@@ -53,14 +53,14 @@ def recommend(study: Study, k: int, as_json: bool) -> None:
 
 
 @study_command()
-@number_option("-k", default=5, help="How many of the best regions.")
+@number_option("-k", default=5, help="Number of best regions to list.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
-@number_option("--outlook", "ahead", default=10, help="How many more measurements to look ahead.")
+@number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
 @json_option
 def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
-    """How a study stands: budget, best regions, what is under way, what more would bring, and its tree."""
+    """The state of a study: budget, best regions, trials under way, value of more measurements, and its tree."""
     if study.read_only:
-        say(f"Only to be looked at: {spoken(study.read_only)}")
+        say(f"Read only: {spoken(study.read_only)}")
     best, outlook = _known(study, k, ahead)
     nodes = _nodes(study, whole) if best else []
     caution = _caution(study) if best else ""
@@ -110,12 +110,12 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
 
 
 def _caution(study: Study) -> str:
-    """Return what is to be said where a best region means little."""
-    return NOTHING if is_empty(study) else "" if study.stands_out() else LUCK
+    """Return a caution if the best region means little yet; else ""."""
+    return UNMEASURED if is_empty(study) else "" if study.stands_out() else LUCK
 
 
 def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outlook | None]:
-    """Return the best regions and what more measurements would bring, as far as is known."""
+    """Return the best regions and the outlook, as far as they are known."""
     try:
         best = study.recommend(k)
     except StudyFileError:  # there is no posterior without the user's own kernel
@@ -142,7 +142,7 @@ def _averages(
     known: Iterable[tuple[float, float]],
     more: Mapping[str, Sequence[float | None]],
 ) -> Listing:
-    """Return a table of regions, what is known of each (its mean and its std), and more columns."""
+    """Return a table of regions with their means and stds, and more columns."""
     mean, std = zip(*known, strict=True)
     about = labelled("mean", study.value_unit)
     columns: dict[str, Sequence[Cell]] = {"region": names, about: mean, "std": std, **more}
@@ -150,7 +150,7 @@ def _averages(
 
 
 def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
-    """Return what was measured, and the ways to it, or the whole tree; parents before children."""
+    """Return the measured nodes and their ancestors, or the whole tree; parents before children."""
     tree = study.tree
     shown = np.full(len(tree), whole) | (tree.count > 0)
     for row in range(len(tree) - 1, 0, -1):  # children come after their parents
@@ -169,13 +169,13 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
 @study_command()
 @click.argument("where", nargs=-1, metavar="[REGION]...")
 @click.option("--csv", "sheet", type=FilePath(dir_okay=False), help="A sheet of regions.")
-@click.option("--above", type=float, metavar="THRESHOLD", help="Also how probably it is above this.")
-@click.option("--below", type=float, metavar="THRESHOLD", help="Also how probably it is below this.")
+@click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
+@click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
 @json_option
 def predict(
     study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool, **limits: float | None
 ) -> None:
-    """What any REGIONs' averages are, as far as is known; see `zonal observe` for how to write one."""
+    """Predict the averages of any REGIONs; see `zonal observe` for how to write one."""
     if bool(where) == (sheet is not None):
         raise click.UsageError("Pass REGIONs, or --csv FILE.")
     space = study.space
@@ -200,7 +200,7 @@ def _beyond(side: Side) -> click.Command:
 
     @study_command(side, context_settings=NUMBERS)
     @click.argument("threshold", type=float, required=False)
-    @click.option("--probability", type=float, help="How probable it must be  [default: 0.9]")
+    @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
     @json_option
     def command(study: Study, threshold: float | None, probability: float | None, as_json: bool) -> None:
         found: LikelyRegions = getattr(study, side)(threshold, probability)
@@ -209,9 +209,9 @@ def _beyond(side: Side) -> click.Command:
         else:
             echo_table(found)
 
-    told = f"Regions of which the average is probably {side} a THRESHOLD, the likeliest first."
-    without = "With a policy that looks for a set it may be left out: then those held to be in it."
-    command.help = f"{told}\n\n{without}\n\nWhere there is none, the likeliest of all is named."
+    told = f"List regions whose average is probably {side} a THRESHOLD, the most probable first."
+    without = "With a policy that searches for a set, THRESHOLD may be left out: then those classified as in it."
+    command.help = f"{told}\n\n{without}\n\nIf there is none, the most probable region is named."
     return command
 
 
@@ -223,11 +223,11 @@ above, below = _beyond("above"), _beyond("below")
 @click.option(
     "--kind",
     type=click.Choice(get_args(Kind)),
-    help="The measurements in order, the tree, what is known of the model, the tree as shelves, a map over two "
+    help="The measurements in order, the tree, the learned model, the tree as shelves, a map over two "
     "coordinates, or the cells along one axis  [default: what suits the space]",
 )
 def plot(study: Study, out: Path, kind: Kind | None) -> None:
-    """Draw what is known, what was measured and what was found."""
+    """Plot what is known, what was measured and what was found."""
     with column_width():
         figure: Any = study.plot(kind).figure
         write_picture(figure, out, dpi=150)

@@ -1,4 +1,4 @@
-"""Mistakes at the bench: correct, retract."""
+"""Correcting mistakes: correct, retract."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zonal.study import Study
 NUMBER = click.IntRange(min=0)
 OBSERVATION: dict[str, Any] = {
     "is_flag": True,
-    "help": "TRIAL is the number of an observation, as `zonal export` has it.",
+    "help": "TRIAL is the number of an observation, as in `zonal export`.",
 }
 
 
@@ -24,13 +24,13 @@ OBSERVATION: dict[str, Any] = {
 @click.argument("trial", type=NUMBER)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
-@click.option("--note", default="", help="Kept with the trial, such as why  [default: as told]")
+@click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
 @click.option("--observation", **OBSERVATION)
 def correct(study: Study, trial: int, value: str, sem: str | None, note: str, observation: bool) -> None:
-    """Another VALUE in the place of one that was told by mistake.
+    """Replace a value that was told by mistake by another VALUE.
 
-    All is as if the right value had been told; regions that were split stay split. The history keeps the old
-    value, and who corrected it, when and why.
+    Everything is as if the right value had been told, except that regions already split stay split. The history
+    keeps the old value, and who corrected it, when and why.
     """
     was = _counted(study, trial, observation)
     study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
@@ -44,10 +44,10 @@ def correct(study: Study, trial: int, value: str, sem: str | None, note: str, ob
 @click.option("--note", default="", help="Why.")
 @click.option("--observation", **OBSERVATION)
 def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool) -> None:
-    """Values that should never have been told; the budget gets their trials back.
+    """Remove values that should never have been told; the budget gets their trials back.
 
-    All is as if they never had been told; regions that were split stay split. The history keeps the values, and
-    who retracted them, when and why. A TRIAL may still be told.
+    Everything is as if they had never been told, except that regions already split stay split. The history keeps
+    the values, and who retracted them, when and why. A TRIAL may still be told.
     """
     records = [_counted(study, number, observation) for number in dict.fromkeys(trials)]
     for record in records:
@@ -56,7 +56,7 @@ def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool)
 
 
 def _counted(study: Study, number: int, observation: bool) -> TrialRecord | Observation:
-    """Return a trial that was told, or an observation, by its number; or complain that there is none."""
+    """Return a trial that was told, or an observation, by number; raise if there is none."""
     what = "observation" if observation else "trial"
     every = [own for own in study.history() if isinstance(own[0], Observation) == observation]
     if number >= len(every):

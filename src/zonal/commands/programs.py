@@ -1,7 +1,7 @@
 """A program as an instrument: a region on its standard input, a value on its standard output.
 
-A program runs as a process group of its own, so that it and all that it started can be stopped, unless that has
-left the group. Its value is complete when the program itself has ended. This room must not know studies.
+A program runs in its own process group, so that it and everything it started can be stopped, unless that has left
+the group. Its value is complete when the program itself has ended. This module must not know studies.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds.trials import Trial
 
 GRACE = 2.0  # seconds to end after SIGTERM
-KILLED = 0.5  # after SIGKILL, which takes a moment
-PAUSE = 0.01  # between two looks at whether it has ended
-KEPT = 1 << 16  # bytes at the end of each output
+KILLED = 0.5  # seconds after SIGKILL, which takes a moment
+PAUSE = 0.01  # seconds between two checks whether it has ended
+KEPT = 1 << 16  # bytes kept of the end of each output
 SHOWN_ERROR = 2000  # characters of what a program said on standard error
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # linear: no digit can be matched in two ways
 
@@ -46,7 +46,7 @@ class Failed(ZonalError):
 
 
 class CannotStart(ZonalError, BrokenExecutor):
-    """A program that cannot be run at all, wherever one points it."""
+    """A program that cannot be run at all, for any region."""
 
 
 class Program:
@@ -57,11 +57,11 @@ class Program:
     words : sequence of str
         The program and its arguments.
     timeout : float, optional
-        Seconds after which it has failed.
+        Seconds after which it counts as failed.
     retries : int
-        How often it is tried again after it has failed.
+        How often it is tried again after a failure.
     priced : bool
-        Whether it is told how long to look, and what that costs.
+        Whether it is told how long to measure, and what that costs.
     """
 
     def __init__(self, words: Sequence[str], timeout: float | None, retries: int, priced: bool = False) -> None:
@@ -78,7 +78,7 @@ class Program:
         self._stopped = False
 
     def measure(self, trial: Trial, study: Path | None) -> Value:
-        """Return the value of a trial and its standard error, if it gives one; tried as often as is allowed."""
+        """Return the value of a trial, and its standard error if there is one; retry as often as allowed."""
         for attempt in range(self._retries + 1):
             try:
                 return self._run(trial, study, attempt)
@@ -136,7 +136,7 @@ class Program:
             return process
 
     def stop(self) -> None:
-        """Stop all that runs, and start no more."""
+        """Stop everything that runs, and start no more."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -144,10 +144,10 @@ class Program:
 
 
 class _Output:
-    """The end of what a program says, read while it runs.
+    """The end of a program's output, read while it runs.
 
-    Whatever the program started may hold the other end of the pipe for ever, so nobody waits for it to be closed:
-    once the program has ended, a mark of our own goes into the pipe, and what came before it is all it said.
+    Processes that the program started may keep the pipe open for ever, so its closing is not waited for: when the
+    program has ended, a random marker is written into the pipe, and everything before the marker is its output.
     """
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class _Output:
                 return
 
     def end(self) -> str:
-        """Return what was said up to now."""
+        """Return the output up to now."""
         if self._reader.is_alive():
             while not self._marked():
                 time.sleep(PAUSE)
@@ -186,7 +186,7 @@ class _Output:
     def _marked(self) -> bool:
         try:
             return os.write(self.inlet, self._mark) > 0
-        except BlockingIOError:  # the program made the pipe one that does not wait, and it is full
+        except BlockingIOError:  # the program made the pipe non-blocking, and it is full
             return False
 
     def __enter__(self) -> _Output:
@@ -197,7 +197,7 @@ class _Output:
 
 
 def _outlasts(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
-    """Wait until a program has ended, and tell whether it had to be stopped for that."""
+    """Wait until a program has ended; return True if it took too long and was stopped."""
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -207,7 +207,7 @@ def _outlasts(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
 
 
 def stop(processes: Collection[subprocess.Popen[bytes]]) -> None:
-    """End programs and all that they started, as far as it is in their process groups still."""
+    """Stop programs and everything they started that is still in their process groups."""
     if not hasattr(os, "killpg"):  # a system without process groups
         for process in processes:
             process.kill()
@@ -220,7 +220,7 @@ def stop(processes: Collection[subprocess.Popen[bytes]]) -> None:
 
 
 def _left_after(seconds: float, processes: list[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
-    """Wait until the groups of programs have ended, so long at most, and return those that have not."""
+    """Wait at most this long until the process groups of programs have ended; return those that have not."""
     until = time.monotonic() + seconds
     while processes and time.monotonic() < until:
         time.sleep(PAUSE)
@@ -229,8 +229,8 @@ def _left_after(seconds: float, processes: list[subprocess.Popen[bytes]]) -> lis
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Signal a program's process group, and tell whether there is anybody in it that can be signalled."""
-    process.poll()  # what has ended is in its group until somebody asks
+    """Send a signal to a program's process group; return whether anything in it can be signalled."""
+    process.poll()  # an ended process stays in its group until it is polled
     try:
         os.killpg(process.pid, number)
     except OSError:
@@ -239,7 +239,7 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
 
 
 def _lives(group: int) -> bool:
-    """Tell whether anybody in a process group still runs: where nobody reaps orphans, the dead stay in it."""
+    """Tell whether anything in a process group still runs; zombies may stay in it if nothing reaps them."""
     stats = list(Path("/proc").glob("[0-9]*/stat"))
     states = set()
     for stat in stats:
@@ -250,7 +250,7 @@ def _lives(group: int) -> bool:
 
 
 def environment(question: Mapping[str, Any], trial: Trial) -> dict[str, str]:
-    """Return what a program finds in its environment; names of axes in capitals, other signs as underscores."""
+    """Return the environment variables for a program; names in capitals, other characters as underscores."""
     variables = {
         "ZONAL_TRIAL": str(question["trial"]),
         "ZONAL_LOOK": str(question["look"]),
@@ -273,7 +273,7 @@ def _variable(name: str) -> str:
 
 
 def _value(out: str, err: str) -> Value:
-    """Return what the last line says that is not blank: a value, or with its standard error, or all as JSON."""
+    """Return the value in the last non-blank line: a number, a number and its standard error, or JSON."""
     line = next((line for line in reversed(out.splitlines()) if line.strip()), "")
     if not line:
         raise Failed(f"it said nothing{_said(err)}")
@@ -283,21 +283,21 @@ def _value(out: str, err: str) -> Value:
     if found is None:
         fix = "Its last line must be a value, or a value and a standard error"
         if _numbers(line.replace(",", ".")) is not None:
-            fix += ", with decimal points and not commas (LC_ALL=C often helps)"
+            fix += ", with decimal points, not commas (LC_ALL=C often helps)"
         raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_said(err)}")
     return found
 
 
 def _object(line: str, err: str) -> Value:
-    """Return the JSON object of a line, if it has what an instrument may say."""
+    """Return the JSON object of a line, if its keys are allowed."""
     try:
         return reply(json.loads(line))
-    except (ValueError, RecursionError) as error:  # whatever is wrong with it is in the words of the error
+    except (ValueError, RecursionError) as error:  # the error says what is wrong
         raise Failed(f"it said {line.strip()[:80]!r}: {error}{_said(err)}") from None
 
 
 def _numbers(line: str) -> Value | None:
-    """Return a value, and perhaps a standard error, from a line that has nothing else."""
+    """Return a value, and perhaps a standard error, from a line with nothing else."""
     words = line.split()
     if len(words) > 2 or not all(map(NUMBER.fullmatch, words)):
         return None
@@ -308,7 +308,7 @@ def _numbers(line: str) -> Value | None:
 
 
 def _said(err: str) -> str:
-    """Return what a program said on standard error, its end if it is long, with nothing that moves a terminal."""
+    """Return a program's standard error, or its end if it is long, without control characters."""
     text = err.strip()
     text = text if len(text) <= SHOWN_ERROR else "..." + text[-SHOWN_ERROR:]
     shown = "".join(one if _is_harmless(one) else one.encode("unicode_escape").decode() for one in text)

@@ -37,16 +37,16 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) ->
 
 @study_command(context_settings={"ignore_unknown_options": True})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
-@number_option("--workers", default=1, help="Programs at once.")
+@number_option("--workers", default=1, help="Programs to run at once.")
 @click.option("--timeout", type=float, callback=_seconds, help="Seconds a measurement may take.")
 @number_option("--retries", default=0, least=0, help="Further attempts after a failure.")
-@number_option("-n", "most", help="Measurements to make  [default: all that are left]")
+@number_option("-n", "most", help="Number of measurements  [default: all that are left]")
 @number_option(
     "--max-failures",
     default=10,
-    help="Trials given up in a row, after which to stop; these are held against no region.",
+    help="Stop after this many failures in a row; these do not count against any region.",
 )
-@click.option("--take-over", is_flag=True, help="Measure what is under way too, whoever asked for it.")
+@click.option("--take-over", is_flag=True, help="Also measure trials under way, whoever asked for them.")
 def run(
     study: Study,
     program: tuple[str, ...],
@@ -59,11 +59,11 @@ def run(
 ) -> None:
     """Let a PROGRAM measure, until the budget is spent.
 
-    For example: zonal run sky.db -- ./measure.sh. The region comes as JSON on its standard input, and as
-    environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line on its standard
-    output is the value, or the value and its standard error. One that fails, or says nothing, gives its trial up
-    and is reported; the others go on. What it leaves running is stopped once it has ended, unless it was detached
-    with setsid.
+    For example: zonal run sky.db -- ./measure.sh. The region is passed as JSON on standard input, and as
+    environment variables (ZONAL_TRIAL, ZONAL_REGION, ZONAL_<AXIS>_LOW and _HIGH). The last line of the program's
+    standard output is the value, or the value and its standard error. If the program fails or prints nothing, its
+    trial is given up and reported, and the run continues. What the program leaves running is stopped when it ends,
+    unless it was detached with setsid.
     """
     from tqdm.contrib.logging import logging_redirect_tqdm
 
@@ -82,7 +82,7 @@ def run(
             raise Refusal(why, KEEPS_FAILING) from None
     if why == STOPPED:
         raise Refusal(f"interrupted; {standing(study)}", INTERRUPTED)
-    exhausted = bool(why and study.remaining)  # else others have spent the budget
+    exhausted = bool(why and study.remaining)  # else other processes have spent the budget
     if exhausted:
         say(spoken(why))
     if not hand.told and (hand.in_a_row or (exhausted and not study.told)):
@@ -92,16 +92,16 @@ def run(
 
 
 class _Shift(Hand):
-    """A study in the hands of programs: what failed is part of what was to be done."""
+    """A study measured by programs: failures count towards the number of measurements to make."""
 
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
         self._part = most
         self.told = 0
-        self.in_a_row = self.worst = 0  # failures since the last success, and the most there ever were
+        self.in_a_row = self.worst = 0  # failures since the last success, and the longest such series
 
     def tell(self, trial: Trial, said: Any) -> None:
-        """Take in a measurement."""
+        """Record a measurement."""
         try:
             super().tell(trial, said)
         except TrialError as error:
@@ -109,7 +109,7 @@ class _Shift(Hand):
         self.told, self.in_a_row = self.told + 1, 0
 
     def give_up(self, trial: Trial) -> None:
-        """Take back a trial that failed."""
+        """Give up a trial that failed."""
         super().give_up(trial)
         self._take(1)
         self.in_a_row += 1
@@ -117,30 +117,30 @@ class _Shift(Hand):
 
 
 class _Programs(Elsewhere):
-    """Measures by programs, which are stopped in the end."""
+    """Measures by running programs, which are stopped at the end."""
 
     def __init__(self, program: Program, study: Path | None, workers: int) -> None:
         super().__init__(lambda region: None, Threads, workers, own=False)
         self._program, self._study = program, study
 
     def begin(self, trial: Trial) -> Job:
-        """Begin a measurement, by trial and not only by region."""
+        """Start the measurement of a trial."""
         future = self._executor.submit(self._program.measure, trial, self._study)
         future.add_done_callback(self._news.put)
         return Job(trial.region, None, future, self._executor)
 
     def close(self, unfinished: bool) -> None:
-        """Stop all that runs."""
+        """Stop everything that runs."""
         self._program.stop()
         super().close(unfinished)
 
 
 @contextmanager
 def _tidily() -> Iterator[None]:
-    """Tidy up when this process is told to end; what `nohup` and its like keep from it stays ignored."""
+    """Clean up when this process is told to end; signals that `nohup` and the like ignore stay ignored."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        for each in before:  # a second one must not disturb the tidying up
+        for each in before:  # a second one must not disturb the clean-up
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 

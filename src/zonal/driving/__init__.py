@@ -1,1 +1,1 @@
-"""From a study to its instrument and back: ask, measure, tell, here or on many machines."""
+"""Measuring with a function: ask, measure, tell, in this process or on many machines."""

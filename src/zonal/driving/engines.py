@@ -1,7 +1,7 @@
-"""Where measurements are made: here, in threads, or wherever an executor runs functions.
+"""Where measurements are made: in this thread, in other threads, or on an executor.
 
-What is the same for every trial, the measuring function and the space, goes to a worker process once and is kept
-there under a token; a trial takes along only the token and its region without the space. This room must not know
+What is the same for every trial, the measuring function and the space, is sent to a worker process once and kept
+there under a token; a trial carries only the token and its region without the space. This module must not know
 studies.
 """
 
@@ -28,8 +28,8 @@ from zonal.spaces import Region
 Measure = Callable[..., Any]  # a region, and perhaps its time, to a value, or to (value, sem)
 Anywhere = Executor | Callable[[], Executor] | Any  # Any: a Dask client, which need not be installed
 
-KEPT = 8  # kits that a process remembers
-DIED = 3  # executors that broke in a row, without one measurement between
+KEPT = 8  # kits that a process keeps
+DIED = 3  # executors that broke in a row, without a measurement in between
 
 
 @dataclass(eq=False)
@@ -41,17 +41,17 @@ class Job:
     region : Region
         What is measured.
     draw : float or None
-        Of the noise, if the instrument is simulated: it is drawn where the seed is.
+        Random number of a simulated instrument's noise, drawn in the process with the seed.
     future : Future
-        What will hold the value.
+        Will hold the value.
     executor : Executor or None
-        Where it is made.
+        Where it is measured.
     sent : bool
-        Whether the executor took it.
+        Whether the executor accepted it.
     due : float
-        When it is late, by the monotonic clock.
+        When it counts as late, by the monotonic clock.
     time : float or None
-        How long to look, if what measures wants to know.
+        How long to measure, if `measure` takes a time.
     """
 
     region: Region
@@ -63,24 +63,24 @@ class Job:
     time: float | None = None
 
     def outcome(self) -> tuple[Any, BaseException | None]:
-        """Return the value, or the error, of a measurement that is done."""
+        """Return the value, or the error, of a finished measurement."""
         if self.future.cancelled() or self.lacks_kit():
-            return None, CancelledError("the measurement was dropped before it began")
+            return None, CancelledError("the measurement was cancelled before it began")
         error = self.future.exception()
         return (None, error) if error is not None else (self.future.result(), None)
 
     def broke(self, error: BaseException) -> bool:
-        """Tell whether its error is the executor's, and not of the measurement."""
+        """Tell whether its error is the executor's, not the measurement's."""
         return not self.sent or isinstance(error, BrokenExecutor | CancelledError)
 
     def lacks_kit(self) -> bool:
-        """Tell whether a worker has answered that it does not know how to measure."""
+        """Tell whether a worker has answered that it lacks the kit."""
         done = self.future.done() and not self.future.cancelled() and self.future.exception() is None
         return done and self.future.result() is Plea.WHICH_KIT
 
 
 class Here:
-    """Measures in this thread, while it is waited for."""
+    """Measures in this thread, during `wait`."""
 
     workers = 1
 
@@ -89,11 +89,11 @@ class Here:
         self._timed = timed and takes_time(measure)
 
     def begin(self, trial: Trial) -> Job:
-        """Take note of what to measure."""
+        """Record what to measure."""
         return Job(trial.region, None, Future(), time=trial.time if self._timed else None)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
-        """Measure. Only here may Ctrl-C interrupt; it is the user's and goes through."""
+        """Measure. Ctrl-C may interrupt only here, and is passed on."""
         for job in jobs:
             try:
                 job.future.set_result(measured(self._measure, job.region, job.time))
@@ -103,15 +103,15 @@ class Here:
                 job.future.set_exception(error)
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
-        """Return them all: they were measured."""
+        """Return all: they were measured."""
         return list(jobs)
 
     def recovers(self, executor: Executor | None) -> bool:
-        """Nothing breaks here."""
+        """Return False: there is no executor."""
         return False
 
     def close(self, unfinished: bool) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""
 
 
 class Elsewhere:
@@ -120,15 +120,15 @@ class Elsewhere:
     Parameters
     ----------
     measure : callable
-        Region to value.
+        Turns a region into a value.
     start : callable
         Returns the executor.
     workers : int, optional
-        Measurements at once; by default as many as the executor says it has workers.
+        Measurements at once; by default the executor's number of workers.
     own : bool
-        Whether `start` starts a new executor, which is to be ended here and may be started again.
+        Whether `start` starts a new executor, which is ended here and may be started again.
     timed : bool
-        Whether trials say how long to look.
+        Whether trials have a time.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Elsewhere:
     def begin(self, trial: Trial) -> Job:
         """Send a region to be measured, without its space."""
         region = trial.region
-        if self._token not in _kits:  # where workers share or inherit this memory, they find it there
+        if self._token not in _kits:  # workers that share or inherit this memory find it there
             _keep(self._token, Kit(self._measure, region.space))
         draw = self._measure.draw() if isinstance(self._measure, Instrument) else None
         job = Job(region, draw, Future(), time=trial.time if self._timed else None)
@@ -157,11 +157,11 @@ class Elsewhere:
 
     def _send(self, job: Job, kit: Kit | None) -> None:
         light = replace(job.region, space=None)
-        self._sent += 1  # no two calls are alike: a cluster must not answer a second look from its memory
+        self._sent += 1  # calls differ, so that a cluster cannot answer a repeat from its cache
         call = Call(self._token, self._sent)
         job.executor = self._executor
         with warnings.catch_warnings():
-            if kit is not None:  # Dask warns of what is large; it is sent once per worker
+            if kit is not None:  # Dask warns about large arguments; this one is sent once per worker
                 warnings.simplefilter("ignore")
             try:
                 job.future = self._executor.submit(_measure_there, call, light, job.draw, kit, job.time)
@@ -173,12 +173,12 @@ class Elsewhere:
         job.future.add_done_callback(self._news.put)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
-        """Wait for news: a single step, since an interrupt half-way may leave a lock taken for ever."""
+        """Wait for news: in one step, since an interrupt in between could leave a lock held for ever."""
         with suppress(Empty):
             self._news.get(timeout=seconds)
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
-        """Return those that are done; a worker that does not know the kit is sent it, with the same job."""
+        """Return those that are done; a worker that lacks the kit gets it, with the same job."""
         done = [job for job in jobs if job.future.done()]
         unknowing = [job for job in done if job.lacks_kit()]
         for job in unknowing:
@@ -189,7 +189,7 @@ class Elsewhere:
         return done
 
     def recovers(self, executor: Executor | None) -> bool:
-        """Start a new executor in place of a broken one, if the user has said how."""
+        """Start a new executor in place of a broken one, if the user passed a function for that."""
         if executor is not self._executor:
             return True  # it was replaced already
         self._died += 1
@@ -210,29 +210,29 @@ Engine = Here | Elsewhere
 
 
 def takes_time(measure: Measure) -> bool:
-    """Tell whether what measures wants to know how long to look: it has an argument `time`."""
+    """Tell whether `measure` takes the time of a look: it has an argument `time`."""
     try:
         return "time" in inspect.signature(measure).parameters
-    except (TypeError, ValueError):  # it does not tell
+    except (TypeError, ValueError):  # its signature is unknown
         return False
 
 
 def measured(measure: Any, region: Region, time: float | None) -> Any:
-    """Return the measurement of a region, for so long if that is said."""
+    """Return the measurement of a region, with a time if there is one."""
     return measure(region) if time is None else measure(region, time=time)
 
 
 def engine_for(
     measure: Measure, where: Anywhere, workers: int | None, timeout: float | None, timed: bool = False
 ) -> Engine:
-    """Return the engine for what the user said: nothing, a number of threads, an executor, or how to start one."""
+    """Return the engine for what the user passed: nothing, a number of threads, an executor, or a function."""
     if isinstance(where, int):
-        raise InvalidInput("the second argument is an executor", where, f"Did you mean n={where}?")
+        raise InvalidInput("the second argument must be an executor", where, f"Did you mean n={where}?")
     if where is None:
         if workers is None and timeout is None:
             return Here(measure, timed)
         return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True, timed=timed)
-    if hasattr(where, "get_executor"):  # a Dask client; pure calls of equal arguments would be made only once
+    if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False, timed=timed)
     if callable(where):
         return Elsewhere(measure, _starting(where), workers, own=True, timed=timed)
@@ -241,10 +241,10 @@ def engine_for(
 
 
 def _starting(function: Callable[..., Executor]) -> Callable[[], Executor]:
-    """Return a function that starts an executor, or complain that it needs more than to be called."""
+    """Return a function that starts an executor; raise if it needs arguments."""
     try:
         inspect.signature(function).bind()
-    except (TypeError, ValueError):  # it needs arguments, or does not tell
+    except (TypeError, ValueError):  # it needs arguments, or its signature is unknown
         raise _no_executor(function) from None
     return function
 
@@ -264,17 +264,17 @@ def _no_executor(executor: Any) -> InvalidInput:
 
 
 def _workers(executor: Any) -> int:
-    """Return how many workers an executor has, as far as it tells."""
+    """Return the number of workers of an executor, as far as it is known."""
     number = getattr(executor, "_max_workers", None)
     if number is None and hasattr(executor, "_client"):  # Dask's
         number = sum(executor._client.nthreads().values())
     if number is None:
-        raise InvalidInput("this executor does not tell how many workers it has", executor, "Pass workers=.")
+        raise InvalidInput("the number of workers of this executor is not known", executor, "Pass workers=.")
     return int(number)
 
 
 class Threads(Executor):
-    """A thread for each measurement, which does not keep the program from ending."""
+    """A thread for each measurement; they do not keep the program from ending."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Call a function in a thread of its own."""
@@ -293,26 +293,26 @@ class Threads(Executor):
 
 @dataclass(frozen=True)
 class Kit:
-    """What every measurement of a run needs."""
+    """What every measurement of a run needs: the function and the space."""
 
     measure: Measure
     space: Any
 
 
 class Call(NamedTuple):
-    """Which kit a worker needs, and which of all calls this is."""
+    """Which kit a worker needs, and the number of this call."""
 
     token: str
     number: int
 
 
 class Plea(Enum):
-    """What a worker may answer in place of a value."""
+    """What a worker may answer instead of a value."""
 
     WHICH_KIT = "send the kit too"
 
 
-_kits: dict[str, Kit] = {}  # of this process, by token, the latest last
+_kits: dict[str, Kit] = {}  # in this process, by token, the latest last
 
 
 def _keep(token: str, kit: Kit) -> None:

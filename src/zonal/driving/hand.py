@@ -1,4 +1,4 @@
-"""A study in the hands of one run: a part of its budget, and what others left lying first."""
+"""A study as one run uses it: part of its budget, beginning with trials that others have abandoned."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ REPLY = (
     "time",
     "slopes",
     "minus",
-)  # arguments of `Study.tell` that an instrument may name
+)  # arguments of `Study.tell` that an instrument may return
 
 
 def reply(said: Any) -> dict[str, Any]:
-    """Return what an instrument said as arguments of `Study.tell`, or complain.
+    """Return what an instrument returned as arguments of `Study.tell`, after checking.
 
-    It says a value; a value and its standard error; or a mapping of these arguments by name.
+    It may be a value; a value and its standard error; or a mapping of these arguments by name.
     """
     if not isinstance(said, Mapping):
         value, sem = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
         return {"value": value, "sem": sem}
     unknown = [name for name in said if name not in REPLY]
     if unknown or "value" not in said:
-        problem = f"an instrument says nothing called {unknown[0]!r}" if unknown else "an instrument says a value"
+        problem = f"an instrument cannot return {unknown[0]!r}" if unknown else "an instrument must return a value"
         raise InvalidInput(problem, dict(said), f"Name any of {', '.join(REPLY)}; value is needed.")
     return dict(said)
 
 
 class Hand:
-    """What a run sees of a study: it asks under its own name, first for trials whose worker has ended.
+    """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
 
     Parameters
     ----------
     study : Study
     by : str
-        The run.
+        The name of the run.
     take_over : bool
-        Whether all that is under way now counts as left lying.
+        Whether all trials under way count as abandoned.
     n : int, optional
-        How many more measurements it makes at most; all that remain by default.
+        Most measurements to make; by default all that remain.
     """
 
     def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:
         self._study = study
         self._by = by
         self._unwritten: set[int] = set()
-        # As of now, with whose they are: two runs that take over must not take from each other for ever.
+        # With their present workers: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
         self._part: int | None = None
-        self.paid_out = False  # whether the next look could not be paid
+        self.paid_out = False  # whether the next look was too expensive
         if n is not None:
             remaining, part = self.remaining, whole_number(n, "n", 1)
             if part > remaining:
@@ -76,43 +76,43 @@ class Hand:
 
     @property
     def budget(self) -> int:
-        """Measurements that may be made in all, as far as is known."""
+        """The total number of measurements, as far as is known."""
         return self._study.told + len(self._study.pending) + self._study._looks_left
 
     @property
     def timed(self) -> bool:
-        """Whether trials say how long to look."""
+        """Whether trials have a time."""
         return bool(self._study.settings.times)
 
     @property
     def remaining(self) -> int:
-        """Measurements that may still be begun."""
+        """The number of measurements that may still be started."""
         remaining = self._study._looks_left + sum(map(self._left, self._study.under_way))
         return remaining if self._part is None else min(remaining, self._part)
 
     @property
     def spent(self) -> str:
-        """What has been spent once none remain."""
+        """What is spent when none remain."""
         whole = self._part is None or not self._study._looks_left
         return "the budget is spent" if whole else "the part asked for is spent"
 
     def is_under_way(self, trial: Trial) -> bool:
-        """Tell whether a trial has neither been told nor taken back."""
+        """Tell whether a trial has neither been told nor given up or withdrawn."""
         return trial in self._study.pending
 
     def ask(self) -> Trial:
-        """Return a trial that was left lying, or else a new one."""
+        """Return an abandoned trial, or else a new one."""
         trial = self._study.take_up(self._by, self._left)
         try:
             trial = self._study.ask(by=self._by) if trial is None else trial
-        except BudgetSpent as error:  # by others, who are at it too; or what it would cost is more than is left
+        except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
             self.paid_out = self._study.settings.priced
             raise Exhausted(str(error)) from error
         self._take(1)
         return trial
 
     def tell(self, trial: Trial, said: Any) -> None:
-        """Take in a measurement; where the file does not take it, say what it was: it may have cost a night."""
+        """Record a measurement; if the file cannot store it, log the value, which may have been expensive."""
         more = reply(said)
         value, sem = more.pop("value"), more.pop("sem", None)
         try:
@@ -125,21 +125,21 @@ class Hand:
             raise
 
     def give_up(self, trial: Trial) -> None:
-        """Take back a trial that failed; one that was measured waits to be told."""
+        """Give up a trial that failed, unless it was measured and waits to be told."""
         if trial.number not in self._unwritten:
             self._study.give_up(trial)
         self._take(-1)
 
     def forgive(self, trials: Sequence[Trial]) -> None:
-        """Hold give-ups against no region."""
+        """Take back give-ups."""
         self._study.forgive(trials)
 
     def withdraw(self, trial: Trial) -> None:
-        """Take back a trial that was not tried."""
+        """Withdraw a trial that was not tried."""
         self._study.withdraw(trial)
         self._take(-1)
 
     def _take(self, number: int) -> None:
-        """Count a measurement of the part more or less."""
+        """Change the number of measurements made by this run."""
         if self._part is not None:
             self._part -= number

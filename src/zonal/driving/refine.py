@@ -1,6 +1,6 @@
 """From a region to a point: sequential halving over representative points (the remark under Definition 2).
 
-It knows a Gaussian over a few points and a way to measure them; it must not know studies, trees or kernels.
+It knows a Gaussian over a few points and how to measure them; it must not know studies, trees or kernels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zonal.errors import InvalidInput, finite_number, whole_number
 
 MeasurePoint = Callable[[Floats], float]
 
-MOST_MEASUREMENTS = 100_000  # every one is taken in by itself
+MOST_MEASUREMENTS = 100_000  # each is a separate update
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def sequential_halving(
     """Find the best of some points on a fixed budget, starting from a Gaussian belief over them.
 
     In each of ceil(log2 n) rounds every remaining point gets an equal share of the budget, then the half with the
-    lower posterior means is dropped. Every measurement sharpens all points through their covariance.
+    lower posterior means is dropped. Every measurement updates all points through their covariance.
 
     Parameters
     ----------
@@ -57,20 +57,20 @@ def sequential_halving(
     noise : float
         Standard deviation of one measurement of a point.
     measure : callable
-        Point, shape (d,), to value.
+        Turns a point, shape (d,), into a value.
     budget : int
         Measurements. With fewer than points, only the most promising points are measured.
 
     Returns
     -------
     PointResult
-        The point left over.
+        The remaining point.
     """
     budget = whole_number(budget, "budget", 1, MOST_MEASUREMENTS)
     if len(points) == 0:
         raise InvalidInput("there must be a point to choose", points, "Pass at least one.")
     mean, covariance = mean.copy(), covariance.copy()
-    # What is known already is the first cut: every point that stays can be measured at least once.
+    # First keep only as many points as can each be measured once, by what is known already.
     left = np.sort(np.argsort(-mean, kind="stable")[:budget])
     spent = 0
     rounds = math.ceil(math.log2(len(left))) if len(left) > 1 else 1

@@ -1,6 +1,6 @@
-"""The driver: ask, measure, tell, until the budget is spent; here, or on any engine.
+"""The driver: ask, measure, tell, until the budget is spent; on any engine.
 
-It knows that a study can be asked and told, and nothing about how the study decides. Ctrl-C is taken between
+It knows that a study can be asked and told, and nothing about how the study decides. Ctrl-C takes effect between
 two steps of the study or during a measurement, never in the middle of an update.
 """
 
@@ -31,7 +31,7 @@ log = logging.getLogger("zonal")
 INTERRUPTED = "interrupted by Ctrl-C"
 STOPPED = "stopped by the callback"
 ENOUGH = "good enough"
-READABLE = 0.5  # seconds for which the words beside a progress bar stay
+READABLE = 0.5  # seconds for which the text of a progress bar stays
 
 
 def drive(
@@ -48,24 +48,24 @@ def drive(
     in_a_row: bool = False,
     timeout: float | None = None,
 ) -> str:
-    """Measure until the budget is spent or no region is left, and return why it ended: "" for the budget.
+    """Measure until the budget is spent or no region is left; return why it ended, "" if the budget is spent.
 
-    With several workers, a new trial is asked for as soon as any measurement is done. Where an error goes to the
-    caller, or nothing was told at all, the failures since the last success are held against no region. The
-    parameters are those of `Study.optimize`, but for these:
+    With several workers, a new trial is asked for as soon as any measurement is done. If an error is raised, or
+    nothing was told at all, the failures since the last success do not count against any region. The parameters
+    are those of `Study.optimize`, except these:
 
     Parameters
     ----------
     study : Hand
         What is asked and told.
     measure : callable or Engine
-        What measures, or where that is done.
+        The measuring function, or an engine.
     progress : callable, optional
-        Says how the search stands, beside a progress bar on a terminal or in a notebook; None for no bar.
+        Returns the text beside a progress bar, on a terminal or in a notebook; None for no bar.
     enough : callable, optional
-        Called after each measurement: whether to stop, because the answer is good enough.
+        Called after each measurement: whether the answer is good enough to stop.
     in_a_row : bool
-        Count failures since the last success only, and log every one.
+        Count only failures since the last success, and log each.
     """
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
@@ -93,7 +93,7 @@ class _Rules:
 
 
 class _Run:
-    """What is under way, and why it is to end."""
+    """The measurements under way, and why the run ends."""
 
     def __init__(self, study: Hand, engine: Engine, rules: _Rules, bar: _Bar, ctrl_c: _CtrlC) -> None:
         self._study, self._engine, self._rules, self._bar, self._ctrl_c = study, engine, rules, bar, ctrl_c
@@ -106,7 +106,7 @@ class _Run:
         self._why = ""
 
     def __call__(self) -> str:
-        """Ask, wait and tell; whatever happens, no trial is left under way."""
+        """Ask, wait and tell; in the end no trial is left under way."""
         try:
             while self._fill():
                 with self._ctrl_c.may_interrupt():
@@ -123,12 +123,12 @@ class _Run:
         return self._why or (INTERRUPTED if self._ctrl_c.pressed else "")
 
     def _fill(self) -> bool:
-        """Begin as many measurements as there is room for, and tell whether any are under way."""
+        """Start as many measurements as possible; return whether any are under way."""
         while self._goes_on() and len(self._under_way) + self._lost() < self._engine.workers:
             try:
                 trial = self._study.ask()
             except Exhausted as error:
-                if not self._under_way and not self._study.paid_out:  # else what is under way may open regions
+                if not self._under_way and not self._study.paid_out:  # else results may allow new regions
                     self._why = str(error)
                 break
             except Exception as error:
@@ -151,7 +151,7 @@ class _Run:
         self._under_way[job] = trial
 
     def _take(self, job: Job) -> None:
-        """Take in a measurement that is done, well or not."""
+        """Process a finished measurement, successful or not."""
         trial = self._under_way.pop(job)
         value, error = job.outcome()
         if error is None:
@@ -159,7 +159,7 @@ class _Run:
         elif isinstance(error, KeyboardInterrupt):
             self._study.withdraw(trial)
             raise KeyboardInterrupt
-        elif job.broke(error):  # no fault of the region
+        elif job.broke(error):  # not the region's fault
             self._study.withdraw(trial)
             if not self._engine.recovers(job.executor):
                 self._failure = self._failure or error
@@ -169,7 +169,7 @@ class _Run:
     def _tell(self, trial: Trial, value: Any) -> None:
         try:
             self._study.tell(trial, value)
-        except TrialError as error:  # somebody else ended it
+        except TrialError as error:  # another process ended it
             log.warning("%s", error)
             return
         except Exception as error:
@@ -191,12 +191,12 @@ class _Run:
         return ENOUGH if self._rules.enough is not None and self._rules.enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
-        """Give up a trial that failed. What is under way is waited for all the same: nothing measured is lost."""
-        told = not self._study.is_under_way(trial)  # then it is a warning turned into an error, and came after
+        """Give up a trial that failed. Those under way are still waited for, so that no measurement is lost."""
+        told = not self._study.is_under_way(trial)  # then a warning was turned into an error after telling
         if not told:
             try:
                 self._study.give_up(trial)
-            except TrialError as ended:  # by somebody else
+            except TrialError as ended:  # another process ended it
                 log.warning("%s", ended)
                 return
             self._in_a_row.append(trial)
@@ -214,7 +214,7 @@ class _Run:
         return None if first == math.inf else max(0.0, first - monotonic())
 
     def _drop_late(self) -> None:
-        """Fail what takes too long."""
+        """Count measurements that take too long as failed."""
         now = monotonic()
         for job in [job for job in self._under_way if job.due <= now and not job.future.done()]:
             trial = self._under_way.pop(job)
@@ -225,16 +225,16 @@ class _Run:
             self._failure = TimeoutError(f"all workers ({self._lost()}) hang in measurements that take too long")
 
     def _lost(self) -> int:
-        """Return how many workers are still busy with what nobody waits for."""
+        """Return how many workers are still busy with abandoned measurements."""
         self._hanging = [job for job in self._hanging if not job.future.done()]
         return len(self._hanging)
 
     def _tidy_up(self) -> None:
-        """Tell what is done, withdraw what is not; no error here may hide what went wrong before."""
+        """Tell what is done, withdraw the rest; an error here must not hide an earlier one."""
         for job, trial in self._under_way.items():
             if not job.future.done() or job.outcome()[1] is not None:
                 job.future.cancel()
-                with suppress(StudyFileError, TrialError):  # the next run takes up what could not be withdrawn
+                with suppress(StudyFileError, TrialError):  # the next run takes over what could not be withdrawn
                     self._study.withdraw(trial)
                 continue
             try:
@@ -243,14 +243,14 @@ class _Run:
                 log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
                 if self._study.is_under_way(trial):
                     self._study.give_up(trial)
-        if self._in_a_row and (self._failure is not None or not self._told):  # the fault is the instrument's
-            with suppress(StudyFileError):  # the file is the failure then
+        if self._in_a_row and (self._failure is not None or not self._told):  # then it is the instrument's fault
+            with suppress(StudyFileError):  # then the file caused the failure
                 self._study.forgive(self._in_a_row)
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 
 class _Bar:
-    """A progress bar on a terminal or in a notebook, with how the search stands beside it; or none."""
+    """A progress bar on a terminal or in a notebook, with a text on the search; or none."""
 
     def __init__(self, study: Hand, standing: Callable[[], str] | None) -> None:
         self._study = study
@@ -262,7 +262,7 @@ class _Bar:
         if self._standing is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             from tqdm.auto import tqdm
 
-            done = self._study.budget - self._study.remaining  # a study that goes on does not start at 0
+            done = self._study.budget - self._study.remaining  # a continued study does not start at 0
             self._bar = tqdm(total=self._study.budget, initial=done, desc="measuring", unit="")
         return self
 
@@ -272,7 +272,7 @@ class _Bar:
             self._say()
 
     def _say(self, now: bool = False) -> None:
-        """Say how the search stands, which takes some milliseconds: not more often than people can read."""
+        """Update the text, which takes some milliseconds: not more often than people can read."""
         if self._standing is not None and (now or monotonic() >= self._due):
             self._bar.set_postfix_str(self._standing())
             self._due = monotonic() + READABLE
@@ -285,7 +285,7 @@ class _Bar:
 
 
 class _CtrlC:
-    """Keeps Ctrl-C from tearing an update apart: it is taken only while measuring, else noted."""
+    """Keeps Ctrl-C from interrupting an update: it takes effect only while measuring, else it is noted."""
 
     def __init__(self) -> None:
         self.pressed = self._open = False
@@ -307,12 +307,12 @@ class _CtrlC:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.pressed = True
         if self._open:
-            self._open = False  # a second press must not disturb the tidying up
+            self._open = False  # a second press must not disturb the clean-up
             raise KeyboardInterrupt
 
     @contextmanager
     def may_interrupt(self) -> Iterator[None]:
-        """Let it through while a measurement is made, and if it came before that began."""
+        """Let Ctrl-C take effect while a measurement is made, or if it was pressed before."""
         try:
             self._open = True
             if self.pressed:

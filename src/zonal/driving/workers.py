@@ -1,4 +1,4 @@
-"""Processes that do the same kind of work again and again, one core each, and leave Ctrl-C to their parent."""
+"""Worker processes for repeated tasks, one core each, which leave Ctrl-C to their parent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-AHEAD = 4  # tasks submitted for every process, so that none has to wait for the next
+AHEAD = 4  # tasks submitted per process, so that none is idle
 
 
 class Workers:
@@ -34,12 +34,12 @@ class Workers:
         self._ahead = AHEAD * jobs
 
     def as_done(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """Yield the number and the answer of each task, as they come."""
+        """Yield the number and the answer of each task, as they are done."""
         waiting = enumerate(tasks)
         under_way: dict[Future[R], int] = {}
         done: SimpleQueue[Future[R]] = SimpleQueue()
         while True:
-            # An interrupt within submit() or wait() may leave a lock taken that the pool needs to come to an end;
+            # An interrupt within submit() or wait() may leave a lock held that the pool needs to shut down;
             # waiting for such a queue is a single step, done or not.
             with _ctrl_c_held():
                 for number, task in islice(waiting, self._ahead - len(under_way)):
@@ -64,23 +64,23 @@ class Workers:
 
 @contextmanager
 def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments: Any) -> Iterator[Workers]:
-    """Start processes; on any error, Ctrl-C among them, they are ended with whatever they do.
+    """Start processes; on any error, including Ctrl-C, they are terminated.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of processes.
     settle : callable, optional
-        Called first thing in every process, with the arguments.
+        Called first in every process, with the arguments.
     *arguments
         Sent to every process once.
     """
-    # Spawned workers start clean: no lock or thread of this process is copied into them half-way.
+    # Spawned workers start clean: no lock of this process is copied into them while it is held.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (settle, arguments)) as pool:
         try:
             with _ctrl_c_held():
                 for _ in range(jobs):
-                    pool.submit(int)  # anything: each submission starts a worker, up to their number
+                    pool.submit(int)  # any task: each submission starts a worker, up to their number
             yield Workers(pool, jobs)
         except BrokenProcessPool as error:
             raise InvalidInput(
@@ -92,21 +92,21 @@ def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments
         except BaseException:
             with _ctrl_c_held():
                 for process in list((pool._processes or {}).values()):
-                    process.terminate()  # nobody waits for its answer any more
+                    process.terminate()  # its answer is no longer needed
                 pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
 def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progress: bool, unit: str) -> list[R]:
-    """Return what becomes of each task, in order.
+    """Return the answer of each task, in order.
 
     Parameters
     ----------
     play : callable
-        Task to answer; it is sent to every process once.
+        Turns a task into an answer; it is sent to every process once.
     tasks : sequence
     jobs : int or None
-        Processes; one a core by default. They change no answer.
+        Number of processes; one per core by default. Answers do not depend on it.
     progress, unit : bool, str
         Whether to show a progress bar, and what it counts.
     """
@@ -125,7 +125,7 @@ def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progres
         return list(bar(pool.in_order(_play_here, tasks)))
 
 
-_here: list[Callable[[Any], Any]] = []  # of a worker: what it plays, sent once
+_here: list[Callable[[Any], Any]] = []  # in a worker: its function, sent once
 
 
 def _settle(play: Callable[[Any], Any]) -> None:
@@ -138,14 +138,14 @@ def _play_here(task: Any) -> Any:
 
 @contextmanager
 def _ctrl_c_held() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment; processes started meanwhile never see it and leave it to their parent."""
+    """Delay Ctrl-C for a moment; processes started meanwhile never receive it and leave it to their parent."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which lets signals through again when it starts
+    resource_tracker.ensure_running()  # it unblocks signals when it starts
     noted: list[int] = []
     main = threading.current_thread() is threading.main_thread()
-    # The mask is for the processes; another thread of this one may still take the signal, so it is noted down too.
+    # The mask is for the processes; another thread of this one may still get the signal, so it is recorded too.
     usual = signal.signal(signal.SIGINT, lambda *_: noted.append(1)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -159,7 +159,7 @@ def _ctrl_c_held() -> Iterator[None]:
 
 
 def _begin(settle: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """Keep a worker to one core, and settle it."""
+    """Limit a worker to one core, and call its `settle`."""
     for _, put in libraries():
         put(1)
     if settle is not None:

@@ -1,6 +1,6 @@
-"""Pictures of a study. Every function draws on the axes it is given, or on new ones, and returns them.
+"""Plots of a study. Every function draws on the axes it is given, or on new ones, and returns them.
 
-They read what a study says of itself: columns, trials, predictions. matplotlib is loaded when one is drawn.
+They use what a study returns: columns, trials, predictions. matplotlib is imported when something is drawn.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from zonal.errors import InvalidInput
-from zonal.looking import NOTHING, headline, is_empty
+from zonal.looking import UNMEASURED, headline, is_empty
 from zonal.plots.correlations import plot_model
 from zonal.plots.history import plot_history
 from zonal.plots.lines import along, plot_cells, plot_function
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-plot_tree = plot_regions  # as it is called where there is but one axis
+plot_tree = plot_regions  # the name for spaces with one axis
 Kind = Literal["history", "tree", "model", "regions", "map", "cells"]
 
 __all__ = [
@@ -47,37 +47,36 @@ __all__ = [
 
 
 def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
-    """Draw a study.
+    """Plot a study.
 
     Parameters
     ----------
     study : Study
         On any space.
     kind : {"history", "tree", "model", "regions", "map", "cells"}, optional
-        The measurements in order; the tree of regions as shelves, above their axis if there is but one ("tree" and
-        "regions" are the same); how alike f is at two places; a map of two coordinates, or maps of all pairs; the
-        cells along the only axis. By default the picture that suits the space: f with bands along one axis, a map
-        of two, maps of all pairs of more axes or one for each symbol, shelves for sequences and for hierarchies
-        without features.
+        The measurements in order; the tree of regions as shelves, above its axis if there is only one ("tree" and
+        "regions" are the same); the correlation of f at two points; a map of two coordinates, or of all pairs; the
+        cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
+        of all pairs of more axes or one per symbol, shelves for sequences and for hierarchies without features.
     ax : Axes, optional
-        Where to draw; on new axes otherwise. A title that it has stays; else it says how far the study is.
+        Axes to draw on; new ones by default. An existing title stays; else the title is the progress of the study.
     **more
-        What the picture takes besides: see those of `zonal.plots`.
+        Further arguments of the plot: see the functions of `zonal.plots`.
     """
     if kind is not None and not (isinstance(kind, str) and kind in get_args(Kind)):
         raise InvalidInput(
-            "there is no such picture", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out."
+            "there is no such plot", kind, f"Choose from {', '.join(get_args(Kind))}, or leave it out."
         )
     drawn: Axes = _picture(study, kind)(study, ax, **more)
     if not drawn.get_title():
         drawn.set_title(headline(study), fontsize="medium")
     if is_empty(study) and kind != "model":
-        drawn.text(0.5, 0.5, NOTHING, transform=drawn.transAxes, ha="center", va="center", color=INK)
+        drawn.text(0.5, 0.5, UNMEASURED, transform=drawn.transAxes, ha="center", va="center", color=INK)
     return drawn
 
 
 def _picture(study: Reading, kind: Kind | None) -> Any:
-    """Return what draws a kind of picture of a study."""
+    """Return the function that draws a kind of plot of a study."""
     space = study.space
     line, flat = space.continuous and space.d == 1, len(space.lines) == space.d == 2
     named = {
@@ -90,14 +89,14 @@ def _picture(study: Reading, kind: Kind | None) -> Any:
     }
     if kind is not None:
         return named[kind]
-    known = bool(study.models)  # an empirical belief knows the nodes of the tree alone
+    known = bool(study.models)  # an empirical belief is limited to nodes of the tree
     if along(space) is not None and (known or line):
         return plot_function if known else named["cells"]
     return named["map" if len(space.lines) > 1 and (known or flat) else "regions"]
 
 
 def _explained_cells(study: Reading, ax: Axes | None = None, **more: Any) -> Axes:
-    """Draw the cells with their axis and legend, which figures of several leave to their makers."""
+    """Plot the cells with axis and legend, which figures with several plots add themselves."""
     drawn = plot_cells(study, ax, **more)
     set_axis(drawn, study.space, 0)
     legend_above(drawn, columns=2)

@@ -1,4 +1,4 @@
-"""What a study learned of f: how alike it is at two places."""
+"""The learned covariance of f at two points."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ MOST_TICKS = 24
 
 
 def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw how alike f is at two places, as learned or given: against their distance, an axis at a time.
+    """Plot the correlation of f at two points, as learned or given, against their distance on each axis.
 
     Parameters
     ----------
     study : Study
-        With a Gaussian belief, and a kernel that is not a function of the user's.
+        With a Gaussian belief, and a kernel that is not the user's function.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        A line for each continuous axis: the correlation of f at two places against their distance, averaged over
-        all models by weight, with the models themselves as thin lines. A bar for each axis of symbols: the
-        correlation of two different ones (of motifs that of two sequences which differ there, about their level).
+        A line for each continuous axis: the correlation of f at two points against their distance, averaged over
+        all models by weight, with the models themselves as thin lines. A bar for each categorical axis: the
+        correlation of two different symbols (for motifs, of two sequences that differ there, about their level).
     """
     space, models = study.space, study.models
     if not models or isinstance(models[0].model.kernel, Custom):
@@ -76,13 +76,13 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
 
 
 def _extent(space: Any, j: int) -> str:
-    """Return the name of an axis, and how wide it is in what lengthscales are measured in."""
+    """Return the name of an axis, and its width in the unit of lengthscales."""
     measured_in = (space.axes[j].measured_in if space.axes else "") or "wide"
     return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {measured_in}"
 
 
 def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:
-    """Return the correlation of f at two places that differ on one axis alone, by their distance."""
+    """Return the correlation of f at two points that differ on one axis only, by their distance."""
     total = np.zeros(len(reach))
     for term in kernel.terms:
         if axes[j].symbolic:

@@ -1,4 +1,4 @@
-"""How a study went: its measurements one after the other, and what was the best after each."""
+"""The history of a study: its measurements in order, and the best region after each."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-MANY = 200  # measurements, beyond which they would hide what was the best
-MOST_MOMENTS = 40  # at which what was the best then is worked out
-WORK = 4e9  # products of matrices that this may take: seconds
+MANY = 200  # measurements, beyond which they are drawn behind the best region
+MOST_MOMENTS = 40  # at which the best region is computed
+WORK = 4e9  # multiplications that this may take: seconds
 MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
 
 
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw the measurements of a study in order, and the average of the region that was the best so far.
+    """Plot the measurements of a study in order, and the average of the best region so far.
 
     Parameters
     ----------
     study : Study
         On any space.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        A dot a measurement, darker for smaller regions, with its standard error where one was told; trials given
-        up and under way as ticks below; and the posterior mean of the average of the region that was recommended
-        after each measurement (after some of them, if there are many), give or take two standard deviations.
+        A dot per measurement, darker for smaller regions, with its standard error if one was told; trials given up
+        and under way as ticks below; and the posterior mean of the region recommended after each measurement
+        (after some of them, if there are many), plus and minus two standard deviations.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -71,7 +71,7 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
 
 
 def _best_so_far(study: Reading, ax: Axes) -> None:
-    """Draw the average of the region that was recommended, as it was believed to be then."""
+    """Draw the average of the recommended region, with its posterior at that time."""
     x, mean, std = best_then(study)
     (line,) = ax.plot(x, mean, color=FOUND, lw=1.8, zorder=3, label="average of the region that was the best then")
     rim(line)
@@ -80,15 +80,15 @@ def _best_so_far(study: Reading, ax: Axes) -> None:
 
 
 def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
-    """Return trials, and mean and standard deviation of the region that was recommended after each of them."""
-    # What was the best then is in no event: it is worked out again, which takes long for large trees.
+    """Return trials, and mean and standard deviation of the region recommended after each of them."""
+    # Events do not store the best region: it is computed again, which takes long for large trees.
     each = max(len(study.tree) * study.told**2 * len(study.models), 1)
     number = min(study.told, int(np.clip(WORK / each, 2, MOST_MOMENTS)))
     x, then = np.array([-0.5, 0.5]), [study, study]
     if study.told > 1:
         moments = np.unique(np.linspace(1, study.told, number).round().astype(int))
         told = [fact.number for event in study.events for fact in event if isinstance(fact, Measured)]
-        # The last is now: what was told may have been corrected or retracted since.
+        # The last is the present: values may have been corrected or retracted since.
         x, then = np.maximum.accumulate(told)[moments - 1], [*study.past(*moments[:-1].tolist()), study]
         x[-1] = max(told)
     mean, std = np.array([own._settle()[1:] for own in then]).T

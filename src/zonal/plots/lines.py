@@ -1,4 +1,4 @@
-"""Pictures along one axis: the function with what is known of it, its cells, and the tree above them."""
+"""Plots along one axis: the function with its posterior, its cells, and the tree above them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_BARS = 200  # measurements drawn one by one
 
 
 class Curve(NamedTuple):
-    """Places along the axis, the point regions there, and for which symbols."""
+    """Positions along the axis, the point regions there, and the symbols they are for."""
 
     name: str
     symbols: dict[str, Any]
@@ -51,27 +51,27 @@ def along(space: Any) -> int | None:
 
 
 def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
-    """Draw f along its only continuous axis or feature, as the measurements so far have it.
+    """Plot f along its only continuous axis or feature, with its posterior.
 
     Parameters
     ----------
     study : Study
         On a box of one axis, on members with one feature, or on a `Product` of one continuous axis and symbols.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
     f : callable, optional
         The true function, vectorised, (n, 1) to (n,).
 
     Returns
     -------
     Axes
-        With posterior mean and two standard deviations of f, a line for every symbol; measured averages as bars as
-        wide as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is under
-        way; and the region found.
+        Posterior mean and two standard deviations of f, a line for every symbol; measured averages as bars as wide
+        as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is under way; and
+        the region found.
     """
     space, j = study.space, along(study.space)
     if j is None:
-        raise InvalidInput("this picture is of one continuous axis", space.names, "Use study.plot().")
+        raise InvalidInput("this plot needs exactly one continuous axis", space.names, "Use study.plot().")
     ax = axes_or_new(ax)
     curves, marked = curves_along(study, j), list(marks(study))
     for curve, colour in zip(curves, OTHERS, strict=False):
@@ -91,7 +91,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
     ax.set_ylabel(value_label(study))
-    if curves[0].symbols:  # of other symbols the band may well be measured
+    if curves[0].symbols:  # for other symbols the band may be measured
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
     draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
     legend_above(ax, columns=2 if len(curves) == 1 else 3)
@@ -99,7 +99,7 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
 
 
 def _hatched(study: Reading, curve: Curve, marked: list[Mark], j: int) -> dict[str, tuple[dict[str, Any], Any]]:
-    """Return which parts of a curve are hatched, and how, by what the legend says of them."""
+    """Return which parts of a curve are hatched, and how, by the text of the legend."""
     part, found = study.space.region(curve.symbols), dict[str, tuple[dict[str, Any], Any]]()
     for mark in marked:
         if "hatch" in mark.style and part.overlaps(mark.region):
@@ -111,14 +111,14 @@ def _hatched(study: Reading, curve: Curve, marked: list[Mark], j: int) -> dict[s
 
 
 def _with_symbols(mark: Mark) -> Mark:
-    """Return a mark that says for which symbols it is, beside it or in the legend."""
+    """Return a mark that names its symbols, beside it or in the legend."""
     region: Any = mark.region
     named = ", ".join(" or ".join(map(str, own)) for own in region.symbols if own is not None)
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
 def curves_along(study: Reading, j: int) -> list[Curve]:
-    """Return where f is drawn: for each combination of symbols, the best ones if there are too many."""
+    """Return where f is drawn: for each combination of symbols, or the best ones if there are too many."""
     space = study.space
     if space.axes is None:
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
@@ -140,7 +140,7 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
 
 
 def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
-    """Draw measured averages, each as wide as its region; in a curve's colour if they are of its symbols alone."""
+    """Draw measured averages as wide as their regions; in a curve's colour if they are of its symbols only."""
     told = [trial for trial in study.trials if trial.state == "told"][-MOST_BARS:]
     if not told:
         return
@@ -158,24 +158,24 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
 
 
 def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
-    """Draw what is known of each leaf of a one-dimensional study, in the spirit of the paper's first figure.
+    """Plot the posterior of each leaf of a one-dimensional study, like the paper's first figure.
 
     Parameters
     ----------
     study : Study
         On a space of one axis.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
     f : callable, optional
         The true function, vectorised, (n, 1) to (n,).
 
     Returns
     -------
     Axes
-        With posterior means as lines, confidence as dark and variation of f as light bands.
+        Posterior means as lines, confidence as dark and variation of f as light bands.
     """
     if not (study.space.continuous and study.space.d == 1):
-        raise InvalidInput("this picture is for boxes of one axis", study.space.names, "Use plot_regions.")
+        raise InvalidInput("this plot is for boxes with one axis", study.space.names, "Use plot_regions.")
     ax = axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
@@ -188,7 +188,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
         x = study.space.axes[0].spread(1000)
         y = f(x[:, None])
         spread = [min(spread[0], float(y.min())), max(spread[1], float(y.max()))]
-    # Of what is known least the picture shows a part; of what is known best all.
+    # The widest bands are cut off; the narrowest are shown completely.
     known = reach[np.isfinite(reach)]
     margin = max(0.6 * (spread[1] - spread[0]), 1.1 * float(known.min(initial=np.inf)) if known.size else 1.0)
     far = 10 * (margin + spread[1] - spread[0])

@@ -1,4 +1,4 @@
-"""Maps: a study over two axes or features, or over several pairs of them, or one map a symbol."""
+"""Maps: a study over two axes or features, over several pairs of them, or one map per symbol."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-CELLS = 24  # of a map of predictions, an axis
+CELLS = 24  # of a map of predictions, along each axis
 MOST_PANELS = 12
 ACROSS = 3
-MANY = 600  # cells, beyond which their edges would hide them
+MANY = 600  # cells, beyond which their edges are not drawn
 MOST_CIRCLES = 400  # measurements, beyond which they are dots
-MARGIN = 0.012  # of the map, around points that are marked together
+MARGIN = 0.012  # share of the map, around points that are marked together
 
 
 def plot_map(
@@ -49,26 +49,26 @@ def plot_map(
     truth: Floats | DataSeries | None = None,
     shapes: Iterable[Any] | None = None,
 ) -> Axes:
-    """Draw a study over the first two coordinates of its space: what is known, what was measured, what was found.
+    """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
     Parameters
     ----------
     study : Study
         On `Points` or a `Hierarchy` with two features, or on a `Box` of two axes.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
     truth : array or series, optional
         True values to draw underneath: one per member, by its index if it has one, or for a box one per pixel,
-        shape (first axis, second axis). The posterior means of the leaves otherwise.
+        shape (first axis, second axis). By default the posterior means of the leaves.
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
-        Polygons to draw for the members, one per row as the space was given them; by default those of the
-        GeoDataFrame that the space was made of, if it was. Whatever has a ``__geo_interface__`` is a geometry.
+        Polygons of the members, one per row in the order in which the space was given them; by default those of
+        the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
 
     Returns
     -------
     Axes
-        Colours fade where little is known. With a circle for every region measured, larger for larger regions;
-        regions that are forbidden, cannot be measured or are under way; and the region found in green.
+        Colours fade where little is known. A circle for every region measured, larger for larger regions; regions
+        that are forbidden, cannot be measured or are under way; and the region found in green.
     """
     space = study.space
     if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
@@ -85,21 +85,20 @@ def plot_map(
 
 
 def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw a study over pairs of its axes or features, or one map a symbol, panel by panel.
+    """Plot a study over pairs of its axes or features, or one map per symbol, in panels.
 
     Parameters
     ----------
     study : Study
-        On a `Box` or `Product` of two continuous axes at least, or on members with two features at least.
+        On a `Box` or `Product` of at least two continuous axes, or on members with at least two features.
     ax : Axes, optional
-        Whose place the panels take; new axes otherwise.
+        Axes to replace by the panels; new ones by default.
 
     Returns
     -------
     Axes
-        The frame of the panels. A panel of a box shows posterior means of cells on two axes, the other axes being
-        as in the region found; where there are symbols, it is for those in its title. Colours fade where little
-        is known.
+        The frame of the panels. A panel of a box shows posterior means of cells on two axes, with the other axes
+        as in the region found; with symbols, for those in its title. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
     if not panels:
@@ -124,7 +123,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
 
 
 def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
-    """Return the pairs of axes to draw, for each combination of symbols; the first if there are too many."""
+    """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
     space, pairs = study.space, list(itertools.combinations(study.space.lines, 2))
     named = [axis for axis in space.axes or () if axis.symbolic]
     chosen = [axis.symbols for axis in named]
@@ -147,7 +146,7 @@ def _true(space: Any, truth: Any) -> Floats:
 
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
-    """Return the polygons of the members, in the order of the tree; None where they have none."""
+    """Return the polygons of the members, in the order of the tree; None if there are none."""
     own = getattr(space, "shapes", None) if shapes is None else getattr(shapes, "geometry", shapes)
     if own is None or space.axes is not None:
         return None
@@ -162,7 +161,8 @@ def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
 class Map:
     """One map: two axes or features, for some symbols, with other axes as in the region found.
 
-    Leaves of the tree where these are all axes, else cells of a grid; of members a dot or a polygon each.
+    It shows leaves of the tree if the space has only these axes, else cells of a grid; for members dots or
+    polygons.
     """
 
     study: Reading
@@ -174,7 +174,7 @@ class Map:
 
     @cached_property
     def slice(self) -> Any:
-        """The part of the space that the map shows, None for all of it: what does not touch it is not in it."""
+        """The part of the space that the map shows, None for all of it."""
         space = self.study.space
         if space.axes is None or len(space.axes) == 2:
             return None
@@ -184,7 +184,7 @@ class Map:
 
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
-        """The regions that are coloured, their means, how strong their colours are, and which are forbidden."""
+        """The coloured regions, their means, the strength of their colours, and which are forbidden."""
         study, space, tree = self.study, self.study.space, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
@@ -202,12 +202,12 @@ class Map:
 
     @property
     def values(self) -> Floats:
-        """What the colours stand for: true values, or the means of what may be measured."""
+        """The values that colours represent: true ones, or means of what may be measured."""
         _, mean, _, hidden = self.coloured
         return self.truth if self.truth is not None else mean[~hidden] if not hidden.all() else mean
 
     def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
-        """Draw the map; return what is coloured, between limits if there are several maps."""
+        """Draw the map; return what is coloured, within limits if there are several maps."""
         study, members = self.study, self.study.space.axes is None
         if limits is None:
             limits = tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
@@ -264,7 +264,7 @@ class Map:
         return shown
 
     def outline(self, region: Any) -> list[Floats]:
-        """Return where a region is in the map."""
+        """Return the outline of a region in the map."""
         if not self._shows(region):
             return []
         if self.shapes is not None:
@@ -278,7 +278,7 @@ class Map:
 
     @cached_property
     def _crossed_out(self) -> set[Any]:
-        """The forbidden regions of members, each of which is crossed out."""
+        """The forbidden regions of members, which are crossed out."""
         cells, *_, hidden = self.coloured
         return {cell for cell, own in zip(cells, hidden, strict=True) if own}
 

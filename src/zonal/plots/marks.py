@@ -1,6 +1,6 @@
-"""Marks on the regions of a picture, told apart by shape: forbidden, impossible to measure, under way, found.
+"""Marks on the regions of a plot, distinguished by shape: forbidden, impossible to measure, under way, found.
 
-A picture says where in it a region is; what is to be marked, and how it looks, is the same everywhere.
+A plot defines where a region is; what is marked, and how, is the same everywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-Outline = Callable[[Region], list[Floats]]  # corners of the polygons that a region is in a picture; none outside
+Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
 
 FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
 BARRED: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
@@ -32,13 +32,13 @@ UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 
 BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 
 
-HIGH = 0.94  # of a picture: what is written beside a region that high goes below it
-TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a picture: how much room what is written takes
+HIGH = 0.94  # of a plot: text beside a region this high goes below it
+TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
 SOLID = {"dash_offset": 0, "dash_list": None}
 
 
 class Mark(NamedTuple):
-    """A region to be marked: what the legend says of it, how it is drawn, and what is written beside it."""
+    """A region to be marked: its text in the legend, how it is drawn, and the text beside it."""
 
     region: Region
     label: str
@@ -47,17 +47,17 @@ class Mark(NamedTuple):
 
 
 def found_label(study: Reading) -> str:
-    """Return what the legend says of the region found; "" where nothing was measured."""
+    """Return the legend's text for the region found; "" if nothing was measured."""
     if is_empty(study):
         return ""
     return "region found" if study.stands_out() else "best so far, but it does not stand out"
 
 
 def marks(study: Reading) -> Iterator[Mark]:
-    """Yield what is to be marked in a picture of a study."""
+    """Yield the marks of a plot of a study."""
     tree = study.tree
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
-    # A leaf that is not of the smallest size may be forbidden because of a part of it.
+    # A leaf above the smallest size may be forbidden because of a part of it.
     label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
     for depth, index in zip(tree.depth[rows].tolist(), tree.index[rows].tolist(), strict=True):
         yield Mark(study.space.cell((depth, index)), label, FORBIDDEN)
@@ -72,7 +72,7 @@ def marks(study: Reading) -> Iterator[Mark]:
 
 
 def _held(study: Reading) -> Iterator[Mark]:
-    """Yield what is held to be beyond the threshold that the policy looks for, and where that is still unsure."""
+    """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
     if is_empty(study) or study.threshold is None:
         return
     side = "above" if study.direction == "maximize" else "below"
@@ -83,16 +83,16 @@ def _held(study: Reading) -> Iterator[Mark]:
 
 
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
-    """Mark regions in a picture.
+    """Mark regions in a plot.
 
     Parameters
     ----------
     marked : iterable of Mark
     ax : Axes
     outline : callable
-        Region to the corners of its polygons.
+        Turns a region into the corners of its polygons.
     across : bool
-        Whether the heights of corners are shares of the picture's.
+        Whether the heights of corners are shares of the plot's height.
     """
     from matplotlib.patheffects import withStroke
 
@@ -116,7 +116,7 @@ def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool 
 
 
 def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
-    """Write beside, or into, what is where; what would cover each other is written together."""
+    """Write texts beside, or into, their regions; texts that would overlap are joined."""
     from matplotlib.patheffects import withStroke
 
     written: list[tuple[str, float, float, bool]] = []
@@ -141,7 +141,7 @@ def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
 
 
 def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
-    """Mark the middle of the region found, hollow where it does not stand out."""
+    """Mark the centre of the region found, hollow if it does not stand out."""
     from matplotlib.patheffects import withStroke
 
     sure = study.stands_out()
@@ -152,7 +152,7 @@ def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
 
 
 def area(rings: list[Floats], **style: Any) -> PathPatch:
-    """Return what is within some rings, as one thing to be drawn."""
+    """Return the area within some rings, as one patch."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -160,6 +160,6 @@ def area(rings: list[Floats], **style: Any) -> PathPatch:
 
 
 def box(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> Floats:
-    """Return the corners of a rectangle between two edges each way, the first once more to close it."""
+    """Return the corners of a rectangle, the first repeated to close it."""
     (left, right), (bottom, top) = x, y
     return np.array([(left, bottom), (right, bottom), (right, top), (left, top), (left, bottom)])

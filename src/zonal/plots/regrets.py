@@ -1,4 +1,4 @@
-"""Regrets of many campaigns beside each other."""
+"""Regrets of many campaigns side by side."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
-    """Draw the regret of every campaign of a rehearsal, with means and their standard errors.
+    """Plot the regret of every campaign of a rehearsal, with means and their standard errors.
 
     Parameters
     ----------
     rehearsal : Rehearsal
         Of one or several players.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
-        A line a player, the first on top.
+        One line per player, the first at the top.
     """
     ax, names = axes_or_new(ax), list(rehearsal.campaigns)
     for place, (name, own) in enumerate(rehearsal.campaigns.items()):
@@ -40,7 +40,7 @@ def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-    ax.set_xlabel("regret: the best average there is,\nless that of the region found")
+    ax.set_xlabel("regret: the best average,\nminus that of the region found")
     ax.grid(axis="x", color="#dddddd", lw=0.6)
     ax.set_axisbelow(True)
     return ax

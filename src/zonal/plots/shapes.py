@@ -1,4 +1,4 @@
-"""Polygons of areas, from whatever has a ``__geo_interface__``: shapely's geometries, those of a GeoDataFrame."""
+"""Polygons of areas, from anything with a ``__geo_interface__``: shapely's geometries, a GeoDataFrame's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVEL = 85.0  # degrees of latitude beyond which a map is not stretched any furt
 
 
 def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:
-    """Return the rings of each shape: outer ones against the clock, holes with it; none for points and lines."""
+    """Return the rings of each shape: outer ones counter-clockwise, holes clockwise; none for points and lines."""
     return [
         [ring for polygon in _polygons(getattr(shape, "__geo_interface__", None)) for ring in _turned(polygon)]
         for shape in shapes
@@ -34,19 +34,19 @@ def _polygons(geometry: Any) -> list[Any]:
 
 
 def _turned(polygon: Sequence[Any]) -> list[Floats]:
-    """Return the rings of a polygon, each round its own way, so that holes are not filled."""
+    """Return the rings of a polygon, oriented so that holes are not filled."""
     rings = [np.asarray(ring, dtype=float)[:, :2] for ring in polygon]
     return [ring if (_turn(ring) > 0) == (at == 0) else ring[::-1] for at, ring in enumerate(rings)]
 
 
 def _turn(ring: Floats) -> float:
-    """Return twice the area within a ring, positive if it goes round against the clock."""
+    """Return twice the signed area within a ring, positive if it is counter-clockwise."""
     x, y = (ring - ring[0]).T
     return float(x[:-1] @ y[1:] - x[1:] @ y[:-1])
 
 
 def aspect(names: Sequence[str], y: Floats) -> float:
-    """Return how much taller than wide a unit is to be drawn: degrees of longitude are shorter far north."""
+    """Return the aspect ratio of a map: degrees of longitude are shorter far from the equator."""
     if tuple(names[:2]) != ("lon", "lat"):
         return 1.0
     return 1 / math.cos(math.radians(min(abs(float(np.mean(y))), LEVEL)))

@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 
     from zonal.reading import Reading
 
-NARROWEST = 0.01  # of the picture: narrower rectangles have no room for a name
+NARROWEST = 0.01  # of the plot: narrower rectangles have no room for a name
 ROOMY = 0.9  # of a rectangle may be filled by its name
-EDGED = 0.004  # of the picture: narrower rectangles have no edges
+EDGED = 0.004  # of the plot: narrower rectangles have no edges
 LIGHTNESS = (0.3, 0.59, 0.11)  # of red, green and blue
-MOST_LOOKS = 5  # that make a dot larger
-DARK = 0.45  # lightness of a colour on which white letters are read
+MOST_LOOKS = 5  # beyond which a dot does not grow
+DARK = 0.45  # lightness below which text is white
 
 
 def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
-    """Draw the tree of a study as shelves, a region above its children; above its axis, if the space has but one.
+    """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
     Parameters
     ----------
     study : Study
         On any space.
     ax : Axes, optional
-        Where to draw; on new axes otherwise.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
         Every region as wide as its share of the space, coloured by posterior mean, paler where less is known, with
         a dot where it was measured; what is forbidden, cannot be measured or is under way; the recommended region
-        and the way to it framed; and the names of regions that are wide enough.
+        and its ancestors framed; and the names of regions that are wide enough.
     """
     from matplotlib.collections import LineCollection, PolyCollection
 
@@ -96,7 +96,7 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
 
 
 def _name(study: Reading, ax: Axes, edges: Floats, nodes: list[tuple[int, int]], shelves: Any) -> None:
-    """Write the names of regions into their rectangles, where there is room for the whole name."""
+    """Write the names of regions into their rectangles, if they fit."""
     alpha = shelves.get_alpha()
     light = (shelves.to_rgba(shelves.get_array())[:, :3] @ LIGHTNESS) * alpha + (1 - alpha)  # on white paper
     room, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]

@@ -1,7 +1,7 @@
-"""What all pictures share: colours, sizes, labels, legends, and how doubt is shown.
+"""What all plots share: colours, sizes, labels, legends, and how uncertainty is shown.
 
-Colours are Okabe and Ito's, which colour-blind readers can tell apart, and differ in lightness too. What is not
-known fades to the paper.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and differ in lightness too.
+Colours fade where little is known.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
-FADED = 0.88  # of a colour goes where nothing is known
+FADED = 0.88  # share of a colour that fades where nothing is known
 LEGEND_SIZE = 24.0  # of dots and circles, in square points
-LEAST_FONT = 7.0  # points that can be read in print
-SHADES = 12  # of the legend of doubt
+LEAST_FONT = 7.0  # points, readable in print
+SHADES = 12  # of the legend of uncertainty
 
 
 @contextmanager
 def column_width() -> Iterator[None]:
-    """Draw and save within this context for fonts and lines that suit a printed column, 3.3 or 7 inches wide."""
+    """Within this context, fonts and lines suit a printed column, 3.3 or 7 inches wide."""
     from matplotlib import rc_context
 
     small = {
@@ -49,14 +49,14 @@ def column_width() -> Iterator[None]:
 
 
 def rim(line: Artist, width: float = 3.2) -> None:
-    """Give a line a white rim, so that it stands out from bands in grey too."""
+    """Give a line a white outline, so that it stands out from bands also in grey."""
     from matplotlib.patheffects import withStroke
 
     line.set_path_effects([withStroke(linewidth=width, foreground="white")])
 
 
 def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axes:
-    """Return the axes to draw on: those given, or new ones of a size in inches."""
+    """Return the axes to draw on: those given, or new ones of this size in inches."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
@@ -65,7 +65,7 @@ def axes_or_new(ax: Axes | None, width: float = 7.0, height: float = 4.2) -> Axe
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 3) -> None:
-    """Explain the marks above the picture, where they cover nothing; titles go above them, whoever sets one."""
+    """Put the legend above the plot, where it covers nothing; titles go above it."""
     from matplotlib.collections import PathCollection
 
     shown = handles if handles is not None else ax.get_legend_handles_labels()[0]
@@ -85,24 +85,24 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None, columns: int = 
     for handle in legend.legend_handles:
         if isinstance(handle, PathCollection):
             handle.set_sizes([LEGEND_SIZE])
-    room = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles keep clear of axes within axes
+    room = ax.inset_axes((0, 1, 1, 0.1), label="<legend>")  # titles avoid axes within axes
     room.set_axis_off()
     room.set_axes_locator(lambda *_: _legend_extent(ax))
 
 
 def _legend_extent(ax: Axes) -> Any:
-    """Return where the legend is in the figure, as long as there is one; else where the picture is."""
+    """Return the extent of the legend in the figure, or of the plot if there is no legend."""
     extent = (ax.get_legend() or ax).get_window_extent()
     return extent.transformed(ax.figure.transSubfigure.inverted())
 
 
 def strength(doubt: Floats) -> Floats:
-    """Return how much of a colour is left where so much of the prior standard deviation is left."""
+    """Return the strength of a colour, given the remaining share of the prior standard deviation."""
     return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
 
 
 def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
-    """Explain the colours beside the picture, and their fading."""
+    """Explain the colours, and their fading, beside the plot."""
     from matplotlib.patches import Rectangle
 
     bar = ax.figure.colorbar(shown, ax=ax, pad=0.015, fraction=0.045, aspect=16)
@@ -121,7 +121,7 @@ def value_label(study: Reading) -> str:
 
 
 def mean_label(study: Reading) -> str:
-    """Return what colours stand for."""
+    """Return what colours represent."""
     return f"posterior mean of {value_label(study)}"
 
 
@@ -142,7 +142,7 @@ def axis_label(space: Any, j: int) -> str:
 
 
 def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
-    """Name an axis of a picture after one of the space, and scale it likewise."""
+    """Name and scale an axis of a plot like one of the space."""
     if is_log(space, j):
         ax.set(**{f"{which}scale": "log"})
     if space.axes and space.axes[j].scale == "integer":

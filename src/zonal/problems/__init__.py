@@ -1,6 +1,6 @@
-"""Worlds with a known truth: simulated instruments, tables as oracles, and the paper's functions.
+"""Problems with a known truth: simulated instruments, tables as oracles, and the paper's functions.
 
-This room plays the world's part. It must not know studies, beliefs or policies.
+This package simulates the world. It must not know studies, beliefs or policies.
 """
 
 from zonal.problems.functions import (

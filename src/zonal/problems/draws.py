@@ -1,8 +1,8 @@
-"""Functions drawn from a model: the averages of all smallest regions jointly, as tables that are oracles.
+"""Functions drawn from a model: the joint averages of all smallest regions, as tables.
 
-Kernels are sums of products over axes, so a function on a lattice of cells is a sum of products too: one root of a
-covariance an axis, however many cells there are. Motifs are tables of what each piece is worth, added up along the
-sequence. Values of members are drawn by their features. This room must not know studies or policies.
+Kernels are sums of products over axes, so a function on a grid of cells is a sum of products too: one root of a
+covariance per axis, however many cells there are. For motifs, the values of pieces are drawn and added up along
+the sequence. Values of members are drawn from their features. This module must not know studies or policies.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
 
-# Roots of covariances that multiply noise, one a dimension; and the axes from which on the product is added.
+# Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
 Piece = tuple[list[Floats], list[int]]
 
 MOST_CELLS = 65_536
 MOST_MEMBERS = 4096
-SLACK = (1e-10, 1e-8)  # of the variance: smooth functions have covariances that rounding makes singular
-TRIED = 200  # members on which a function is tried out as a kernel
+SLACK = (1e-10, 1e-8)  # of the variance, added since rounding makes covariances of smooth functions singular
+TRIED = 200  # members on which a user's kernel function is tested
 
 
 class Drawn(NamedTuple):
@@ -46,15 +46,15 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Prior:
-    """What functions are drawn from: a Gaussian process of mean zero (a constant changes no regret).
+    """The distribution of functions: a Gaussian process with mean zero (a constant changes no regret).
 
     Attributes
     ----------
     space : Box, Product, Sequences, Points or Hierarchy
         With a smallest region.
     kernel : Kernel or None
-        None: a new one for every function, with lengthscales and correlations drawn from the priors that
-        learning goes by.
+        None: a new one for every function, with lengthscales and correlations drawn from the priors used in
+        learning.
     std : float
         Prior standard deviation of f at a point.
     direction : {"maximize", "minimize"}
@@ -87,38 +87,38 @@ class Prior:
 def model_of(
     space: Any, kernel: Kernel | Callable[..., Any] | None, signal: float | None, direction: Direction
 ) -> Prior:
-    """Return what to draw from, or complain that the space is too large or does not suit the kernel.
+    """Return the distribution to draw from; raise if the space is too large or does not suit the kernel.
 
     Parameters
     ----------
     space : Box, Product, Sequences, Points or Hierarchy
-        Without a smallest region it gets one, see `with_smallest`.
+        Without a smallest region it gets one: see `with_smallest`.
     kernel : Kernel, callable or None
         On `Points` and `Hierarchy` also a function of features.
     signal : float, optional
-        Standard deviation of f where no kernel is given; 1 by default.
+        Standard deviation of f if no kernel is given; 1 by default.
     direction : {"maximize", "minimize"}
         Whether high or low averages are best.
     """
     if not hasattr(space, "with_smallest"):
         fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-        raise InvalidInput("functions are drawn on a space", space, fix)
+        raise InvalidInput("functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
     if signal is not None:
-        raise InvalidInput("a kernel says itself how much f varies", signal, "Leave signal out, or the kernel.")
+        raise InvalidInput("a kernel has its own variance", signal, "Leave signal out, or the kernel.")
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
         raise InvalidInput(
             "kernel must be a kernel or None",
             kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have it drawn too.",
+            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or nothing to have a kernel drawn too.",
         )
     model = Prior(space, kernel, math.sqrt(kernel.point_variance), direction)
-    model._roots  # noqa: B018  # complains now if the kernel does not suit the space
+    model._roots  # noqa: B018  # raises now if the kernel does not suit the space
     return model
 
 
@@ -130,18 +130,18 @@ def _check_size(space: Any) -> None:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
     if number > most:
-        raise InvalidInput(f"functions are drawn on {most} smallest parts at most", number, fix)
+        raise InvalidInput(f"functions can be drawn on at most {most} smallest parts", number, fix)
 
 
 def _cells(space: Any) -> list[int]:
-    """Return the number of smallest parts of each axis, or of members."""
+    """Return the number of smallest parts of each axis, or the number of members."""
     if space.axes is None:
         return [space.size]
     return [axis.places or number for axis, number in zip(space.axes, space.pieces(space.deepest()), strict=True)]
 
 
 def drawn_kernel(space: Any, std: float, rng: np.random.Generator) -> Kernel:
-    """Draw a kernel of the family that is learned by default, from the priors of learning."""
+    """Draw a kernel of the family that is learned by default, from the priors used in learning."""
     symbols = np.array([j not in space.lines for j in range(space.d)])
     own, shared = rng.standard_normal(len(symbols)), rng.standard_normal()
     median, spread = LENGTHSCALE_PRIOR
@@ -180,7 +180,7 @@ def _roots_of_term(space: Any, kernel: Kernel, term: Term) -> list[Piece]:
 
 
 def _covariance(axis: Any, cells: int, factor: Factor) -> Floats:
-    """Return the covariance of the averages over equal parts of an axis, or of the values of its symbols."""
+    """Return the covariance of the averages over equal parts of an axis, or of its symbols."""
     layout = axis.layout([0])
     keys = layout.cells(np.arange(cells), cells)
     return averages(layout, [axis.measure(Mean())], factor).of(layout.pairs(keys, keys))
@@ -197,7 +197,7 @@ def _root(covariance: Floats, kernel: Kernel) -> Floats:
 
 
 def _sample(pieces: list[Piece], shape: list[int], rng: np.random.Generator) -> Floats:
-    """Return a draw of one term: noise, one dimension an axis, multiplied by a root along each of them."""
+    """Return a draw of one term: noise with one dimension per axis, multiplied by a root along each."""
     total = np.zeros(shape)
     for roots, firsts in pieces:
         noise = rng.standard_normal([len(root) for root in roots])

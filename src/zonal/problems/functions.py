@@ -1,4 +1,4 @@
-"""Functions on an interval: the paper's three, functions drawn from a Gaussian process, and their optimum."""
+"""Functions on an interval: the paper's three, functions drawn from a Gaussian process, and their maximum."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from zonal.problems.instruments import Function, Simulation
 from zonal.spaces import Region
 
 CUT = 8.5  # frequencies above CUT / lengthscale have no power
-PERIOD = 10.0  # lengthscales between an axis and its next copy: enough to be independent of it
+PERIOD = 10.0  # lengthscales between an axis and its periodic copy, enough to be independent
 
 
 @dataclass(frozen=True)
 class RewardFunction:
-    """One of the paper's reward functions: the posterior mean of a GP given hand-picked points.
+    """One of the paper's reward functions: the posterior mean of a GP given chosen points.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class RewardFunction:
     x, y : tuple of float
         The points.
     lengthscale : float
-        Of the function's own RBF kernel, whose variance is 0.1.
+        Of the function's own RBF kernel, which has variance 0.1.
     noise : float
         Standard deviation of the noise of its GP: the text's 0.005, which is a variance in the authors' code.
     """
@@ -72,8 +72,8 @@ def reward_function(
     preset : {"authors", "paper"}
         As the authors' code defines them, or as the text does (docs/fidelity.md, rows 8 to 11).
     shift : float
-        By how much the function is moved to the right. Fixed functions flatter algorithms whose grid happens to
-        hit the maximum; draw a shift for each run, for example from -0.04 to 0.04.
+        How far the function is moved to the right. Fixed functions favour algorithms whose grid happens to contain
+        the maximum; draw a shift for each run, for example from -0.04 to 0.04.
     """
     check_choice(preset, "preset", ("authors", "paper"))
     check_choice(name, "name", ("f1", "f2", "f3"))
@@ -97,18 +97,18 @@ class Field:
 
     The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
     coefficient for every combination of waves along the axes. Its period is so much longer than the axes that
-    values in the next period are independent of those in this one.
+    values one period apart are independent.
 
     Parameters
     ----------
     kernel : RBF
         With one lengthscale.
     d : int
-        Axes, 1 or 2.
+        Number of axes, 1 or 2.
     rng : Generator
-        Where the randomness comes from.
+        The random numbers.
     side : float
-        How long each axis is.
+        Length of each axis.
     """
 
     def __init__(self, kernel: RBF, d: int, rng: np.random.Generator, side: float = 1.0) -> None:
@@ -116,7 +116,7 @@ class Field:
         step = 2 * math.pi / (side + PERIOD * scale)
         self._waves = step * np.arange(math.ceil(CUT / (scale * step)) + 1)
         power = 2 * step * scale / math.sqrt(2 * math.pi) * np.exp(-0.5 * (scale * self._waves) ** 2)
-        power[0] /= 2  # both signs of a frequency are one term, but not of 0
+        power[0] /= 2  # a frequency stands for both signs, except 0
         self._heights = np.sqrt(power)
         shape = (2 * len(self._waves),) * d
         self._coefficients = math.sqrt(kernel.variance) * rng.standard_normal(shape)
@@ -128,7 +128,7 @@ class Field:
         return np.asarray(values if len(columns) == 1 else np.sum(values * self._basis(columns[1]), axis=1))
 
     def on_grid(self, x: Floats, along: int | None = None) -> Floats:
-        """Return f, or its derivative along an axis, on the grid whose every axis is `x`; shape (len(x),) * d."""
+        """Return f, or its derivative along an axis, on the grid with `x` on every axis; shape (len(x),) * d."""
         values = self._coefficients
         for j in range(values.ndim):
             values = np.moveaxis(np.tensordot(self._basis(x, j == along), values, (1, j)), 0, j)
@@ -152,12 +152,12 @@ def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | 
     low, high : float
         Where the function will be used.
     rng : int or Generator, optional
-        Where the randomness comes from.
+        Seed or generator of the random numbers.
 
     Returns
     -------
     callable
-        Points of shape (n, 1) to values of shape (n,).
+        Turns points of shape (n, 1) into values of shape (n,).
     """
     return Field(kernel, 1, np.random.default_rng(rng), high - low)
 
@@ -177,7 +177,7 @@ def true_optimum(f: Function, points: int = 20_001) -> tuple[float, float]:
 
 
 def climbed(f: Function, x: Floats, step: float) -> Floats:
-    """Return the maximum of a smooth function on the unit cube, beside the best point of a grid with a step."""
+    """Return the maximum of a smooth function on the unit cube near the best point of a grid with this step."""
     ways = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * len(x), indexing="ij"), axis=-1).reshape(-1, len(x))
     for _ in range(40):
         around = np.clip(x + step * ways, 0.0, 1.0)
@@ -186,5 +186,5 @@ def climbed(f: Function, x: Floats, step: float) -> Floats:
 
 
 def aggregated_regret(instrument: Simulation, region: Region, f_star: float) -> float:
-    """Return f* less the true average over a recommended region (Definition 2)."""
+    """Return f* minus the true average over a recommended region (Definition 2)."""
     return f_star - instrument.average(region)

@@ -1,4 +1,4 @@
-"""Instruments with a known truth: averages of a function over regions, with noise on top."""
+"""Instruments with a known truth: averages of a function over regions, plus noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Function = Callable[[Floats], ArrayLike]
 Noise = float | Callable[[Region], float]
 
 QUADRATURE = 1e-9  # accuracy of exact means, relative to the size of f
-POOR = 1e-5  # accuracy below which a warning is due
+POOR = 1e-5  # an accuracy worse than this gives a warning
 MOST_POINTS = 2_000_000
 
 
@@ -43,38 +43,38 @@ class PerWeight:
         """Return the standard deviation of one measurement of `region`."""
         if region.weight <= 0:
             raise InvalidInput(
-                "noise per weight has no value for a region without weight",
+                "PerWeight has no noise for a region of weight 0",
                 region.name,
-                "Tell its standard error: sem=...",
+                "Pass its standard error, sem=...",
             )
         return self.std / math.sqrt(region.weight)
 
 
 class Instrument(ABC):
-    """What simulated instruments share: call one with a region to measure it."""
+    """Base class of simulated instruments: call one with a region to measure it."""
 
     def __init__(self, noise: Noise, rng: np.random.Generator) -> None:
         self._noise = noise if callable(noise) else standard_deviation(noise, "noise")
         self._rng = rng
 
     def __call__(self, region: Region, time: float = 1.0) -> float:
-        """Return a noisy measurement of `region`; repeated calls draw new noise, less of it in a longer time."""
+        """Return a noisy measurement of `region`; repeated calls draw new noise, smaller for a longer time."""
         return self.reading(region, self.draw(), time)
 
     def draw(self) -> float:
         """Return the next draw of the noise, in standard deviations.
 
-        To measure in another process, draw here first: then the k-th measurement has the k-th draw wherever it
-        is made.
+        To measure in another process, draw here first: then the k-th measurement has the k-th draw wherever it is
+        made.
         """
         return float(self._rng.standard_normal())
 
     def reading(self, region: Region, draw: float, time: float = 1.0) -> float:
-        """Return the measurement of `region` that a draw of the noise gives in a time."""
+        """Return the measurement of `region` with a given draw of the noise and time."""
         return self.average(region) + self.std(region) * draw / math.sqrt(time)
 
     def std(self, region: Region) -> float:
-        """Return the standard deviation of one measurement of `region`, in a unit of time."""
+        """Return the standard deviation of one measurement of `region` in one unit of time."""
         noise = self._noise
         return standard_deviation(noise(region), "noise") if callable(noise) else noise
 
@@ -97,7 +97,7 @@ class Simulation(Instrument):
         self._known: dict[tuple[Any, Hashable], float] = {}
 
     def average(self, region: Region) -> float:
-        """Return the true average F-bar of f over `region`, as this instrument's feedback sees it."""
+        """Return the true average F-bar of f over `region`, with this instrument's feedback."""
         place = region.space, region.key
         if place not in self._known:
             if region.space.axes is not None:
@@ -135,7 +135,7 @@ class Simulation(Instrument):
 
 
 class SlopedSimulation(Simulation):
-    """A simulated instrument that measures slopes beside averages. Made by `simulate`."""
+    """A simulated instrument that measures slopes with averages. Made by `simulate`."""
 
     def __init__(
         self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator, slope_noise: Any
@@ -148,11 +148,11 @@ class SlopedSimulation(Simulation):
         return int(self._rng.integers(1 << 62))
 
     def __call__(self, region: Region, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
-        """Return a noisy measurement of `region`: its average and all its slopes, as `Study.tell` takes them."""
+        """Return a noisy measurement of `region`: its average and all its slopes, as arguments of `Study.tell`."""
         return self.reading(region, self.draw(), time)
 
     def reading(self, region: Region, draw: float, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
-        """Return the average of `region` and all its slopes, as `Study.tell` takes them."""
+        """Return the average of `region` and all its slopes, as arguments of `Study.tell`."""
         space, rng = region.space, np.random.default_rng(int(draw))
         std = self.std(region) / math.sqrt(time)
         sem = std if self._slope_noise is None else self._slope_noise / math.sqrt(time)
@@ -196,19 +196,19 @@ def simulate(
     Parameters
     ----------
     f : callable
-        Vectorised: points of shape (n, d) to values of shape (n,).
+        Vectorised: turns points of shape (n, d) into values of shape (n,).
     feedback : Center, Average or Mean
-        What a measurement sees; `Mean` integrates f by adaptive cubature.
+        What a measurement averages; `Mean` integrates f by adaptive cubature.
     noise : float or callable
-        Standard deviation of the measurement noise, or a function of the region; of one unit of time, if looks
-        have one.
+        Standard deviation of the measurement noise, or a function of the region; in one unit of time, if looks
+        have times.
     rng : int or Generator, optional
-        Where the noise comes from.
+        Seed or generator of the noise.
     slopes : bool
-        Whether it measures, with each average, the slopes along all axes that have any. It returns a mapping
-        then, as ``tell(trial, **measure(trial.region))`` and `Study.optimize` take it.
+        Whether to measure, with each average, the slopes along all axes that have them. It then returns a mapping
+        for ``tell(trial, **measure(trial.region))`` and `Study.optimize`.
     slope_noise : float, optional
-        Standard deviation of the noise of a slope, in value units per unit of the axis; by default as that of
+        Standard deviation of the noise of a slope, in value units per unit of the axis; by default as for
         averages.
 
     Examples
@@ -224,7 +224,7 @@ def simulate(
 
 
 def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
-    """Return the mean of f over what a feedback sees of a product, by finer and finer rules until two agree."""
+    """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
 
     def rule(j: int, panels: int, order: int) -> tuple[Floats, Floats]:
         axis, part = region.along[j]
@@ -234,21 +234,21 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
     axes = range(len(region.space.axes))
     exact = {j: rule(j, 1, 1) for j in axes}
     finer = {j: rule(j, 2, 1)[0] for j in axes}
-    # Along an axis of symbols, and where points are looked at, or one, every rule is the same.
+    # On a categorical axis, and for points, every rule is the same.
     free = [j for j in axes if len(finer[j]) > len(exact[j][0]) and np.ptp(finer[j]) > 0]
     most = MOST_POINTS // math.prod(len(exact[j][0]) for j in axes if j not in free)
     if most < 1:
         raise InvalidInput(
-            f"f would have to be evaluated at more than {MOST_POINTS} points, or combinations of symbols",
+            f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols",
             region.name,
-            "Measure pools in a way of your own: any function of a region will do.",
+            "Write your own measuring function of a region.",
         )
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):
         rules = exact | {j: rule(j, panels, order) for j in free}
         places, shares = zip(*rules.values(), strict=True)
         grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
-        values = f(region.space.native(grid))  # rules are spread as the axes are: over decades, if logarithmic
+        values = f(region.space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))
         values = values.reshape([len(place) for place in places])
         for weights in reversed(shares):
@@ -262,9 +262,9 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
 
 
 def _finer(d: int, most: int) -> Iterator[tuple[int, int]]:
-    """Yield panels and their order, finer and finer, as fine as `d` axes allow.
+    """Yield numbers of panels and their orders, finer and finer, as far as `d` axes allow.
 
-    With few axes, more and more panels of 16 places, which narrow peaks and kinks need; with many, more places.
+    With few axes, more and more panels of 16 points, for narrow peaks and kinks; with many axes, more points.
     """
     panels, order = {1: 8, 2: 2}.get(d, 1), 16 if d <= 3 else 4
     while d > 0 and order > 1 and (panels * order) ** d > most:

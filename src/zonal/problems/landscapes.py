@@ -1,6 +1,6 @@
-"""Tables as oracles: the value of every smallest part of a space is known, so every region's true average is too.
+"""Tables as oracles: the value of every smallest part of a space is known, and so is every region's true average.
 
-This is what a campaign is rehearsed on before it is paid for. It must not know studies, beliefs or policies.
+Campaigns are rehearsed on these before they are paid for. This module must not know studies, beliefs or policies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIE = 1e-12  # of the largest value
 
 
 class Best(NamedTuple):
-    """The best region there is, and its true average."""
+    """The best region, and its true average."""
 
     region: Region
     average: float
@@ -45,7 +45,7 @@ class TableInstrument(Instrument):
         self._feedback = feedback
 
     def average(self, region: Region) -> float:
-        """Return the true average over `region`, as this instrument's feedback sees it."""
+        """Return the true average over `region`, with this instrument's feedback."""
         return self._landscape.average(region, self._feedback)
 
 
@@ -61,11 +61,11 @@ class Landscape(ABC):
     def average(self, region: Any, feedback: Feedback | None = None) -> float:
         """Return the true average over a region, or over what ``space.region`` takes.
 
-        With a `feedback` other than the exact mean, the average over the parts in which its points lie.
+        With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
         where = region if isinstance(region, Region) else self.space.region(region)
         if where.space != self.space:
-            raise InvalidInput("this region is of another space", where.name, "Use the landscape's own space.")
+            raise InvalidInput("this region belongs to another space", where.name, "Use the landscape's space.")
         return self._average(where, feedback or Mean())
 
     def simulate(
@@ -81,14 +81,14 @@ class Landscape(ABC):
         noise : float or callable
             Standard deviation of one measurement, or a function of the region.
         rng : int or Generator, optional
-            Where the noise comes from.
+            Seed or generator of the noise.
         feedback : Center, Average or Mean, optional
-            What a measurement sees of a region; by default its exact mean.
+            What part of a region a measurement averages; by default all of it.
         """
         return TableInstrument(self, noise, random_generator(rng), feedback)
 
     def best(self, depth: int | None = None) -> Best:
-        """Return the best region of a depth, and its average; of the smallest regions if no depth is given."""
+        """Return the best region of a depth and its average; by default of the smallest regions."""
         depth = None if depth is None else whole_number(depth, "depth", 0)
         if depth not in self._best:
             level = self.space.deepest() if depth is None else depth
@@ -104,10 +104,10 @@ class Landscape(ABC):
         return self._best[depth]
 
     def regret(self, region: Region) -> float:
-        """Return by how much a region's average falls short of that of the best smallest region."""
+        """Return by how much a region's average is worse than that of the best smallest region."""
         best = self.best().average
         regret = self._sign * (best - self.average(region))
-        return regret if abs(regret) > TIE * abs(best) else 0.0  # less is rounding
+        return regret if abs(regret) > TIE * abs(best) else 0.0  # smaller values are rounding
 
     def _first_of_best(self, averages: Floats) -> int:
         heights = self._sign * averages
@@ -115,7 +115,7 @@ class Landscape(ABC):
 
     @abstractmethod
     def _average(self, region: Any, feedback: Feedback) -> float:
-        """Return the average over what a feedback sees of a region."""
+        """Return the average over what a feedback measures of a region."""
 
     @abstractmethod
     def _find_best(self, depth: int | None) -> Best:
@@ -133,12 +133,11 @@ def from_table(
     Parameters
     ----------
     space : Box, Product, Sequences, Points or Hierarchy
-        Where the values are.
+        The space of the values.
     values : array_like, or mapping of name to value
-        For `Points` and `Hierarchy` one per member, in the order in which they were given, or by name of the
-        leaf; for `Sequences` one a sequence, in the order of the alphabet, or by sequence; for `Box` and
-        `Product` an array with one dimension an axis: equal pixels along a continuous axis, symbols along the
-        others.
+        For `Points` and `Hierarchy` one per member, in the order in which they were given, or by name of the leaf;
+        for `Sequences` one per sequence, in the order of the alphabet, or by sequence; for `Box` and `Product` an
+        array with one dimension per axis: equal pixels along a continuous axis, symbols along the others.
     weights : array_like, optional
         How much each value counts; by default the weights of the members and the frequencies of the symbols.
     direction : {"maximize", "minimize"}
@@ -178,7 +177,7 @@ class _MemberTable(Landscape):
         return float(shares @ self._values[seen])
 
     def _find_best(self, depth: int | None) -> Best:
-        """Return the best region of a depth, or of those without children, at any depth."""
+        """Return the best region of a depth, or of the leaves, at any depth."""
         found = []
         for h in range(self.space.deepest() + 1) if depth is None else [depth]:
             level = self.space.level(h)
@@ -200,7 +199,7 @@ class _GridTable(Landscape):
         self._values = _numbers(values, shape)
         self._weights = None if weights is None else _numbers(weights, self._values.shape)
         if self._weights is not None and not (self._weights > 0).all():
-            raise InvalidInput("weights must be positive", float(self._weights.min()), "Leave none at 0.")
+            raise InvalidInput("weights must be positive", float(self._weights.min()), "Pass weights above 0.")
 
     def _average(self, region: ProductRegion, feedback: Feedback) -> float:
         overlaps, inside = [], []
@@ -212,7 +211,7 @@ class _GridTable(Landscape):
         return float(self._contract(tuple(inside), overlaps))
 
     def _find_best(self, depth: int | None) -> Best:
-        """Return the best region of a depth, or of the deepest, all of them compared at once."""
+        """Return the best region of a depth, or of the deepest, comparing all at once."""
         space, seen = self.space, Mean()
         depth = space.deepest() if depth is None else depth
         existing, overlaps = space.existing(depth), []
@@ -226,9 +225,9 @@ class _GridTable(Landscape):
         return Best(space.cell((depth, int(indices[found]))), float(averages[found]))
 
     def _seen(self, j: int, axis: Any, part: Any, feedback: Feedback) -> Floats:
-        """Return the share of each pixel, or symbol, in what is seen of one part of an axis.
+        """Return the share of each pixel or symbol in what is measured of one part of an axis.
 
-        Weights, if there are any, take the place of frequencies.
+        Weights, if there are any, replace frequencies.
         """
         shares: Floats = axis.seen_in(part, feedback, self._values.shape[j], equal=self._weights is not None)
         return shares
@@ -251,13 +250,13 @@ def _along(values: Floats, overlaps: list[Floats]) -> Floats:
 
 
 def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
-    """Return values as an array with as many entries as the space has parts."""
+    """Return values as an array with one entry per part of the space."""
     labels = next((own.labels for own in (as_frame(values), as_series(values)) if own is not None), None)
     if labels not in (None, tuple(range(len(labels or ())))):
         raise InvalidInput("values of pixels have no index", labels[:3], "Pass .to_numpy(), pixels in order.")
     try:
         table = np.asarray(values)
-        if table.dtype.kind == "c":  # whose imaginary part would be lost without a word
+        if table.dtype.kind == "c":  # its imaginary part would be lost silently
             raise TypeError
         table = table.astype(float)
     except (TypeError, ValueError, OverflowError):
@@ -270,5 +269,5 @@ def _numbers(values: Any, shape: tuple[int | None, ...]) -> Floats:
         raise InvalidInput(f"values must have shape ({wanted})", table.shape, "Pass one value for each part.")
     if not np.isfinite(table).all():
         where = tuple(int(place) for place in np.argwhere(~np.isfinite(table))[0])
-        raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Mend it.")
+        raise InvalidInput(f"values must be finite, but entry {where} is not", float(table[where]), "Correct it.")
     return table

@@ -208,7 +208,7 @@ class Journal:
                 raise sqlite3.DatabaseError(f"event {at} makes no sense ({error!r})") from error
         # More events than the head counts are fine: a copy may have been taken between two pages.
         if not (isinstance(number, int) and 0 < number < len(digests) and digests[number] == last):
-            raise sqlite3.DatabaseError(f"only {len(digests) - 1} of {number} events are there")
+            raise sqlite3.DatabaseError(f"there are {len(digests) - 1} events, not {number}")
         self._digests = digests
         return events
 

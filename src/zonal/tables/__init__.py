@@ -1,4 +1,4 @@
-"""Tables: of files and data frames on the way in, and for people on the way out."""
+"""Tables: input from files and data frames, and output for people."""
 
 from zonal.tables.reading import Table, parse_table, read_table
 

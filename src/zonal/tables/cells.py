@@ -1,7 +1,7 @@
-"""Cells of CSV files, which people open in spreadsheets: what is text goes out, and comes back, as text.
+"""Cells of CSV files for spreadsheets, which must not take a text for a formula.
 
-A spreadsheet runs a cell that begins with one of a few signs as a formula, whoever wrote it. An apostrophe goes
-before such a text, and another before a text that begins with one, so that every text is known when it comes back.
+A spreadsheet runs a cell that begins with certain characters as a formula. Such a text gets an apostrophe in
+front, as does a text that begins with one, so that every text can be read back exactly.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 
 APOSTROPHE = "'"
-SIGNS = (APOSTROPHE, *"=+-@\t\r\n", *"＝＋－＠")  # the wide ones count in East Asian editions
+SIGNS = (APOSTROPHE, *"=+-@\t\r\n", *"＝＋－＠")  # East Asian editions also treat the wide forms as formulas
 
 
 def escaped(text: str) -> str:
@@ -20,7 +20,7 @@ def escaped(text: str) -> str:
 
 
 def unescaped(cell: str) -> str:
-    """Return the text of which `escaped` made this cell; what it would not have made stays as it is."""
+    """Return the text that `escaped` turned into this cell; other cells are unchanged."""
     return cell[1:] if cell.startswith(APOSTROPHE) and cell[1:].startswith(SIGNS) else cell
 
 
@@ -35,8 +35,8 @@ def csv_text(rows: Iterable[Sequence[float | str | None]], end: str = "\n") -> s
         Of each line.
     """
     lines: list[str] = []
-    # With this ending, which is cut off again, the writer puts quotation marks around whatever a reader could take
-    # for the end of a line or, in sheets of other people, of a cell.
+    # With this line ending, which is removed again, the writer quotes every cell that a reader could split,
+    # whatever delimiter it expects.
     ending = ";\t\r\n"
     out = SimpleNamespace(write=lambda line: lines.append(line.removesuffix(ending) + end))
     writer = csv.writer(out, lineterminator=ending)

@@ -1,8 +1,7 @@
-"""Data frames of any library, taken in as named columns with the labels of their rows.
+"""Data frames of any library, as named columns with the labels of their rows.
 
-narwhals, loaded when a frame is handed in, knows the libraries. Rows of pandas have labels, and labels decide
-which value belongs to which row; this room puts values in order by them, or complains. It must not know what the
-columns mean.
+narwhals, imported when a frame is passed, handles the libraries. Rows of pandas have labels, which decide which
+value belongs to which row; this module orders values by them, or raises. It must not know what the columns mean.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Labels = tuple[Hashable, ...]
 
 
 class DataFrame(Protocol):
-    """A data frame: of pandas, polars, Arrow, narwhals or any other library whose frames have columns."""
+    """A data frame of pandas, polars, Arrow, narwhals or another library whose frames have columns."""
 
     @property
     def columns(self) -> Any:
@@ -49,7 +48,7 @@ class Series(NamedTuple):
 
 
 def as_frame(thing: Any) -> Columns | None:
-    """Return a data frame as columns, None if it is no data frame."""
+    """Return a data frame as columns, None if it is not one."""
     tabular = any(hasattr(type(thing), name) for name in ("columns", "column_names", "__arrow_c_stream__"))
     if not tabular or _is_series(thing):
         return None
@@ -77,7 +76,7 @@ def as_frame(thing: Any) -> Columns | None:
 
 
 def as_series(thing: Any) -> Series | None:
-    """Return one column of a data frame, None if it is none."""
+    """Return one column of a data frame, None if it is not one."""
     if not _is_series(thing):
         return None
     native = thing.to_native() if hasattr(thing, "to_native") else thing
@@ -89,19 +88,19 @@ def _labels(native: Any) -> Labels | None:
 
 
 def shapes_of(thing: Any) -> Any:
-    """Return the shapes of a GeoDataFrame, a series with its labels; None of anything else."""
+    """Return the shapes of a GeoDataFrame, a series with its labels; None for anything else."""
     return thing.geometry if hasattr(thing, "iloc") and hasattr(thing, "geometry") else None
 
 
 def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
-    """Return a series' values in the order of the rows they belong to; anything else as it is.
+    """Return a series' values in the order of the rows they belong to; anything else unchanged.
 
     Parameters
     ----------
     values : series or anything
-        If it has labels, they decide.
+        If it has labels, they decide the order.
     ways : sequence of sequence
-        The ways in which the rows are named; the first that fits is taken.
+        The possible names of the rows; the first that fits is used.
     what : str
         For messages.
     """
@@ -119,7 +118,7 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
         place = {label: row for row, label in enumerate(named)}
         if len(place) == len(named) == len(way) and place.keys() == set(way):
             return np.array([place[name] for name in way], dtype=np.intp)
-    if labels == tuple(range(len(labels))):  # a default index, which says nothing
+    if labels == tuple(range(len(labels))):  # a default index carries no information
         return as_they_are
     known = {str(name) for way in ways for name in way}
     raise InvalidInput(
@@ -136,7 +135,7 @@ def _is_series(thing: Any) -> bool:
 
 
 def _centroids(frame: Any) -> dict[str, Any]:
-    """Return where the shapes of a GeoDataFrame are; its other columns are not places."""
+    """Return the centroids of a GeoDataFrame; its other columns are not coordinates."""
     import shapely
 
     shapes = np.asarray(frame.geometry)

@@ -1,4 +1,4 @@
-"""Files on disk: paths that can be, and files written whole or not at all."""
+"""Files on disk: valid paths, and files written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def file_path(path: Any, beside: str = "") -> Path:
-    """Return what a user passed as a path, or complain that the system can have no file of that name.
+    """Return a path; raise if the system cannot have a file of that name.
 
     Parameters
     ----------
@@ -30,18 +30,18 @@ def file_path(path: Any, beside: str = "") -> Path:
     except TypeError:
         raise InvalidInput("a path must be text", path, "Pass the name of a file.") from None
     except ValueError:
-        raise InvalidInput("a path has a letter that no path can have", str(path), "Leave it out.") from None
+        raise InvalidInput("a path has a character that is not allowed", str(path), "Leave it out.") from None
     except PermissionError:
         fix = "Change its permissions, or name another place."
-        raise InvalidInput("a path leads through a folder that may not be entered", str(path), fix) from None
+        raise InvalidInput("a path leads through a folder without access", str(path), fix) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InvalidInput("a path is too long", str(path), "Pass a shorter one.") from None
-    return found  # whether there is such a file is not the question
+    return found  # it need not exist
 
 
 def content_of(path: Path, what: str) -> bytes:
-    """Return all that is in a file, or complain that it cannot be read."""
+    """Return the content of a file; raise if it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def content_of(path: Path, what: str) -> bytes:
 
 
 def library(name: str, what: str, value: str, fix: str) -> Any:
-    """Return a library that only some need, or say what needs it and what to do about it."""
+    """Import an optional library; raise with what needs it and how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -59,10 +59,10 @@ def library(name: str, what: str, value: str, fix: str) -> Any:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file beside `path` first, which then takes its place: whatever happens, no half of it stays."""
+    """Write a temporary file that then replaces `path`, so that an incomplete file never remains."""
     beside = _beside(path)
     try:
-        if path.exists() and not path.is_file():  # a pipe or a device, whose place no file may take
+        if path.exists() and not path.is_file():  # a pipe or a device, which must not be replaced
             path.write_bytes(content)
             return
         try:
@@ -75,7 +75,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_picture(figure: Figure, path: Path, **options: Any) -> None:
-    """Draw a figure, in the format that the ending says, and write it; no window shows it any more."""
+    """Save a figure in the format of the ending, and close it."""
     from matplotlib import pyplot
 
     drawn = BytesIO()
@@ -87,7 +87,7 @@ def write_picture(figure: Figure, path: Path, **options: Any) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Complain now, and not after hours, if a file could not be written; an existing one is left as it is."""
+    """Raise now, not after hours, if a file cannot be written; an existing one is left unchanged."""
     beside = _beside(path)
     try:
         if path.is_dir():
@@ -99,7 +99,7 @@ def check_writable(path: Path) -> None:
 
 
 def folder(path: Path) -> Path:
-    """Return a folder that exists now, made if need be."""
+    """Return a folder, made if it does not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -108,6 +108,6 @@ def folder(path: Path) -> Path:
 
 
 def _beside(path: Path) -> Path:
-    """Return a place in the same folder, links followed; another process has another."""
+    """Return a temporary name in the same folder, after following links; unique to this process."""
     target = path.resolve()
     return target.with_name(f".{target.name}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""What things are called elsewhere, so that a near miss is answered with the name they have here."""
+"""Names used by other libraries, so that an error can name the equivalent here."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ ELSEWHERE = {
 
 
 def missing(what: str, name: str) -> AttributeError:
-    """Return the error for an attribute that is not there, with its name here if it has one elsewhere."""
+    """Return the error for a missing attribute, with the name used here if another library's was used."""
     return AttributeError(f"{what} has no attribute {name!r}.{_meant(name)}")
 
 
 def answering(options: type | None = None) -> Callable[[F], F]:
-    """Have a function answer an argument that it does not know with the name it has here.
+    """Decorate a function so that an unknown argument raises with the name used here.
 
     Parameters
     ----------
     options : TypedDict, optional
-        What it takes besides the arguments of its signature.
+        What it takes besides its signature.
     """
 
     def dressed(function: F) -> F:
@@ -97,7 +97,7 @@ def answering(options: type | None = None) -> Callable[[F], F]:
 
 
 def guess(word: object, known: Iterable[str]) -> str:
-    """Return a question whether the closest of some words was meant, if one is close."""
+    """Return "Did you mean ...?" with the closest of some words, if one is close."""
     close = difflib.get_close_matches(str(word), list(known), n=1)
     return f"Did you mean {close[0]!r}? " if close else ""
 

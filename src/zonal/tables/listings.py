@@ -1,7 +1,6 @@
-"""Tables for people: aligned when printed, HTML in a notebook, and data frames or a file for what comes next.
+"""Tables for people: aligned when printed, HTML in a notebook, and data frames or files for further use.
 
-This room lays out cells. It must not know what they mean, and it needs no data-frame library until one is asked
-for.
+This module formats cells. It must not know what they mean, and imports a data-frame library only when asked.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-DIGITS = 4  # that a column's largest number is shown with
-WIDEST, SHORTEST = 120, 8  # letters of a printed line, and of a text that is cut to fit it
-MOST_ROWS = 60  # that are shown; the first and the last of more
+DIGITS = 4  # significant digits of a column's largest number
+WIDEST, SHORTEST = 120, 8  # characters of a printed line, and of a text that is cut
+MOST_ROWS = 60  # shown: the first and last ones if there are more
 CELL = "padding:2px 8px;border:none;"
 
 
@@ -37,7 +36,7 @@ class Span(NamedTuple):
 
 
 class Chance(float):
-    """A probability: printed in per cent, and never as 0 or 100; a plain number in a data frame."""
+    """A probability: printed in per cent, never as 0 or 100; a plain number in a data frame."""
 
 
 Cell = float | int | str | Span | None
@@ -45,16 +44,16 @@ Cell = float | int | str | Span | None
 
 @dataclass(frozen=True, repr=False)
 class Listing:
-    """A table to look at, and to take away: columns by name, and rows one by one with their cells by name.
+    """A table to read and to export: columns by name, and rows as mappings of name to cell.
 
     Attributes
     ----------
     title : str
         What it is a table of.
     columns : mapping of str to cells
-        The cells of each column; None where there is nothing to say.
+        The cells of each column; None for an empty cell.
     doubts : mapping of str to str
-        Columns that are shown with two digits of another, their standard deviations.
+        Columns that are rounded to two digits of another column, their standard deviation.
 
     Examples
     --------
@@ -102,9 +101,9 @@ class Listing:
         Parameters
         ----------
         width : int
-            Letters of a line, as far as texts can be cut to fit it.
+            Characters of a line, if texts can be cut to fit it.
         rows : int, optional
-            That are shown, the first and the last of more; by default all of them.
+            Most rows to show, the first and last ones if there are more; by default all.
         """
         shown = [(name, *written) for name, written in self._written(rows)]
         lines = aligned(shown, [_is_numeric(cells) for cells in self.columns.values()], width)
@@ -134,7 +133,7 @@ class Listing:
         )
 
     def to_dict(self) -> dict[str, list[float | int | str | None]]:
-        """Return plain columns; the part of an axis as two, its lower and its upper edge."""
+        """Return plain columns; a part of an axis as two, its lower and upper edge."""
         plain: dict[str, list[Any]] = {}
         for name, cells in self.columns.items():
             if any(isinstance(cell, Span) for cell in cells):
@@ -159,19 +158,19 @@ class Listing:
         return _library("pyarrow").table(self.to_dict())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the table to whoever speaks the Arrow protocol, such as ``polars.DataFrame(table)``."""
+        """Pass the table to libraries that use the Arrow protocol, such as ``polars.DataFrame(table)``."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table to a CSV file, numbers in full; what is empty stays empty.
+        """Write the table to a CSV file, numbers with all digits; empty cells stay empty.
 
-        Before a text that a spreadsheet would take for a formula (``=``, ``+``, ``-`` or ``@`` first) goes an
-        apostrophe, and another before one that begins with an apostrophe.
+        A text that a spreadsheet would take for a formula (``=``, ``+``, ``-`` or ``@`` first) gets an apostrophe
+        in front, as does a text that begins with an apostrophe.
 
         Parameters
         ----------
         path : str or Path
-            Of the file; one that is there is replaced.
+            The file; an existing one is replaced.
         """
         plain = self.to_dict()
         content = csv_text([list(plain), *zip(*plain.values(), strict=True)], end="\r\n")
@@ -195,16 +194,16 @@ class Listing:
 def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str]:
     """Return the lines of a table, the names of its columns first.
 
-    Where a line would be too long, names are broken at their spaces, and then the longest texts are cut.
+    If a line would be too long, names are broken at spaces, and then the longest texts are cut.
 
     Parameters
     ----------
     columns : sequence of sequences of str
         The name of each column, and its cells.
     right : sequence of bool
-        Whether each column is set to the right, as numbers are; the others are texts, and may be cut.
+        Whether each column is aligned right, as numbers are; the others are texts, and may be cut.
     width : int
-        Letters of a line.
+        Characters of a line.
     """
 
     def sizes() -> list[int]:
@@ -249,7 +248,7 @@ def short(value: object) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun: "1 trial", "2 trials"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -269,7 +268,7 @@ def _is_numeric(cells: Sequence[Cell]) -> bool:
 
 
 def _texts(cells: Sequence[Cell]) -> list[str]:
-    """Return cells as texts, all numbers of a column with the same digits after the point."""
+    """Return cells as texts, all numbers of a column with the same number of decimals."""
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell) and cell]
     largest = max(sizes, default=1.0)
     digits = DIGITS - 1 - math.floor(math.log10(largest))

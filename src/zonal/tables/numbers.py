@@ -1,4 +1,4 @@
-"""Numbers for people: as many digits as their doubt leaves, and chances that never read as certainty."""
+"""Numbers for people: as many digits as their uncertainty allows, and probabilities never shown as certain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def parsed(text: str) -> float | None:
-    """Return the number that a text is, None if it is none; 1_000 is none, though Python would read it."""
+    """Return the number in a text, None if there is none; 1_000, which Python reads, is not accepted."""
     try:
         return None if "_" in text else float(text)
     except ValueError:
@@ -14,7 +14,7 @@ def parsed(text: str) -> float | None:
 
 
 def number(value: float, doubt: float = 0.0) -> str:
-    """Return a number with two digits of its doubt, or six digits where there is none."""
+    """Return a number with two digits of its uncertainty, or with six digits if there is none."""
     if not math.isfinite(value):
         return "" if math.isnan(value) else str(value)
     if not 0 < doubt < math.inf:
@@ -29,7 +29,7 @@ def give_or_take(mean: float, std: float, unit: str = "") -> str:
 
 
 def percent(chance: float) -> str:
-    """Return a probability in per cent; it comes from a model and from draws, so it is never 0 or 100."""
+    """Return a probability in per cent, never as 0 or 100, since it comes from a model and from draws."""
     if math.isnan(chance):
         return ""
     return "> 99 %" if chance >= 0.995 else "< 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")

@@ -1,6 +1,6 @@
-"""Tables in files: columns of numbers and of texts, from CSV, TSV, Excel or Parquet, as people write them.
+"""Tables in files: columns of numbers and texts, from CSV, TSV, Excel or Parquet files.
 
-This room reads cells, and says where one is wrong. It must not know what the columns mean.
+This module reads cells, and reports which one is wrong. It must not know what the columns mean.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 Column = Sequence[str]
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
-QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which nothing keeps cells apart
-MOST_OF_HEADER = 1 << 16  # letters
-USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # where the header leaves a choice
+QUOTED = re.compile(r'"(?:[^"]|"")*"')  # in which delimiters do not count
+MOST_OF_HEADER = 1 << 16  # characters
+USUAL = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # if the header is ambiguous
 EXCEL, PARQUET = ".xlsx", ".parquet"
 ENDINGS = (*USUAL, EXCEL, PARQUET)
 NAMED_COLUMNS = 20
 
 MARKED = re.compile(r"\s*[+-]?\d*[.,]\d+([eE][+-]?\d+)?\s*")  # a number with one point or comma
-THOUSAND = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*")  # one that may have it between thousands
+THOUSAND = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*")  # one in which it may separate thousands
 GROUPED = re.compile(r"\s*[+-]?\d[\d.,]*[.,][\d.,]*[.,]\d+\s*")  # a number with several of them
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a file, as they stand there. Made by `read_table`.
+    """The columns of a file, unchanged. Made by `read_table`.
 
-    Rows count from 1, the first below the header. A column is also found by a name that differs from its own in
-    capitals, in spaces around it, or in spaces for underscores.
+    Rows count from 1, the first below the header. Names of columns are compared without regard to case,
+    surrounding spaces, and spaces instead of underscores.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Table:
     lines : sequence of int, optional
         The line of the file at which each row begins; empty where a file has no lines (Parquet).
     delimiter : str
-        What stands between the cells; empty where nothing does.
+        The character between the cells; "" if there is none.
     """
 
     path: Path
@@ -73,7 +73,7 @@ class Table:
     delimiter: str = ""
 
     def numbers(self, column: str) -> Floats:
-        """Return a column as finite numbers, or complain about the first cell that is none."""
+        """Return a column as finite numbers; raise at the first cell that is not one."""
         cells = self.cells(column)
         together = "".join(cells)
         if "," in together or ("." in together and self.decimal_commas):
@@ -92,7 +92,7 @@ class Table:
         return values
 
     def texts(self, column: str) -> list[str]:
-        """Return a column as texts, none of them empty; a whole number reads "101", not "101.0"."""
+        """Return a column as non-empty texts; a whole number reads "101", not "101.0"."""
         cells = self.cells(column)
         if not all(map(str.strip, cells)):
             row = next(row for row, cell in enumerate(cells) if not cell.strip())
@@ -100,10 +100,10 @@ class Table:
         return list(cells)
 
     def pointed(self, column: str) -> Callable[[str, str], str]:
-        """Return a function of a cell of this column, and of what to call it: the cell with a decimal point.
+        """Return a function of a cell of this column, and of a name for it, that returns it with a decimal point.
 
-        The function complains of a cell that has a comma where others have points, or the other way round, and of
-        one that may be a number of thousands.
+        The function raises if a cell has a comma where others have points, or the other way round, or if the mark
+        may separate thousands.
         """
         marked = [cell for cell in self.cells(column) if MARKED.fullmatch(cell)]
         marks = {mark for mark in ".," if any(mark in cell for cell in marked)}
@@ -149,7 +149,7 @@ class Table:
         return names[0] if names else None
 
     def cells(self, column: str) -> Column:
-        """Return the cells of a column as they stand in the file, or complain that there is no such column."""
+        """Return the cells of a column as they are in the file; raise if there is no such column."""
         found = self.find(column)
         if found is not None:
             return self.columns[found]
@@ -184,8 +184,8 @@ def read_table(path: str | Path) -> Table:
     r"""Read a table from a file, by its ending: .csv, .csv.gz, .tsv, .tsv.gz, .xlsx or .parquet.
 
     The first line of a text names the columns, with commas, semicolons or tabs between. It is UTF-8, with or
-    without a byte order mark. Of an Excel file the first sheet is read. Blank rows are skipped. Cells and names
-    are kept as they stand, spaces included.
+    without a byte order mark. The first sheet of an Excel file is read. Blank rows are skipped. Cells and names
+    keep their spaces.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def read_table(path: str | Path) -> Table:
     [12.5, 30.0]
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInput("a table is read from a file", path, "Pass the path of one.")
+        raise InvalidInput("a table must be given as a file", path, "Pass its path.")
     file = file_path(path)
     ending = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), None)
     if ending is None:
@@ -227,7 +227,7 @@ def read_table(path: str | Path) -> Table:
 
 
 def parse_table(text: str, name: str) -> Table:
-    """Return the table that a text is, as `read_table` reads one from a file; messages call it by its name."""
+    """Return the table in a text, as `read_table` reads one from a file; messages use its name."""
     return _with_rows(_of_text(Path(name), text.removeprefix("\ufeff"), ","))
 
 
@@ -248,12 +248,12 @@ def _read_text(file: Path, usual: str) -> Table:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput("the file is not UTF-8 text", str(file), "Save it anew, encoded in UTF-8.") from None
+        raise InvalidInput("the file is not UTF-8 text", str(file), "Save it again, encoded in UTF-8.") from None
     return _of_text(file, text, usual)
 
 
 def _of_text(file: Path, text: str, usual: str) -> Table:
-    """Return the table of a text, its cells apart as most of its header says, if every row agrees with that."""
+    """Return the table in a text, with the delimiter that is most frequent in its header and fits every row."""
     header = QUOTED.sub("", text[:MOST_OF_HEADER].lstrip("\r\n")).partition("\n")[0]
     likely = sorted(DELIMITERS, key=lambda mark: (-header.count(mark), mark != usual))
     complaints = []
@@ -301,19 +301,19 @@ def _read_excel(file: Path) -> Table:
     fix = "Run pip install 'zonal[excel]', or save the table as CSV."
     openpyxl = library("openpyxl", "reading Excel", str(file), fix)
     try:
-        with warnings.catch_warnings(action="ignore"):  # of what else is in the file
+        with warnings.catch_warnings(action="ignore"):  # about other content of the file
             rows = list(openpyxl.load_workbook(file, data_only=True).worksheets[0].values)
     except OSError:
         raise
-    except Exception as error:  # whatever a damaged archive of XML can do to its reader
+    except Exception as error:  # a damaged archive can cause any error
         raise InvalidInput(
-            f"the file is not a readable Excel sheet ({error})", str(file), "Save it anew."
+            f"the file is not a readable Excel sheet ({error})", str(file), "Save it again."
         ) from None
     return _of_rows(file, ((line, [_excel_text(cell) for cell in row]) for line, row in enumerate(rows, 1)), "")
 
 
 def _excel_text(cell: Any) -> str:
-    """Return a cell of Excel as text: a whole number without a point, nothing as nothing."""
+    """Return a cell of Excel as text: integers without a decimal point, "" for an empty cell."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     return "" if cell is None else str(cell)
@@ -328,7 +328,7 @@ def _read_parquet(file: Path) -> Table:
         with parquet.ParquetFile(file) as source:
             content = source.read()
     except pyarrow.ArrowException as error:
-        raise InvalidInput(f"the file is not readable Parquet ({error})", str(file), "Save it anew.") from None
+        raise InvalidInput(f"the file is not readable Parquet ({error})", str(file), "Save it again.") from None
     _check_names(file, content.column_names)
     columns = dict(zip(content.column_names, map(_parquet_cells, content.columns), strict=True))
     return Table(file, columns, content.num_rows)

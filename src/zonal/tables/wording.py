@@ -1,7 +1,6 @@
-"""What somebody wrote about a study, kept beside where it is written: a TOML file, or options of a command line.
+"""Settings as somebody wrote them, in a TOML file or in options, with where each is written.
 
-Whatever is wrong with it, and whoever notices, the message names the line. This room must not know what the words
-mean.
+Whatever is wrong with them, the error names the line. This module must not know what the keys mean.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from zonal.tables.files import content_of, file_path
 from zonal.tables.habits import guess
 from zonal.tables.numbers import parsed
 
-Key = tuple[str, ...]  # of a table within a table
+Key = tuple[str, ...]  # path of a key in nested tables
 
 LARGEST_WHOLE = 2**63  # TOML's own limit
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What somebody wrote about a study, and where.
+    """Settings as somebody wrote them, and where.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class Recipe:
     source : str
         Where all of it is written.
     folder : Path
-        From which the names of tables start.
+        The folder that names of tables are relative to.
     """
 
     words: Mapping[str, Any]
@@ -46,14 +45,14 @@ class Recipe:
     folder: Path = Path()
 
     def place(self, path: Key) -> str:
-        """Return where a key is written, or what it is in."""
+        """Return where a key, or the table that contains it, is written."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, self.source)
 
     @contextmanager
     def blamed(self, *path: str) -> Iterator[None]:
-        """Add to a complaint where that is written: the key under `path` that it names, or all of `path`."""
+        """Add to an error where its cause is written: the key under `path` that it mentions, or `path`."""
         try:
             yield
         except InvalidInput as error:
@@ -65,13 +64,13 @@ class Recipe:
             raise
 
     def section(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
-        """Return a section, empty if it is not there, all of its keys known."""
+        """Return a section, {} if it is missing, after checking its keys."""
         words = self.words.get(name, {})
         self.table(words, (name,), keys)
         return dict(words)
 
     def table(self, words: Any, path: Key, keys: Sequence[str] | None) -> None:
-        """Complain unless `words` is a table, and of the first key that is not among `keys`."""
+        """Raise unless `words` is a table with no other keys than `keys`."""
         if not isinstance(words, Mapping):
             with self.blamed(*path):
                 raise InvalidInput(
@@ -83,29 +82,29 @@ class Recipe:
                 raise self._unknown(key, (*path, key), problem, keys)
 
     def choice(self, word: Any, path: Key, choices: Mapping[str, Any]) -> Any:
-        """Return what a word stands for."""
+        """Return the value that a word stands for."""
         if not isinstance(word, str) or word.lower() not in choices:
             raise self._unknown(word, path, f"{path[-1]} is not known", tuple(choices))
         return choices[word.lower()]
 
     def _unknown(self, word: Any, path: Key, problem: str, known: Sequence[str]) -> InvalidInput:
-        """Return the complaint about a word that is not among the known ones."""
+        """Return the error for a word that is not among the known ones."""
         fix = f"{guess(str(word).lower(), known)}There are {', '.join(known)}."
         return InvalidInput(f"{self.place(path)}: {problem}", word, fix)
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe from a TOML file, or complain with the line."""
+    """Read a recipe from a TOML file; errors name the line."""
     file = file_path(path)
     try:
         text = content_of(file, "the recipe").decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput("the recipe is not UTF-8 text", str(path), "Save it anew, encoded in UTF-8.") from None
+        raise InvalidInput("the recipe is not UTF-8 text", str(path), "Save it again, encoded in UTF-8.") from None
     return parse_recipe(text, file.name, file.parent)
 
 
 def parse_recipe(text: str, name: str = "recipe", folder: Path = Path()) -> Recipe:
-    """Return a recipe from its text, or complain with the line."""
+    """Return a recipe from its text; errors name the line."""
     places = {path: f"line {line} of {name}" for path, line in _lines(text).items()}
     try:
         words = tomllib.loads(text)
@@ -128,7 +127,7 @@ def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
 
 
 def check_values(recipe: Recipe) -> None:
-    """Complain of whole numbers beyond TOML's own limit; not every reader of TOML does."""
+    """Raise for integers beyond TOML's own limit; not every reader of TOML does."""
     _check_values(recipe, recipe.words, ())
 
 
@@ -140,7 +139,7 @@ def _check_values(recipe: Recipe, words: Any, path: Key) -> None:
         for own in words:
             _check_values(recipe, own, path)
     elif isinstance(words, int) and not -LARGEST_WHOLE <= words < LARGEST_WHOLE:
-        fix = "Pass one of 64 bits."
+        fix = "Pass a number of at most 64 bits."
         raise InvalidInput(f"{recipe.place(path)}: a whole number is too large", hex(words)[:20] + "...", fix)
 
 
@@ -149,7 +148,7 @@ KEY = re.compile(r"""\s*(?P<key>(?:[\w.-]|\s*\.\s*|"[^"]*"|'[^']*')+?)\s*=""")
 
 
 def _lines(text: str) -> dict[Key, int]:
-    """Return the line at which each key is written, as far as lines tell; the first, if there are several."""
+    """Return the line at which each key is written, as far as can be told; the first, if there are several."""
     lines: dict[Key, int] = {}
     section: Key = ()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -179,7 +178,7 @@ SYMBOLS = re.compile(r"(?P<name>[^=]+)=(?P<symbols>[^=]*,[^=]*)")
 
 
 def axis_words(texts: Sequence[str]) -> dict[str, Any]:
-    """Return axes as they are written on a command line: ``l=-180..180:deg``, ``c=1e-3..1:M:log``, ``dye=r,g``."""
+    """Return axes from their command-line form: ``l=-180..180:deg``, ``c=1e-3..1:M:log``, ``dye=r,g``."""
     axes: dict[str, Any] = {}
     for text in texts:
         name, axis = _axis(text)
@@ -190,7 +189,7 @@ def axis_words(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _axis(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of an axis and what it is."""
+    """Return the name of an axis and its keys."""
     if line := AXIS.fullmatch(text):
         low, high = parsed(line["low"]), parsed(line["high"])
         if low is not None and high is not None:
@@ -201,15 +200,15 @@ def _axis(text: str) -> tuple[str, dict[str, Any]]:
         numbers = [parsed(symbol) for symbol in symbols]
         if len(numbers) > 2 and None not in numbers:
             symbols = [int(own) if own % 1 == 0 else own for own in numbers if own is not None]
-        if len(numbers) > 2 or None in numbers:  # two numbers are bounds, written wrongly
+        if len(numbers) > 2 or None in numbers:  # two numbers are probably bounds in the wrong form
             return listed["name"].strip(), {"symbols": symbols}
     fix = "Write x=0..1, or l=-180..180:deg:periodic, or c=1e-3..1:M:log, or n=1..12::integer, or dye=red,green."
-    raise InvalidInput("an axis is a name and two numbers, or a name and symbols", text, fix)
+    raise InvalidInput("an axis needs a name and two numbers, or a name and symbols", text, fix)
 
 
 def sequence_words(text: str) -> dict[str, Any]:
-    """Return sequences as they are written on a command line: ``ACGT,8``."""
+    """Return sequences from their command-line form: ``ACGT,8``."""
     alphabet, comma, length = text.rpartition(",")
     if not comma or not re.fullmatch(r"\s*[0-9]{1,9}\s*", length):
-        raise InvalidInput("sequences are an alphabet and a length", text, "Write ACGT,8.")
+        raise InvalidInput("sequences need an alphabet and a length", text, "Write ACGT,8.")
     return {"alphabet": alphabet.strip(), "length": int(length)}

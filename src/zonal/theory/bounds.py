@@ -1,7 +1,7 @@
-"""The paper's statements as pure functions of numbers: as printed, and as they can be proved (docs/theory.md).
+"""The paper's statements as functions of numbers: as printed, and as they can be proved (docs/theory.md).
 
-`noise` is the standard deviation of one measurement. Where it depends on the region, what counts is the
-precision of a node, the sum of 1 / sigma_k^2 over its measurements, in place of T / sigma^2.
+`noise` is the standard deviation of one measurement. Where it depends on the region, T / sigma^2 is replaced by
+the precision of a node, the sum of 1 / sigma_k^2 over its measurements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zonal.theory.confidence import beta_stooo, beta_t, log_nodes
 from zonal.theory.delta import Delta
 
 Test = Literal["after", "before"]
-SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that line 6 has not weighed
+SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that line 6 has not tested
 
 
 @dataclass(frozen=True)
@@ -39,27 +39,27 @@ class NearOptimality:
 
 
 def tail_rate(slope: float) -> float:
-    """Return b of Proposition 1 as 1 / s^2, s the prior standard deviation of f's derivative.
+    """Return b of Proposition 1 as 1 / s^2, with s the prior standard deviation of f's derivative.
 
     Between two fixed points f changes by a Gaussian of std at most s times their distance, so there the
-    proposition holds with this b and a = 1. Lemma 1 uses it for x*, which depends on f, where no such union is
-    valid; `zonal.theory.steepness` bounds the steepest slope instead.
+    proposition holds with this b and a = 1. Lemma 1 uses it for x*, which depends on f, where no such union bound
+    is valid; `zonal.theory.steepness` bounds the steepest slope instead.
     """
     return 1 / slope / slope
 
 
 def smoothness_failure(L: float, b: float, h_max: int) -> float:
-    """Return a = h_max exp(-L^2 b / 2), with which xi_1 may fail as printed (Lemma 1); 1 at most."""
+    """Return a = h_max exp(-L^2 b / 2), the probability that xi_1 fails as printed (Lemma 1); at most 1."""
     z = L * math.sqrt(b)
     return min(1.0, h_max * math.exp(-z * z / 2))
 
 
 def interval_failure(counts: Sequence[int], theta: float) -> float:
-    """Return the most with which a confidence interval that the proofs need fails in any round.
+    """Return a bound on the probability that a confidence interval needed by the proofs fails in any round.
 
-    Lemma 1 unites over depths 0 .. h_max, yet x* may lie in a leaf of depth h_max + 1. There the upper side is
-    enough, and a normal tail below exp(-z^2 / 2) / (z sqrt(2 pi)) pays for it: the sum is below theta for any
-    usual arity.
+    Lemma 1's union bound is over depths 0 .. h_max, yet x* may lie in a leaf of depth h_max + 1. There the upper
+    side is enough, and a normal tail below exp(-z^2 / 2) / (z sqrt(2 pi)) compensates for it: the sum is below
+    theta for any usual arity.
 
     Parameters
     ----------
@@ -74,24 +74,25 @@ def interval_failure(counts: Sequence[int], theta: float) -> float:
 
 
 def event_probability(a: float, theta: float) -> float:
-    """Return 1 - a - theta, the least probability of the event xi = xi_1 and xi_2 (Lemma 1); 0 at least."""
+    """Return 1 - a - theta, a lower bound on the probability of xi = xi_1 and xi_2 (Lemma 1); at least 0."""
     return max(0.0, 1 - a - theta)
 
 
 def event_probability_stooo(theta: float) -> float:
-    """Return 1 - 2 theta, the least probability of AVE-StoOO's event (first lemma of its appendix)."""
+    """Return 1 - 2 theta, a lower bound on the probability of AVE-StoOO's event (first lemma of its appendix)."""
     return max(0.0, 1 - 2 * theta)
 
 
 def near_optimal_nodes(delta: float, near: NearOptimality) -> float:
-    """Return C [3 delta(h)]^-d, the most nodes that I_h can have (Lemma 2, and its analogue for AVE-StoOO)."""
+    """Return C [3 delta(h)]^-d, a bound on the number of nodes in I_h (Lemma 2, and AVE-StoOO's analogue)."""
     return _exp(_log_nodes(delta, near))
 
 
 def std_bound(precision: float) -> float:
-    """Return the most a node's posterior std can be after measurements of a precision (Proposition 2).
+    """Return a bound on a node's posterior std after measurements of a total precision (Proposition 2).
 
-    The precision is the sum of 1 / sigma_k^2 over the node's own measurements: T / sigma^2 if all are alike.
+    The precision is the sum of 1 / sigma_k^2 over the node's own measurements: T / sigma^2 if all have the same
+    noise.
     """
     return 1 / math.sqrt(precision) if precision else math.inf
 
@@ -99,8 +100,8 @@ def std_bound(precision: float) -> float:
 def draw_bound(beta: float, noise: float, delta: float) -> float:
     """Return beta_t sigma^2 / delta(h)^2 (Lemma 4 as printed).
 
-    So often, at most, is a node of depth h measured without being expanded, if line 6 tests after the reward. The
-    measurement that expands it comes on top, which the lemma forgets; see `most_draws`.
+    At most so often is a node of depth h measured without being expanded, if line 6 tests after the reward. The
+    measurement that expands it comes in addition, which the lemma forgets; see `most_draws`.
     """
     return _exp(_log_draws(beta, noise, delta))
 
@@ -108,9 +109,9 @@ def draw_bound(beta: float, noise: float, delta: float) -> float:
 def most_draws(beta: float, noise: float, delta: float, test: Test, expanded: bool = True) -> float:
     """Return how often a node of depth h <= h_max is measured at most (Lemma 4, put right).
 
-    A measurement that line 6 has weighed in vain is one of beta_t sigma^2 / delta(h)^2 at most. Tested after the
-    reward, only the one that expands is not; tested before, so is the one before it. Nodes of depth h_max + 1
-    are never expanded, and nothing bounds their measurements.
+    The measurements after which line 6 did not expand are at most beta_t sigma^2 / delta(h)^2. If line 6 tests
+    after the reward, one more expands the node; if before, one more still. Nodes of depth h_max + 1 are never
+    expanded, and their measurements have no bound.
     """
     return draw_bound(beta, noise, delta) + SPARE[test] + expanded
 
@@ -124,7 +125,7 @@ def regret_depth(budget: int, beta: float, noise: float, delta: Delta, arity: in
     """Return h_N of Theorem 1 as printed.
 
     It is the smallest h' with ``N / beta_N <= K sum_{h <= h'} C [3 delta(h)]^-d sigma^2 / delta(h)^2``. The
-    count behind it misses measurements, and it may exceed h_max; see `proved_depth`.
+    count behind it misses some measurements, and it may exceed h_max; see `proved_depth`.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def proved_depth(
     test : {"before", "after"}
         When line 6 is decided. The count holds for both, the bound on the regret for "before" only.
     deepest : int, optional
-        The depth of the smallest regions, ``space.deepest()``; None where there are none.
+        The depth of the smallest regions, ``space.deepest()``; None if there are none.
     """
     last = h_max if deepest is None else min(h_max, deepest)
 
@@ -203,7 +204,7 @@ def proved_depth(
 
 
 def regret_bound(delta: Delta, depth: int) -> float:
-    """Return 3 delta(h): Theorem 1's bound at h_N; at the depth recommended, what Lemma 3 gives."""
+    """Return 3 delta(h): Theorem 1's bound at h_N, or Lemma 3's at the depth recommended."""
     return 3 * delta(depth)
 
 
@@ -226,10 +227,10 @@ def rate_constant(noise: float, rho: float, arity: int, near: NearOptimality) ->
 def proved_rate(
     budget: int, beta: float, noise: float, c: float, rho: float, arity: int, near: NearOptimality, test: Test
 ) -> float:
-    """Return what 3 delta(h_N) is at most for `proved_depth` and delta(h) = c rho^h, h_max aside (Corollary 1).
+    """Return a bound on 3 delta(h_N) for `proved_depth` and delta(h) = c rho^h, without h_max (Corollary 1).
 
     The measurements that the printed count misses add a term without beta_N, so the rate stays
-    ``(beta_N / N)^(1 / (d + 2))``. C must be so large that Lemma 2 allows the root.
+    ``(beta_N / N)^(1 / (d + 2))``. C must be large enough for Lemma 2 to hold at the root.
     """
     spare, power = SPARE[test], near.d + 2
     inside = (arity / rho**2 + 1) * beta * noise**2 + ((1 + arity * spare) / rho**2 + spare) * c**2
@@ -245,7 +246,7 @@ def shape_constant(edge: float, delta: float) -> float:
 def packing_number(
     x: NDArray[np.float64], values: NDArray[np.float64], f_star: float, epsilon: float, radius: float
 ) -> int:
-    """Return how many disjoint balls have their centre where f >= f* - epsilon, at most (Definition 4).
+    """Return the largest number of disjoint balls with centres where f >= f* - epsilon (Definition 4).
 
     On a line, going from left to right and taking each centre as early as possible is optimal. f is taken as
     linear between the grid's points; x* is always a centre, also when the grid misses it.
@@ -265,7 +266,7 @@ def packing_number(
     balls, free = 0, -math.inf
     for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
         start = max(_crossing(x, above, first, first - 1), free)
-        room = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not cost a ball
+        room = (_crossing(x, above, last, last + 1) - start) / (2 * radius) + 1e-9  # rounding must not lose a ball
         if room >= 0:
             balls += math.floor(room) + 1
             free = start + 2 * radius * (math.floor(room) + 1)
@@ -281,10 +282,10 @@ def near_optimality(
 ) -> NearOptimality:
     """Estimate the near-optimality dimension d and constant C of a known f on an interval (Definition 4).
 
-    On a finite range of epsilon every d has a C, so "the smallest d" decides nothing there. The estimate of d is
-    the least-squares slope of the log of the packing number against log(1 / epsilon), 0 at least; C is then the
-    smallest constant for which the packing number is at most C epsilon^-d at every epsilon given. The pair is what
-    Lemma 2 and Theorem 1 need on that range; it says nothing below the smallest epsilon.
+    On a finite range of epsilon every d has a C, so "the smallest d" is not defined there. The estimate of d is
+    the least-squares slope of the log of the packing number against log(1 / epsilon), at least 0; C is then the
+    smallest constant for which the packing number is at most C epsilon^-d at every epsilon given. Lemma 2 and
+    Theorem 1 need this pair on that range; it says nothing below the smallest epsilon.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def near_optimality(
 
 
 def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, outside: int) -> float:
-    """Return where the level is crossed between two neighbours of the grid, or the grid's end."""
+    """Return where the level is crossed between two neighbours of the grid, or the end of the grid."""
     if not 0 <= outside < len(x):
         return float(x[inside])
     share = above[inside] / (above[inside] - above[outside])
@@ -319,5 +320,5 @@ def _log_draws(beta: float, noise: float, delta: float) -> float:
 
 
 def _exp(x: float) -> float:
-    """Return exp(x), infinity where a float ends."""
+    """Return exp(x), infinity on overflow."""
     return math.exp(x) if x < 709 else math.inf

@@ -1,6 +1,6 @@
-"""How wide confidence is: M, pi_t and beta_t of Lemma 1.
+"""The width of confidence intervals: M, pi_t and beta_t of Lemma 1.
 
-This room knows numbers only: no tree, no kernel, no region.
+This module knows numbers only: no tree, no kernel, no region.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def log_node_count(arity: int, h_max: int) -> float:
 
 
 def log_nodes(counts: Sequence[int]) -> float:
-    """Return log M with M the sum of the numbers of nodes at depths 0 .. h_max (Lemma 1), whatever their arity."""
+    """Return log M, with M the total number of nodes at depths 0 .. h_max (Lemma 1), for any arity."""
     return math.log(sum(counts))
 
 

@@ -1,6 +1,6 @@
-"""Delta, by depth: by how much f may exceed a cell's average within it (Assumption 3).
+"""Delta by depth: by how much f may exceed a cell's average within it (Assumption 3).
 
-This room knows numbers only: no tree, no kernel, no region.
+This module knows numbers only: no tree, no kernel, no region.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def lipschitz_constants(slopes: Floats, h_max: int, theta: float) -> Floats:
 
     The derivative of f is a Gaussian process too (Assumption 2); a union bound over both signs, d axes and
     h_max depths gives ``L_j = s_j sqrt(2 log(2 d h_max / theta))``. That counts a slope at one point per depth and
-    not the steepest anywhere, so it is a heuristic and promises nothing; `certified_constants` does.
+    not the steepest one anywhere, so it is a heuristic without guarantee; `certified_constants` has one.
     """
     return slopes * math.sqrt(2 * math.log(2 * len(slopes) * max(h_max, 1) / theta))
 
@@ -60,11 +60,11 @@ class GeometricDelta:
 
 
 class BoundDelta(ABC):
-    """A delta that is bound to a kernel, a space and a feedback when a study is built."""
+    """A delta that is bound to a kernel, a space and a feedback when a study starts."""
 
     def __call__(self, depth: int) -> float:
-        """Refuse: without a kernel, a space and a feedback there is nothing to compute."""
-        fix = "Pass it to a policy; the study that is built with it knows kernel, space and feedback."
+        """Raise: without a kernel, a space and a feedback it has no values."""
+        fix = "Pass it to a policy; the study then binds it to kernel, space and feedback."
         raise InvalidInput(f"{type(self).__name__} has no values of its own", self, fix)
 
     @abstractmethod
@@ -74,22 +74,22 @@ class BoundDelta(ABC):
 
 @dataclass(frozen=True)
 class LipschitzDelta(BoundDelta):
-    """The bound of Assumption 3: a Lipschitz constant times how far a cell reaches.
+    """The bound of Assumption 3: a Lipschitz constant times the reach of a cell.
 
     ``delta(h) = sum_j L_j r_j(h)`` with r_j(h) the largest distance, along axis j, from a representative
-    point to a point of a cell of depth h. It is bound to a kernel, a space and a feedback when a study is
-    built.
+    point to a point of a cell of depth h. It is bound to a kernel, a space and a feedback when a study
+    starts.
 
     Parameters
     ----------
     L : float or sequence of float, optional
-        The Lipschitz constant of f in the L1 metric, or one per axis, in value units per axis unit. Left out,
+        The Lipschitz constant of f in the L1 metric, or one per axis, in value units per axis unit. By default
         it is derived from the kernel and theta (see `lipschitz_constants`: a heuristic); where a learned kernel's
-        functions have no derivative, `SpreadDelta` stands in.
+        functions have no derivative, `SpreadDelta` is used.
     certified : bool
-        Whether L is to be proved instead: with probability 1 - theta no slope of f exceeds it anywhere
-        (docs/theory.md). It needs a given noise, a given kernel whose functions are twice differentiable,
-        continuous axes, and a feedback that sees nothing beyond its reach (not `Beam`).
+        Whether L is proved instead: with probability 1 - theta no slope of f exceeds it anywhere (docs/theory.md).
+        It needs a given noise, a given kernel whose functions are twice differentiable, continuous axes, and a
+        feedback that measures nothing beyond its reach (not `Beam`).
     """
 
     L: float | Sequence[float] | None = None
@@ -97,7 +97,7 @@ class LipschitzDelta(BoundDelta):
 
     def __post_init__(self) -> None:
         if self.certified and self.L is not None:
-            raise InvalidInput("LipschitzDelta takes an L of yours or certifies its own", self.L, "Drop one.")
+            raise InvalidInput("LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
         if self.L is not None:
             for constant in np.atleast_1d(np.asarray(self.L, dtype=object)):
                 positive_number(constant, "LipschitzDelta's L")
@@ -109,7 +109,7 @@ class LipschitzDelta(BoundDelta):
         if self.certified:
             return _positive(reach @ _certified(variation, theta))
         if self.L is None:
-            if smooth is None and variation.learned:  # nobody chose that kernel, and the next fit may change it
+            if smooth is None and variation.learned:  # the user did not choose this kernel
                 return SpreadDelta().bind(variation, h_max, theta)
             if smooth is None:
                 raise InvalidInput(
@@ -125,7 +125,7 @@ class LipschitzDelta(BoundDelta):
 
 
 def _certified(variation: Variation, theta: float) -> Floats:
-    """Return constants that hold with probability 1 - theta, or complain that there are none."""
+    """Return constants that hold with probability 1 - theta; raise if there are none."""
     smooth = variation.smoothness()
     constants = None if smooth is None or variation.learned else certified_constants(smooth, theta)
     needs = (
@@ -133,7 +133,7 @@ def _certified(variation: Variation, theta: float) -> Floats:
         (variation.noise_learned, "only where the noise is given", "a learned one", "Pass noise="),
         (
             variation.endless,
-            "only a feedback that sees nothing beyond its reach",
+            "only a feedback that measures nothing beyond its reach",
             "one that does, such as Beam",
             "Use Mean(), Average(s) or Center()",
         ),
@@ -153,12 +153,12 @@ def _certified(variation: Variation, theta: float) -> Floats:
 
 @dataclass(frozen=True)
 class SpreadDelta(BoundDelta):
-    """How far the best of a cell's smallest regions lies above the cell's average, as far as can be expected.
+    """The expected excess of the best of a cell's smallest regions over the cell's average.
 
     ``delta(h) = s(h) sqrt(2 log n(h))``, the size of the largest of n(h) normal variables, with s(h) the prior
     standard deviation of f about the average of a cell of depth h, and n(h) the number of smallest regions (or
-    members) in it. It needs no derivative, so it serves symbols, members and any kernel. It is bound to a
-    kernel, a space and a feedback when a study is built, and like `LipschitzDelta` it is a heuristic: s(h) is
+    members) in it. It needs no derivative, so it works for symbols, members and any kernel. It is bound to a
+    kernel, a space and a feedback when a study starts, and like `LipschitzDelta` it is a heuristic: s(h) is
     that of typical cells.
     """
 
@@ -166,27 +166,27 @@ class SpreadDelta(BoundDelta):
         """Return delta at depths 0 .. h_max + 1."""
         spread, log_members = variation.spread()
         delta = spread * np.sqrt(2 * log_members)
-        return _positive(np.maximum.accumulate(delta[::-1])[::-1])  # no less than further down
+        return _positive(np.maximum.accumulate(delta[::-1])[::-1])  # never less than at deeper levels
 
 
 @dataclass(frozen=True)
 class Variation:
-    """How f varies within cells, by depth; worked out when it is asked for, as many policies never do.
+    """How f varies within cells, by depth; computed when needed, since many policies do not need it.
 
     Attributes
     ----------
     reaches : callable
-        Returns r_j(h), shape (h_max + 2, d): how far a cell of depth h reaches, along axis j, from the points that
-        are looked at.
+        Returns r_j(h), shape (h_max + 2, d): the largest distance, along axis j, between a sampled point and any
+        point of a cell of depth h.
     smoothness : callable
         Returns how f varies along the axes; None if it has no derivative.
     spread : callable
         Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
         smallest regions in a cell, both of shape (h_max + 2,).
     learned, noise_learned : bool
-        Whether the kernel behind all this was learned, or the noise.
+        Whether the kernel, or the noise, was learned.
     endless : bool
-        Whether a measurement sees a little of f beyond its reach.
+        Whether a measurement includes a little of f beyond its reach.
     """
 
     reaches: Callable[[], Floats]
@@ -198,9 +198,9 @@ class Variation:
 
 
 def _positive(delta: Floats) -> Floats:
-    """Return delta with half the depth above in place of 0.
+    """Return delta with 0 replaced by half the value one depth above.
 
-    A cell of one member does not vary at all, yet line 6 needs something to hold its uncertainty against.
+    A cell with one member does not vary at all, yet line 6 needs a number to compare its uncertainty with.
     """
     for h in range(1, len(delta)):
         delta[h] = delta[h] if delta[h] > 0 else delta[h - 1] / 2

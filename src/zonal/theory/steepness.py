@@ -1,8 +1,8 @@
-"""How steep a function from a Gaussian process gets: Lipschitz constants that hold with a stated probability.
+"""How steep functions from a Gaussian process are: Lipschitz constants that hold with a stated probability.
 
 The supremum of a derivative is bounded on one axis by Rice's formula for crossings, on several axes by the
 expected number of local maxima (Kac and Rice) or, where f is not smooth enough for that, by the expected supremum
-(Sudakov and Fernique) and how far a supremum strays from it (Borell and TIS). docs/theory.md has the proofs.
+(Sudakov and Fernique) and the deviation of a supremum from it (Borell and TIS). docs/theory.md has the proofs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from zonal.arrays import Floats
 
 STEPS = 2001  # of a quadrature whose error is far below the last digit printed
-FAR = 12.0  # standard deviations beyond which a normal variable is not expected
+FAR = 12.0  # standard deviations beyond which a normal tail is neglected
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Smoothness:
     Attributes
     ----------
     slopes : array, shape (d,)
-        Of f's derivative along each axis (of the difference of two symbols, along an axis of those).
+        Of f's derivative along each axis (on a categorical axis, of the difference of two symbols).
     curvatures : array, shape (d, d), or None
-        Of f's second derivatives; None where one of them does not exist.
+        Of f's second derivatives; None if one of them does not exist.
     bends : array, shape (d, d), or None
-        In row j and column i: with f's slope along axis j given, that of its second derivative along axis i,
-        relative to the mean of the latter at a slope of one standard deviation. None where f has no third
-        derivative, or where the kernel is no product.
+        In row j and column i: given f's slope along axis j, the std of the slope's second derivative along axis i,
+        relative to the mean of the latter at a slope of one standard deviation. None if f has no third derivative,
+        or the kernel is not a product.
     sides : array, shape (d,)
-        Widths of the box on which f is looked at.
+        Widths of the box on which f is considered.
     """
 
     slopes: Floats
@@ -51,9 +51,9 @@ class Smoothness:
 
 
 def crossing_bound(z: float, turns: float) -> float:
-    """Return the most with which a stationary process of variance 1 on an interval reaches z (Rice).
+    """Return a bound on the probability that a stationary process of variance 1 on an interval reaches z (Rice).
 
-    It starts above z, or it crosses z upwards, which happens ``turns / (2 pi) exp(-z^2 / 2)`` times on average.
+    It either starts above z or crosses z upwards, which happens ``turns / (2 pi) exp(-z^2 / 2)`` times on average.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def crossing_bound(z: float, turns: float) -> float:
 
 
 def maxima_bound(z: float, turns: Floats, bends: Floats) -> float:
-    """Return the most with which a product process of variance 1 on a box reaches z.
+    """Return a bound on the probability that a product process of variance 1 on a box reaches z.
 
-    Where it does, it has a local maximum above z inside the box or on one of its faces; this is how many of these
-    are expected, their Hessian's determinant replaced by the product of its diagonal (Hadamard).
+    If it does, it has a local maximum above z inside the box or on one of its faces; this is the expected number
+    of these, with the determinant of the Hessian replaced by the product of its diagonal (Hadamard).
 
     Parameters
     ----------
     z : float
         In standard deviations.
     turns, bends : array, shape (d,)
-        As in `crossing_bound`, an axis each; rows of `Smoothness.bends`.
+        As in `crossing_bound`, one per axis; rows of `Smoothness.bends`.
     """
     x = np.linspace(z, max(z, 0.0) + FAR, STEPS)
     density = _density(x)
@@ -88,15 +88,15 @@ def maxima_bound(z: float, turns: Floats, bends: Floats) -> float:
 
 
 def expected_supremum(turns: float) -> float:
-    """Return the most that the expected supremum of a stationary process of variance 1 on an interval can be."""
+    """Return a bound on the expected supremum of a stationary process of variance 1 on an interval."""
     z = np.linspace(0.0, FAR, STEPS)
     return float(np.trapezoid([crossing_bound(one, turns) for one in z.tolist()], z))
 
 
 def certified_constants(smooth: Smoothness, failure: float) -> Floats | None:
-    """Return L for each axis so that no slope exceeds its L anywhere, but with probability `failure` at most.
+    """Return L for each axis such that no slope exceeds its L anywhere, except with probability `failure`.
 
-    None where f has no second derivative: none of the formulas applies there.
+    None if f has no second derivative: none of the formulas applies then.
     """
     if smooth.curvatures is None:
         return None
@@ -112,7 +112,7 @@ def certified_constants(smooth: Smoothness, failure: float) -> Floats | None:
 
 
 def _level(probability: Callable[[float], float], wanted: float) -> float:
-    """Return where a falling probability reaches what is wanted."""
+    """Return where a decreasing probability reaches the wanted value."""
     from scipy.optimize import brentq
 
     high = 1.0

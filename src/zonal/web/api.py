@@ -1,4 +1,4 @@
-"""What can be done to a study over HTTP: one table, from which routes, description and checks follow."""
+"""The HTTP API of a study as one table, from which routes, description and checks are made."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from zonal.web.folder import Unknown
 from zonal.web.regions import feedback_of, region_of
 
 MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
-LONGEST, MOST_LETTERS = 2000, 900_000  # of a text, of a sheet
+LONGEST, MOST_LETTERS = 2000, 900_000  # characters of a text, and of a sheet
 
 NUMBER = {"type": "number"}
 TEXT = {"type": "string", "maxLength": LONGEST}
 YES = {"type": "boolean"}
 REGION: dict[str, Any] = {
-    "description": "What space.region takes: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}."
+    "description": "As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}."
 }
-FEEDBACK = {"description": 'What this one saw of its region, as settings have it, such as {"$": "Center"}.'}
-MINUS = {"description": "A region, as above: the value is a difference, less the same of this one."}
-SLOPES = {"description": 'Slopes of the region measured beside it, with their standard errors: {"x": [0.3, 0.1]}.'}
+FEEDBACK = {"description": 'The feedback of this measurement, as in settings, such as {"$": "Center"}.'}
+MINUS = {"description": "A region, as above: the value is a difference, from which this one was subtracted."}
+SLOPES = {"description": 'Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.'}
 REGIONS = {"type": "array", "maxItems": MOST_REGIONS, "items": REGION, "description": "Several regions."}
-BY = {**TEXT, "description": "Who does it; the client's address by default."}
+BY = {**TEXT, "description": "Who does it; by default the client's address."}
 
 
 # Of errors, for programs; a client raises them again by their titles.
@@ -62,23 +62,23 @@ Does = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Route:
-    """One thing that can be done to a study.
+    """One operation on a study.
 
     Attributes
     ----------
     method, path : str
         Below ``/api/studies/{name}``.
     word : str
-        Of `Study`, "" if it has none.
+        The method of `Study`, "" if there is none.
     does : callable, or str
-        Study, and what was said, to an answer; or which method of the service.
+        Called with a study and the fields sent, returns the answer; or the name of a method of the service.
     says : dict
-        Schemas of what may be said: in the body of a POST, in the query of a GET. Who says it, `by`, and its `key`
-        are as the request has them unless they are said.
+        Schemas of the fields: in the body of a POST, in the query of a GET. `by` and `key` are taken from the
+        request unless they are sent.
     needs : tuple of str
-        What must be said.
+        The required fields.
     kind : str
-        Of the answer.
+        Media type of the answer.
     """
 
     method: str
@@ -100,9 +100,9 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
 
 
 def _says(word: str, answer: str | None = None) -> Does:
-    """Return what says a word to a study: its answer, under a name if it has one, and how far the study is now.
+    """Return a function that calls a method of a study: its result, under a name if given, and the progress.
 
-    Without a name the answer is all of it.
+    Without a name the result is the whole answer.
     """
 
     def does(study: Study, **said: Any) -> Any:
@@ -141,13 +141,13 @@ def _forgive(study: Study, trials: list[int]) -> Any:
 
 def _extend(study: Study, n: float) -> Any:
     if n > MOST_BUDGET:
-        raise Misspoken("n", "this is too much at once", n, f"Send {MOST_BUDGET} at most.")
+        raise Misspoken("n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
     study.extend(n if study.settings.priced or n % 1 else int(n))
     return standing(study)
 
 
 def standing(study: Study) -> dict[str, Any]:
-    """Return how far a study is."""
+    """Return the progress of a study."""
     return {
         "event": len(study._state.events),
         "budget": study.budget,
@@ -159,7 +159,7 @@ def standing(study: Study) -> dict[str, Any]:
 
 
 def _elsewhere(word: str) -> Does:
-    """Return what tells of any regions as the study is now, each part of the answer by its name."""
+    """Return a function that answers about any regions, each part of the answer under its name."""
     says = _says(word)
 
     def does(study: Study, **said: Any) -> Any:
@@ -196,47 +196,47 @@ OF_TRIAL = {"observation": {**YES, "description": "The number is that of an obse
 LIMIT = {"threshold": NUMBER, "probability": NUMBER}
 
 ROUTES = (
-    Route("POST", "/ask", "ask", "Ask what to measure next; an Idempotency-Key asked again gets the same trials.",
+    Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
           lambda study, n=1, **said: study.ask(n, **said), {**MANY, "key": TEXT, "by": BY}),
-    Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; the same again does nothing.",
+    Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
           _says("tell", ""), {**MEASURED, "time": TIME, "slopes": SLOPES, "minus": MINUS}, ("value",)),
-    Route("POST", "/sheet", "", "Tell what a filled-in sheet of questions says, all of it or nothing.",
+    Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
           _sheet, {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, "by": BY}, ("csv",)),
-    Route("POST", f"{ONE}/correct", "correct", "Put another value in the place of one told by mistake.",
+    Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
           _says("correct", ""), {**MEASURED, "by": BY, **OF_TRIAL}, ("value",)),
-    Route("POST", f"{ONE}/retract", "retract", "Take back a value that should never have been told.",
+    Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
           _says("retract", ""), {"note": TEXT, "by": BY, **OF_TRIAL}),
-    Route("POST", f"{ONE}/give-up", "give_up", "Give back a trial that could not be measured.",
+    Route("POST", f"{ONE}/give-up", "give_up", "Give up a trial that could not be measured.",
           _says("give_up", ""), {"retry": YES}),
-    Route("POST", f"{ONE}/withdraw", "withdraw", "Give back a trial that was not tried.",
+    Route("POST", f"{ONE}/withdraw", "withdraw", "Withdraw a trial that was not tried.",
           _says("withdraw", "")),
-    Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from whoever was at it.",
+    Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from its worker.",
           _take_up, {"by": TEXT, "of": TEXT}, ("by", "of")),
-    Route("POST", "/forgive", "forgive", "Hold give-ups of some trials against no region.",
+    Route("POST", "/forgive", "forgive", "Take back the give-ups of some trials.",
           _forgive, {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",)),
-    Route("POST", "/observe", "observe", "Take in a measurement made outside of the study; it costs no budget.",
+    Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
           _says("observe", "observation"), {"region": REGION, "value": NUMBER, "sem": NUMBER, **OTHERWISE},
           ("region", "value")),
     Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
           _says("allow", "allowed"), {"region": REGION}, ("region",)),
     Route("POST", "/extend", "extend", "Add measurements to the budget.",
           _extend, {"n": NUMBER}, ("n",)),
-    Route("POST", "/refit", "refit", "Learn the model anew, or from where the last fit ended.",
+    Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
           _says("_refit", "learned"), {"anew": YES}),
-    Route("POST", "/predict", "predict", "What any regions' averages are, as far as is known. Nothing changes.",
+    Route("POST", "/predict", "predict", "Predict the averages of any regions. Nothing changes.",
           _elsewhere("predict"), {"regions": REGIONS}, ("regions",)),
-    Route("POST", "/probability", "probability", "How probably regions are above or below a threshold.",
+    Route("POST", "/probability", "probability", "The probability that regions are above or below a threshold.",
           _elsewhere("probability"), {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
-    Route("GET", "/recommend", "recommend", "The regions to settle for now, and how sure that is.",
+    Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
           lambda study, k=1, **said: study.recommend(k, **said), {"k": whole(1, MOST_TRIALS), "theta": NUMBER}),
     Route("GET", "/above", "above", "Regions whose average is probably above a threshold.",
           _beyond("above"), LIMIT),
     Route("GET", "/below", "below", "Regions whose average is probably below a threshold.",
           _beyond("below"), LIMIT),
-    Route("GET", "/outlook", "outlook", "By how much more measurements are expected to improve the answer.",
+    Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",
           lambda study, n=10: study.outlook(n), {"n": whole(1, MOST_AHEAD)}),
     Route("GET", "/nodes", "tree", "The table of nodes.", lambda study: study.tree),
-    Route("GET", "/pending", "under_way", "The trials under way, and who is at each.", _under_way),
+    Route("GET", "/pending", "under_way", "The trials under way, and who measures each.", _under_way),
     Route("GET", "/settings", "settings", "Everything that was given.", _settings),
     Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.",
           lambda study, **said: documents.shape(study, said.get("from", 0)), {"from": TRIAL}),
@@ -244,25 +244,25 @@ ROUTES = (
           lambda study: documents.values(study)),
     Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes.",
           lambda study: documents.picture(study)),
-    Route("GET", "/history", "", "For the page: what was the best after some of the trials.",
+    Route("GET", "/history", "", "For the page: the best region after some of the trials.",
           lambda study: documents.history(study)),
-    Route("GET", "/ahead", "", "For the page: what ten more measurements would bring, if that can be said.",
+    Route("GET", "/ahead", "", "For the page: the improvement expected from ten more measurements, if known.",
           lambda study: documents.outlook(study, 10)),
     Route("GET", "/export/trials.csv", "", "All trials, for a spreadsheet.",
           lambda study: sheets.outcomes(study), kind="text/csv"),
-    Route("GET", "/export/trials.json", "", "All trials and observations, with what they were before.",
+    Route("GET", "/export/trials.json", "", "All trials and observations, with earlier values.",
           lambda study: document(study)),
     Route("GET", "/export/questions.csv", "", "The trials under way, as a sheet to fill in.",
           lambda study: sheets.questions(study.pending, study.space), kind="text/csv"),
-    Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, which `zonal import` reads.",
+    Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
           lambda study: exported(study), kind="application/x-ndjson"),
 )  # fmt: skip
 
 
 def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a client said, each as its schema has it, or complain of the first that is not."""
+    """Check the fields a client sent against their schemas, and return them."""
     if not isinstance(said, Mapping):
-        raise Misspoken("", "what is said must be an object", said, "Send a JSON object.")
+        raise Misspoken("", "the body must be an object", said, "Send a JSON object.")
     for name in said:
         if name not in schemas:
             known = ", ".join(schemas) or "nothing"
@@ -275,7 +275,7 @@ def given(said: Any, schemas: Mapping[str, Any], needs: tuple[str, ...]) -> dict
 
 
 class Misspoken(InvalidInput):
-    """A field that is not as it should be; its name is part of the answer."""
+    """A wrong field; its name is part of the answer."""
 
     def __init__(self, name: str, problem: str, value: object, fix: str) -> None:
         super().__init__(problem, value, fix)
@@ -300,7 +300,7 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     if kind == "string" and not isinstance(value, str):
         raise Misspoken(name, f"{name} must be text", value, "Send a string.")
     if kind == "string" and len(value) > schema["maxLength"]:
-        raise Misspoken(name, f"{name} is too long", len(value), f"Send {schema['maxLength']} letters at most.")
+        raise Misspoken(name, f"{name} is too long", len(value), f"Send {schema['maxLength']} characters at most.")
     if kind == "array":
         if not isinstance(value, list) or len(value) > schema["maxItems"]:
             most = schema["maxItems"]
@@ -309,11 +309,11 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     return value
 
 
-FILES = {"points": "table", "hierarchy": "table"}  # what of a recipe names a file
+FILES = {"points": "table", "hierarchy": "table"}  # keys of a recipe that name a file
 
 
 def new_study(recipe: Any) -> dict[str, Any]:
-    """Return the arguments of `Study` that a recipe stands for; over HTTP none may name a file."""
+    """Return the arguments of `Study` that a recipe gives; over HTTP it must not name a file."""
     if not isinstance(recipe, Mapping):
         raise Misspoken("recipe", "a recipe must be an object", recipe, "Send what `zonal new --template` has.")
     for section, key in FILES.items():

@@ -1,7 +1,7 @@
-"""A study on a server: `zn.connect`. The standard library alone speaks HTTP.
+"""A study on a server: `zn.connect`, with the standard library's HTTP only.
 
-What changes the study is said to the server, which decides; what is read is worked out here from the study's
-events, which are fetched when they are needed.
+What changes the study is sent to the server, which decides; what is read is computed here from the study's events,
+which are fetched when they are needed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from zonal.web.api import ROUTES, STATUSES, Route
 from zonal.web.folder import Unknown
 from zonal.web.regions import said_of
 
-PATIENCE = 30.0  # seconds for which a request that may be repeated is, while nobody answers
+PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
 MEANT = {title: StudyFileError if kind is Unknown else kind for kind, (_, title) in STATUSES.items()}
 FAILED = "Pass a finite number; give_up() is for what could not be measured."
@@ -51,31 +51,31 @@ W = TypeVar("W", bound=Callable[..., Any])
 
 
 class Refused(ZonalError, RuntimeError):
-    """A server refused a request, or nobody answered."""
+    """A server refused a request, or did not answer."""
 
 
 def connect(address: str, token: str | None = None) -> Remote:
-    """Return a study on a server, with the words of `Study`.
+    """Return a study on a server, with the methods of `Study`.
 
     Parameters
     ----------
     address : str
         Of the study's page, such as ``"http://127.0.0.1:8321/studies/sky"``.
     token : str, optional
-        What `zonal serve` printed, where it wants one; ``ZONAL_TOKEN`` of the environment by default.
+        The token that `zonal serve` printed, if it requires one; by default ``ZONAL_TOKEN`` of the environment.
     """
     return Remote(address, os.environ.get("ZONAL_TOKEN", "") if token is None else token)
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows nobody elsewhere: the token would go along."""
+    """Does not follow redirects: the token would be sent along."""
 
     def redirect_request(self, *arguments: Any) -> None:
         """Do not follow."""
 
 
 class Connection:
-    """What speaks to a server about one study.
+    """An HTTP connection to a server, for one study.
 
     Parameters
     ----------
@@ -93,16 +93,16 @@ class Connection:
             raise InvalidInput("this is not the address of a study", address, fix)
         self.address, self.token, self.name = address, token, unquote(name)
         self._base = f"{parts.scheme}://{parts.netloc}/api/studies/{name}"
-        # Through no proxy: what is on this machine, or behind a tunnel, is not reached by one.
+        # Without a proxy, which cannot reach this machine or a tunnel.
         local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         self._opener = build_opener(_NoRedirects, *([ProxyHandler({})] if local else []))
 
     def get(self, path: str) -> Any:
-        """Return what is there."""
+        """Return what a path holds."""
         return self._send("GET", path, None, True)
 
     def post(self, path: str, again: bool = False, **body: Any) -> Any:
-        """Return the answer to what is said; said `again` while nobody answers, where that does no harm."""
+        """Send fields and return the answer; if `again`, repeat while there is no answer."""
         said = {name: own for name, own in body.items() if own is not None}
         return self._send("POST", path, json.dumps(said, allow_nan=False).encode(), again)
 
@@ -127,7 +127,7 @@ class Connection:
 
 
 def _of_one_moment(word: W) -> W:
-    """Have a word that looks several times see the study as it was at once."""
+    """Decorate a method that reads the study several times so that it sees one moment."""
 
     @wraps(word)
     def call(study: Remote, *arguments: Any, **named: Any) -> Any:
@@ -142,7 +142,7 @@ def _of_one_moment(word: W) -> W:
 
 
 class Remote(Study):
-    """A study on a server: see `connect`. It is always as the server has it now; nothing of it is stored here."""
+    """A study on a server: see `connect`. It is always as on the server; nothing is stored here."""
 
     def __init__(self, address: str, token: str = "") -> None:
         self._line = Connection(address, token)
@@ -161,12 +161,12 @@ class Remote(Study):
         return f"<study at {self._line.address}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as an address: a copy speaks to the same study."""
+        """Pickle as an address: a copy connects to the same study."""
         return Remote, (self._line.address, self._line.token)
 
     @property
     def id(self) -> str:
-        """What tells this study's trials from those of others."""
+        """Identifies the study and its trials."""
         return self._id
 
     @property
@@ -180,7 +180,7 @@ class Remote(Study):
 
     @property
     def read_only(self) -> str:
-        """Why the study can only be looked at; "" if it can go on."""
+        """Why the study can only be read; "" if it can continue."""
         return self._read_only
 
     @property
@@ -201,7 +201,7 @@ class Remote(Study):
         self._seen = state
 
     def refresh(self) -> None:
-        """Take in what was done to the study; all words do so by themselves."""
+        """Fetch what was done to the study; all methods do so by themselves."""
         with self._lock:
             events = self._unseen()
             if self._seen is None:
@@ -213,7 +213,7 @@ class Remote(Study):
             self._seen = state if self._opened.knows else state.blind()
 
     def _unseen(self) -> list[Event]:
-        """Return the events that are not known yet. With them comes the last that is: it must be the same."""
+        """Return new events. The last known one is fetched too, and must be unchanged."""
         rows = list(self._rows)
         self._text.renew()
         while True:
@@ -221,7 +221,7 @@ class Remote(Study):
             more: list[dict[str, Any]] = self._line.get(f"/journal?after={known - 1}")
             if rows and (not more or more[0] != rows[-1]):
                 raise StudyFileError(
-                    f"the study at {self._line.address} is not the one it was. Connect again to go on from there."
+                    f"the study at {self._line.address} is no longer the same. Connect again to continue."
                 )
             rows[known:] = more
             if len(rows) <= known + 1:
@@ -236,9 +236,9 @@ class Remote(Study):
         return Trial(said["trial"], node, self.space.cell(node, self.feedback), said["look"], self.id, *spends)
 
     def _number(self, trial: Trial | Observation | int) -> int:
-        """Return the number of a trial or an observation, or complain of another study's."""
+        """Return the number of a trial or an observation; raise if it belongs to another study."""
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
-            raise TrialError(f"{trial!r} is not of this study. Pass what it returned, or a number.")
+            raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
         return whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
 
     @overload
@@ -253,7 +253,7 @@ class Remote(Study):
         return trials[0] if n is None else trials
 
     def take_up(self, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-        """Return a pending trial, taken from whoever was at it: see `Study.take_up`."""
+        """Return a pending trial, taken over from its worker: see `Study.take_up`."""
         for asked in filter(wanted, self.under_way):
             said = self._line.post(f"/trials/{asked.number}/take-up", by=by, of=asked.by)
             if said is not None:
@@ -265,7 +265,7 @@ class Remote(Study):
         time: float | None = None,
         minus: Any = None,
     ) -> Observation:  # fmt: skip
-        """Take in a measurement made outside of the study: see `Study.observe`."""
+        """Record a measurement made outside the study: see `Study.observe`."""
         by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
         seen = with_feedback(self._region(region), by)
         other = None if minus is None else with_feedback(self._region(minus), by)
@@ -276,19 +276,19 @@ class Remote(Study):
         return Observation(said["observation"], seen, float(value), sem, minus=other, study=self.id)
 
     def extend(self, n: float) -> None:
-        """Add `n` measurements to the budget, or so much of it."""
+        """Add `n` measurements, or that cost, to the budget."""
         self._line.post("/extend", n=checks.added(self._state, n))
 
     def _refit(self, anew: bool = True) -> bool:
         return bool(self._line.post("/refit", anew=anew)["learned"])
 
     def save(self, path: Any) -> NoReturn:
-        """Refuse: it is stored where the server is."""
-        raise StudyFileError(f"this study lives on a server. Download it from its page, {self._line.address}.")
+        """Raise: it is stored on the server."""
+        raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
 
 
 def _over_http(route: Route) -> Any:
-    """Return a word of `Study` that is said to the server."""
+    """Return a method of `Study` that is sent to the server."""
     word: Any = getattr(Study, route.word)
     signature = inspect.signature(word)
 
@@ -308,7 +308,7 @@ def _over_http(route: Route) -> Any:
     return call
 
 
-REPEATED = ("tell", "correct")  # which do no harm if they are said again
+REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "value": lambda study, value: finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else standard_deviation(sem, "a standard error"),

@@ -1,4 +1,4 @@
-"""What the page draws, as JSON: columns, five digits of what is believed, null for what is not a number."""
+"""What the page draws, as JSON: columns, five digits of posterior values, null for NaN."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from zonal.web.record import picture as picture_of
 from zonal.web.record import place, share
 
 BEST = 5
-MOST_FEATURES = 12  # of points, to choose two from
+MOST_FEATURES = 12  # of points, from which two are drawn
 FORBIDDEN, SMALLEST, ASKABLE, EXPANDED = 1, 2, 4, 8
 
 
 def dumped(answer: Any) -> bytes:
-    """Return an answer as JSON: what is not a number is null."""
+    """Return an answer as JSON, with null for NaN."""
     return for_programs(answer, separators=(",", ":")).encode()
 
 
@@ -37,7 +37,7 @@ def _short(numbers: Iterable[float], digits: int = 5) -> list[float | None]:
 
 
 def answer(study: Study) -> dict[str, Any]:
-    """Return the best regions, how sure that is, and the model: what follows from the posterior."""
+    """Return the best regions, how certain that is, and the model: what follows from the posterior."""
     found: dict[str, Any] = {"best": [], "stands_out": False, "whole": None, "model": None}
     state = study._state
     found["nodes"] = len(study.tree)
@@ -66,7 +66,7 @@ def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
 def _model(study: Study) -> dict[str, Any] | None:
     try:
         model = study.model
-    except InvalidInput:  # an empirical belief has none
+    except InvalidInput:  # an empirical belief has no model
         return None
     learned = study._state.problem.learned
     noise = model.noise if isinstance(model.noise, float) else None
@@ -75,13 +75,13 @@ def _model(study: Study) -> dict[str, Any] | None:
 
 
 def shape(study: Study, first: int = 0) -> dict[str, Any]:
-    """Return where the nodes are, from a row on: rows are only ever added."""
+    """Return where the nodes are, from a row on; rows are only ever added."""
     space, tree = study.space, study.tree
     nodes = zip(tree.depth[first:].tolist(), tree.index[first:].tolist(), strict=True)
     regions = [space.cell(node) for node in nodes]
     found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
     found["share"] = _short((share(space, region) for region in regions), 7)
-    if space.axes is None:  # of a hierarchy the last step of the way; the page puts ways together
+    if space.axes is None:  # for a hierarchy the last name only; the page joins the path
         names = [region.label or region.name for region in regions]
         return found | {"name": names, "members": [len(region.members) for region in regions]}
     if space.spelled:
@@ -115,7 +115,7 @@ def values(study: Study) -> dict[str, Any]:
 
 
 def _held(study: Study) -> dict[str, list[int]]:
-    """Return the rows that are held to be beyond the policy's threshold, and those where that is still unsure."""
+    """Return the rows classified beyond the policy's threshold, and those that are uncertain."""
     tree = study.tree
     rows = {node: row for row, node in enumerate(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))}
     likely = study.above(probability=1 - SURE)
@@ -124,7 +124,7 @@ def _held(study: Study) -> dict[str, list[int]]:
 
 
 def picture(study: Study) -> dict[str, Any]:
-    """Return what is drawn beside the nodes: curves along one axis, maps of pairs of axes."""
+    """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
     space, found = study.space, dict[str, Any]()
     kind = picture_of(space)
     if kind == "scatter":
@@ -151,7 +151,7 @@ def _curves(study: Study) -> list[dict[str, Any]]:
 
 
 def _points(study: Study) -> dict[str, Any]:
-    """Return the features of all points, and the row of the smallest region of the tree that has each."""
+    """Return the features of all points, and for each the row of the smallest region that contains it."""
     space, tree = study.space, study.tree
     leaf = np.zeros(space.size, dtype=int)
     for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
@@ -177,7 +177,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
 
 
 def history(study: Study) -> dict[str, Any]:
-    """Return what was recommended after some of the trials, as it was believed to be then."""
+    """Return what was recommended after some of the trials, with its posterior at that time."""
     number: Any = []
     mean: Any = []
     std: Any = []
@@ -187,7 +187,7 @@ def history(study: Study) -> dict[str, Any]:
 
 
 def outlook(study: Study, n: int) -> dict[str, Any]:
-    """Return what more measurements would bring; nothing where that cannot be said."""
+    """Return the expected improvement from more measurements; {} if it is not known."""
     try:
         return vars(study.outlook(n))
     except (InvalidInput, Exhausted, StudyFileError):

@@ -1,4 +1,4 @@
-"""A folder of studies. Each is worked on by a thread of its own, so that slow work holds up no other study."""
+"""A folder of studies. Each has its own thread, so that slow work delays no other study."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 ENDING = ".db"
 NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
-MOST_OPEN = 64  # studies whose posteriors are kept
+MOST_OPEN = 64  # studies whose posteriors are kept in memory
 
 
 class Unknown(ZonalError, LookupError):
@@ -27,7 +27,7 @@ class Unknown(ZonalError, LookupError):
 
 
 class Entry:
-    """One study of the folder: what its journal says, at once, and the study itself, opened when it is needed.
+    """One study of the folder: its journal, available at once, and the study itself, opened when needed.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class Entry:
         self.path = path
         self.name = path.name.removesuffix(ENDING)
         self.study: Study | None = None
-        self.kept: dict[Any, tuple[int, Any]] = {}  # answers, by what they are, with the event they are of
+        self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
         self._record: Record | None = None
-        self._lock = threading.Lock()  # of the record, which several threads may read
+        self._lock = threading.Lock()  # for the record, which several threads may read
         self._thread: ThreadPoolExecutor | None = None
         self._opening: Future[Study] | None = None
 
     def record(self) -> Record:
-        """Return what the journal says now; of a file that was put in its place, everything is read anew."""
+        """Return what the journal says now; a file that was replaced is read from the start."""
         with self._lock:
             if self._record is not None and self._record.stamp != stamp_of(self.path):
                 try:
@@ -61,7 +61,7 @@ class Entry:
             return self._record
 
     def submit(self, does: Callable[[Study], T]) -> Future[T]:
-        """Have the study's own thread do something to it, once it is open."""
+        """Run a function on the study in its own thread, after opening it."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
         return self._thread.submit(lambda: does(self._opened()))
@@ -73,13 +73,13 @@ class Entry:
 
     @property
     def is_open(self) -> bool:
-        """Whether its posterior is there; if not, it will be."""
+        """Whether its posterior is in memory."""
         if self.study is None and (self._opening is None or self._opening.done()):
             self._opening = self.submit(lambda study: study)
         return self.study is not None
 
     def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> T:
-        """Return an answer about the study as it is, made once per event; only in the study's own thread."""
+        """Return an answer about the current study, computed once per event; only in the study's own thread."""
         study.refresh()
         at = len(study._state.events)
         known = self.kept.get(what)
@@ -91,22 +91,22 @@ class Entry:
         return found
 
     def forget(self) -> None:
-        """Let go of the study: it is opened again when it is needed."""
+        """Drop the study from memory; it is opened again when needed."""
         self.study, self.kept, self._opening = None, {}, None
 
     def end(self) -> None:
-        """Let the thread go once it is done."""
+        """End the thread when it is done."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 class Folder:
-    """The studies of a folder, by name: that of the file without its ending.
+    """The studies of a folder, by name: the file's name without its ending.
 
     Parameters
     ----------
     path : Path
-        It exists.
+        An existing folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,14 +120,14 @@ class Folder:
         return sorted(name.removesuffix(ENDING) for name in found if self._file(name) is not None)
 
     def _file(self, name: str) -> Path | None:
-        """Return the file of this name, if it is one of this folder and no way out of it."""
+        """Return the file of this name, if it is in this folder and the name does not lead out of it."""
         if name.startswith(".") or any(sign in name for sign in "/\\\0") or len(name.encode()) > 255:
             return None
         path = self.path / name
         return path if path.is_file() and path.resolve().parent == self.path else None
 
     def entry(self, name: str) -> Entry:
-        """Return a study, or complain that there is none."""
+        """Return a study; raise if there is none."""
         path = self._file(name + ENDING)
         with self._lock:
             if path is None:
@@ -136,25 +136,25 @@ class Folder:
                     gone.end()
                 raise Unknown(f"there is no study {name!r} in this folder.")
             found = self._entries.pop(name, None) or Entry(path)
-            self._entries[name] = found  # the last used is the last of all
+            self._entries[name] = found  # the most recently used is the last
             opened = [own for own in self._entries.values() if own.study is not None]
             for own in opened[: max(len(opened) - MOST_OPEN, 0)]:
                 own.forget()
         return found
 
     def new(self, name: str) -> Path:
-        """Return where a study of this name will be, or complain of the name."""
+        """Return the path for a new study of this name, after checking the name."""
         if not NEW_NAME.fullmatch(name) or name.endswith("."):
             fix = "Use up to 80 letters, digits, blanks, dots, hyphens and underscores, such as sky-2."
             raise InvalidInput("this cannot be the name of a study", name, fix)
         return self.path / (name + ENDING)
 
     def end(self) -> None:
-        """Let all threads go."""
+        """End all threads."""
         for entry in self._entries.values():
             entry.end()
 
 
 def is_replaced(error: StudyFileError) -> bool:
-    """Tell whether a study must be opened again, as its file is another one now."""
+    """Tell whether a study must be opened again because its file was replaced."""
     return str(error).endswith(REPLACED.removeprefix("{}"))

@@ -1,4 +1,4 @@
-"""Who may come in: hosts, origins, the token, how much may be said; and the headers of every answer."""
+"""Access control: hosts, origins, the token, the size of requests; and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPEN = (
     "/static/",
     "/login",
     "/favicon.ico",
-)  # what anybody may see: the page's own code, and where to say the token
+)  # open to anybody: the page's own code, and where to enter the token
 HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'; require-trusted-types-for 'script'",
@@ -41,7 +41,7 @@ def problem(status: int, title: str, detail: str, **more: object) -> Response:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine alone."""
+    """Tell whether an address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -51,25 +51,25 @@ def is_loopback(host: str) -> bool:
 
 
 def cookie_of(token: str) -> str:
-    """Return what a browser keeps in the token's place: nobody can tell the token from it."""
+    """Return what a browser stores instead of the token; the token cannot be computed from it."""
     return hmac.new(token.encode(), b"zonal cookie", hashlib.sha256).hexdigest()
 
 
 def same(one: str, other: str) -> bool:
-    """Tell whether two secrets are the same, in a time that says nothing about them."""
+    """Compare two secrets in a time that reveals nothing about them."""
     return hmac.compare_digest(one.encode("utf-8", "surrogateescape"), other.encode("utf-8", "surrogateescape"))
 
 
 class Guard:
-    """Stands before the service.
+    """Checks every request before the service.
 
     Parameters
     ----------
     app : ASGI application
     token : str
-        That everybody must have; "" for none.
+        Required from everybody; "" for none.
     hosts : iterable of str
-        Names by which the service is reached, besides loopback and its own address.
+        Host names by which the service is reached, besides loopback and its own address.
     """
 
     def __init__(self, app: ASGIApp, token: str = "", hosts: Iterable[str] = ()) -> None:
@@ -79,7 +79,7 @@ class Guard:
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request on, or answer with a refusal."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
@@ -100,15 +100,15 @@ class Guard:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._known(host, scope):
             named = "Use the address that `zonal serve` printed, or name this one with --name."
-            return problem(421, "Unknown host", f"this service is not called {host[:100]!r}. {named}")
+            return problem(421, "Unknown host", f"this service is not known as {host[:100]!r}. {named}")
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
+            return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         if (
             headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
             and scope["path"][:5] == "/api/"
         ):
-            return problem(403, "Foreign origin", "pages of other sites may not talk to this service.")
+            return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             return problem(413, "Too large", f"a request may have {MOST_BYTES} bytes at most.")
@@ -118,7 +118,7 @@ class Guard:
 
     def _unknown(self, scope: Scope) -> Response:
         if scope["path"].startswith("/api") or scope["method"] != "GET":
-            said = "this service wants its token. Send it as `Authorization: Bearer TOKEN`."
+            said = "this service requires its token. Send it as `Authorization: Bearer TOKEN`."
             answer = problem(401, "No token", said)
             answer.headers["www-authenticate"] = 'Bearer realm="zonal"'
             return answer
@@ -144,7 +144,7 @@ class Guard:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Take no more than may be said, whatever the headers promised."""
+    """Limit the size of a request, whatever its headers say."""
     taken = 0
 
     async def limited() -> Message:
@@ -160,9 +160,9 @@ def _limited(receive: Receive) -> Receive:
 
 
 class TooLarge(Exception):
-    """More was sent than may be said."""
+    """A request is too large."""
 
 
 def own_names() -> set[str]:
-    """Return what this machine is called by others."""
+    """Return the names of this machine on the network."""
     return {socket.gethostname().lower(), socket.getfqdn().lower()}

@@ -1,4 +1,4 @@
-"""The description of the API, for programs that read such, made from the table of what can be done."""
+"""The OpenAPI description of the API, made from the table of operations."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PROBLEM = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What was wrong, with which value, and what to do about it."},
-        "field": {"type": "string", "description": "Of what was said, if it is known."},
+        "field": {"type": "string", "description": "The wrong field, if it is known."},
     },
 }
 NAME = {"type": "string", "minLength": 1, "maxLength": 250, "pattern": "^[^/\\\\\\x00]+$"}
 
 
 def described(routes: Iterable[Route], version: str) -> dict[str, Any]:
-    """Return the OpenAPI document of some routes, whose paths are whole."""
+    """Return the OpenAPI document of some routes with complete paths."""
     paths: dict[str, Any] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
-    about = "Every error is application/problem+json. One token is all rights; see docs/manual/serve.md."
+    about = "Every error is application/problem+json. One token gives all rights; see docs/manual/serve.md."
     return {
         "openapi": "3.1.0",
         "info": {"title": "Zonal", "version": version, "description": about},
@@ -57,12 +57,12 @@ def _operation(route: Route) -> dict[str, Any]:
     )
     errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
-    answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "As it was."}}
+    answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "Unchanged."}}
     return {**found, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
 
 
 def _lenient(says: Mapping[str, Any]) -> dict[str, Any]:
-    """Return schemas that allow null for what need not be said."""
+    """Return schemas that allow null for optional fields."""
     return {
         name: {**schema, "type": [schema["type"], "null"]} if "type" in schema else dict(schema)
         for name, schema in says.items()

@@ -1,4 +1,4 @@
-"""What a study's journal says, without its posterior: progress, trials, questions under way; at once."""
+"""What a study's journal says, without its posterior: progress, trials, trials under way; available at once."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from zonal.rounds.journal import Journal
 from zonal.spaces.region import Region
 
 SHORT_TIME = len("2026-11-16T00:05:51")
-NAMED = 12  # points that a question names at most
-SHOWN = 200  # trials whose regions are named before the tree is there
-SPARKS = 400  # measurements in the picture of the overview
+NAMED = 12  # most points listed for a trial
+SHOWN = 200  # trials whose regions are named before the tree is available
+SPARKS = 400  # measurements in the small plot of the overview
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
-    """Return what changes when a file does."""
+    """Return a value that changes when a file does."""
     found = os.stat(path)
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class Record:
-    """A journal as it was read last.
+    """The content of a journal as last read.
 
     Attributes
     ----------
     event : int
-        How many events there are.
+        Number of events.
     times : list of str
         When each was written.
     """
@@ -67,11 +67,11 @@ class Record:
 
     @property
     def settings(self) -> Any:
-        """What was given."""
+        """The settings."""
         return self.journal.opened.settings
 
     def refresh(self) -> None:
-        """Take in what was written since."""
+        """Read what was written since."""
         stamp = stamp_of(self.path)
         self._take(self.journal.unseen(self.event))
         self.stamp = stamp
@@ -137,7 +137,7 @@ class Record:
 
     @property
     def remaining(self) -> Any:
-        """Measurements that may still be asked for, or what they may cost."""
+        """The measurements that may still be asked for, or their cost."""
         if not self.settings.priced:
             return self.budget - self.told - len(self.pending)
         bound = (asked.cost for asked in self.pending.values())
@@ -145,7 +145,7 @@ class Record:
 
     @property
     def state(self) -> str:
-        """Where the study stands, in a word."""
+        """The state of the study, in one word."""
         if self.journal.read_only:
             return "read-only"
         if self.pending:
@@ -160,7 +160,7 @@ class Record:
         return self._places[asked.row]
 
     def head(self, name: str) -> dict[str, Any]:
-        """Return what comes first: how far it is, and the questions under way."""
+        """Return the main facts: progress, and the trials under way."""
         settings = self.settings
         pending = [
             {
@@ -198,13 +198,13 @@ class Record:
         }
 
     def line(self, name: str) -> dict[str, Any]:
-        """Return what the overview says of it, but for the answer."""
+        """Return the study's line in the overview, without the answer."""
         head = self.head(name)
         told = [own["value"] for own in self.became if own.get("value") is not None]
         return {**head, "pending": len(self.pending), "spark": told[-SPARKS:]}
 
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
-        """Return all trials from a number on, as columns; if wanted with names of the last ones' regions."""
+        """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
         own, asked = self.became[first:], self.asked[first:]
         columns: dict[str, Any] = {
             "event": self.event,
@@ -231,7 +231,7 @@ class Record:
 
 
 def place(space: Any, region: Region, row: int) -> dict[str, Any]:
-    """Return where a region is, for the page: the parts of axes, or a name and how many members it has."""
+    """Return where a region is, for the page: its parts of axes, or its name and number of members."""
     found: dict[str, Any] = {"row": row, "text": region.name, "name": "", "part": None, "members": None}
     found["share"] = share(space, region)
     if space.axes is None:
@@ -252,7 +252,7 @@ def _named(region: Region | None) -> str:
 
 
 def share(space: Any, region: Region) -> float:
-    """Return how much of a space a region is; of symbols each counts as one."""
+    """Return a region's share of a space; every symbol counts as one."""
     if space.axes is None:
         return float(region.weight / space.weights.sum())
     along: Any = region.along  # type: ignore[attr-defined]
@@ -263,7 +263,7 @@ def share(space: Any, region: Region) -> float:
 
 
 def space_words(space: Any) -> dict[str, Any]:
-    """Return what the page needs to know of a space."""
+    """Return what the page needs to know about a space."""
     if space.axes is None:
         return {"kind": "points" if space.columns else "hierarchy", "size": space.size}
     if space.spelled:
@@ -280,7 +280,7 @@ def space_words(space: Any) -> dict[str, Any]:
 
 
 def picture(space: Any) -> str:
-    """Return which picture suits a space."""
+    """Return which kind of plot suits a space."""
     if space.axes is None:
         return "scatter" if space.columns else "tiles"
     if not space.lines:

@@ -1,4 +1,4 @@
-"""Regions and feedbacks as clients and servers say them to each other."""
+"""Regions and feedbacks as exchanged between client and server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def region_of(study: Study, said: Any) -> Region:
     if isinstance(said, Mapping) and set(said) == {"node"}:
         node = said["node"]
         if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
-            raise InvalidInput("a node is its depth and its index", node, "Write [3, 5].")
+            raise InvalidInput("a node must be [depth, index]", node, "Write [3, 5].")
         depth, index = node
         if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
             raise InvalidInput("there is no such node", node, "Pass one of the study's.")
@@ -30,13 +30,13 @@ def region_of(study: Study, said: Any) -> Region:
     if isinstance(said, str):
         said = space.from_text(said)
     if isinstance(said, str | list) and not said:
-        raise InvalidInput("a region must be named", said, "Write where it is.")
+        raise InvalidInput("a region is missing", said, "Send a region.")
     made: Region = space.region(said)
     return made
 
 
 def said_of(region: Region) -> Any:
-    """Return how a client describes a region, so that `region_of` understands it."""
+    """Return a client's description of a region, which `region_of` reads."""
     if region.node is not None:
         return {"node": list(region.node)}
     if region.space.axes is None:
@@ -51,5 +51,5 @@ def feedback_of(said: Any) -> Feedback | None:
     try:
         found: Feedback | None = Decoder()(said)
     except (StudyFileError, InvalidInput, *SENSELESS):
-        raise InvalidInput("this is no feedback", said, 'Send one as settings have it: {"$": "Mean"}.') from None
+        raise InvalidInput("this is not a feedback", said, 'Send one as in settings: {"$": "Mean"}.') from None
     return found

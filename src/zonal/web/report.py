@@ -1,4 +1,4 @@
-"""One study as one file: pictures as SVG, tables, settings, history, a paragraph on methods. No network."""
+"""One study as one HTML file: plots as SVG, tables, settings, history, a methods paragraph. No network needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zonal.study import Study
 from zonal.tables.listings import Listing
 from zonal.tables.numbers import give_or_take, percent
 
-MOST_SVG = 250_000  # bytes of one picture, beyond which what it shows is pixels within it
+MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
 MOST_ROWS = 2000
 STYLE = """
 :root { color-scheme: light dark; }
@@ -49,7 +49,7 @@ KG = (
 
 
 def report(study: Study) -> str:
-    """Return a page that shows a study, all in one file."""
+    """Return an HTML page about a study, in one file."""
     parts = [f"<h1>{escape(study._called)}</h1>", f"<p class='answer'>{escape(_answer(study))}</p>"]
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     if not is_empty(study):
@@ -81,7 +81,7 @@ def _section(title: str, make: Any) -> str:
 def _figure(study: Study, title: str, kind: Kind | None) -> str:
     try:
         drawn = _svg(study, kind)
-    except (StudyFileError, InvalidInput):  # there is no such picture of this study
+    except (StudyFileError, InvalidInput):  # this study has no such plot
         return ""
     return (
         f"<h2>{escape(title)}</h2>\n<figure role='img' aria-label='{escape(title, quote=True)}'>{drawn}</figure>"
@@ -89,7 +89,7 @@ def _figure(study: Study, title: str, kind: Kind | None) -> str:
 
 
 def _svg(study: Study, kind: Kind | None) -> str:
-    """Return a picture as SVG; what would take too many bytes as pixels within it."""
+    """Return a plot as SVG, with a bitmap inside if it would be too large."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -106,14 +106,14 @@ def _svg(study: Study, kind: Kind | None) -> str:
             for inner in figure.axes:
                 for artist in (*inner.collections, *inner.patches, *inner.lines, *inner.images):
                     artist.set_rasterized(True)
-    # What is drawn twice in one page must not share names.
+    # Ids must be unique within the page.
     name = kind or "known"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{name}-", text[text.index("<svg") :])
     return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
 
 
 def _table(listing: Listing) -> str:
-    """Return a table; of very many rows the last."""
+    """Return a table; if there are very many rows, the last ones."""
     columns = listing.to_dict()
     hidden = max(len(listing) - MOST_ROWS, 0)
     numeric = [not any(isinstance(cell, str) for cell in cells) for cells in columns.values()]
@@ -157,7 +157,7 @@ def _facts(facts: dict[str, str]) -> str:
 
 
 def methods(study: Study) -> list[str]:
-    """Return a paragraph for a paper, and its references, as plain text."""
+    """Return a methods paragraph for a paper, and its references, as plain text."""
     what, best = value_label(study), "highest" if study.direction == "maximize" else "lowest"
     states = [trial.state for trial in study.trials]
     policy = str(study._state.began.policy)
@@ -166,9 +166,7 @@ def methods(study: Study) -> list[str]:
         f"We sought the region of the {best} average {what} with Zonal {__version__}. Each of {study.told} "
         f"measurements (of a budget of {study.budget}) returned a noisy average over a region"
     )
-    text += (
-        f" ({len(study.observations)} earlier measurements were taken in as well)" if study.observations else ""
-    )
+    text += f" ({len(study.observations)} earlier measurements were included)" if study.observations else ""
     cited = 3 if kind.startswith("Knowledge") else 1
     text += f". Regions to measure were chosen one after the other by {_named(kind)} [{cited}]"
     references = [f"[1] {PAPER}"]
@@ -177,7 +175,7 @@ def methods(study: Study) -> list[str]:
         learned = "learned from the measurements" if study._state.problem.learned else "given beforehand"
         kernel = re.sub(r"\d+\.\d{4,}", lambda own: f"{float(own[0]):.3g}", str(model.kernel))
         text += (
-            ", on a Gaussian process model [2] of which the average over a region is a linear functional [1]; "
+            ", on a Gaussian process model [2], in which the average over a region is a linear functional [1]; "
             f"its kernel, noise and mean were {learned} (now {kernel})"
         )
         references.append(f"[2] {GP}")
@@ -205,6 +203,6 @@ def _found(study: Study) -> str:
     if best.gap == best.gap:
         text += (
             f"; under the model no region of the smallest size is better by more than {best.gap:.3g} with a "
-            f"probability of 0.9, and it is the best of all with {percent(best.probability_best)}"
+            f"probability of 0.9, and it is the best of all with probability {percent(best.probability_best)}"
         )
     return text + ("." if study.stands_out() else ". No region stands out from the space as a whole.")

@@ -1,4 +1,4 @@
-"""The service: a folder of studies behind HTTP, with the library's own words, and the page."""
+"""The service: a folder of studies over HTTP, with the methods of the library, and the page."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
 STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
-LOOK = 0.2  # seconds between two looks at a file
-LONGEST_WAIT = 0.5  # seconds for which a page waits for a posterior, before it gets what is there without one
-MANY_EVENTS = 1000  # with which opening a study takes longer than that
-SURELY = 5  # looks after which a file is read even if it looks the same
-BEAT, ALIVE = 75, ": still here\n\n"  # looks between two signs of life on a stream
+LOOK = 0.2  # seconds between two checks of a file
+LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets an answer without one
+MANY_EVENTS = 1000  # with more, opening a study takes longer than that
+SURELY = 5  # checks after which a file is read even if it seems unchanged
+BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages of a stream
 MOST_STREAMS = 100
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
 
 
 class Service:
-    """What answers.
+    """The service.
 
     Parameters
     ----------
     folder : Path
-        Of the studies.
+        The folder of studies.
     token : str
-        That everybody must have; "" for none.
+        Required from everybody; "" for none.
     hosts : iterable of str
-        Names by which it is reached from elsewhere.
+        Host names by which it is reached from elsewhere.
     """
 
     def __init__(self, folder: Path, token: str = "", hosts: Iterable[str] = ()) -> None:
@@ -115,7 +115,7 @@ class Service:
         return self.folder.entry(request.path_params["name"])
 
     async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
-        """Have a study's own thread do something; TimeoutError if it is not done in time, and it goes on."""
+        """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
         for again in (True, False):
             future = asyncio.wrap_future(entry.submit(does))
             try:
@@ -130,7 +130,7 @@ class Service:
         raise AssertionError("unreachable")
 
     def _word(self, route: api.Route) -> Handler:
-        """Return what answers one thing that can be done to a study."""
+        """Return the handler of one operation on a study."""
         does = route.does
         assert callable(does)
 
@@ -168,9 +168,9 @@ class Service:
                 line = record.line(name)
             except TimeoutError:
                 return {"name": name, "state": "opening"}
-            except Unknown:  # gone meanwhile
+            except Unknown:  # deleted meanwhile
                 return {}
-            except Exception as error:  # whatever is wrong with one file, the others are shown
+            except Exception as error:  # an error in one file must not hide the others
                 return {"name": name, "state": "bad", "error": said_of(error)}
             known = entry.kept.get("answer")
             found = known[1] if known is not None and known[0] == record.event else {}
@@ -192,7 +192,7 @@ class Service:
         return as_json(dumped(await run_in_threadpool(make)))
 
     async def _head(self, request: Request) -> Response:
-        """Tell what comes first; the answer too, if the posterior is there or comes soon."""
+        """Return the main facts of a study, and the answer if the posterior is available soon."""
         entry = await run_in_threadpool(self._entry, request)
         record = await run_in_threadpool(entry.record)
         head = await run_in_threadpool(record.head, entry.name)
@@ -222,7 +222,7 @@ class Service:
         return as_json(dumped([_event(row) for row in rows[: api.MOST_REGIONS]]))
 
     async def _file(self, request: Request) -> Response:
-        """Send a copy of the study itself, taken between two writes."""
+        """Send a copy of the study's file, taken between two writes."""
         entry = await run_in_threadpool(self._entry, request)
         content = await run_in_threadpool(lambda: entry.record().journal.copy())
         return _attached(content, "application/vnd.sqlite3", entry.path.name)
@@ -235,12 +235,12 @@ class Service:
         return _attached(content.encode(), HTML, f"{entry.name}.html")
 
     async def _events(self, request: Request) -> Response:
-        """Stream a study's events after a number, as they are written, by whomever."""
+        """Stream a study's events after a number, as they are written by any process."""
         said = given(query(request, _AFTER), _AFTER, ())
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
-        await run_in_threadpool(entry.record)  # or complain now
+        await run_in_threadpool(entry.record)  # raises now
 
         async def news() -> AsyncIterator[str]:
             known, seen = after + 1, None
@@ -251,7 +251,7 @@ class Service:
                     record = await run_in_threadpool(entry.record)
                     rows = await run_in_threadpool(record.journal.rows, known)
                     for row in rows:
-                        facts = _event(row)["facts"]  # one of an earlier release's is one thing
+                        facts = _event(row)["facts"]  # an event of an early release is one fact
                         kinds = [fact.get("$", "") for fact in (facts if isinstance(facts, list) else [facts])]
                         said = {"number": row.number, "time": row.time, "facts": kinds}
                         yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
@@ -262,7 +262,7 @@ class Service:
         return self._stream(news())
 
     async def _watch(self, request: Request) -> Response:
-        """Stream what changes in the folder: progress of each study that has changed."""
+        """Stream changes in the folder: the progress of each study that has changed."""
 
         async def news() -> AsyncIterator[str]:
             seen: dict[str, Any] = {}
@@ -304,7 +304,7 @@ class Service:
                 async for item in news:
                     if item:
                         yield item
-            except (OSError, ZonalError):  # the file is gone, or damaged: the page asks again, and is told
+            except (OSError, ZonalError):  # the file is gone or damaged: the page asks again, and gets the error
                 return
             finally:
                 self._streams -= 1
@@ -319,17 +319,17 @@ _NEW = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
 
 _OWN = [
     api.Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event.", "studies"),
-    api.Route("POST", STUDIES, "", "Begin a study from a recipe.", "new", _NEW, ("name", "recipe")),
+    api.Route("POST", STUDIES, "", "Start a study from a recipe.", "new", _NEW, ("name", "recipe")),
     api.Route("GET", "/api/events", "", "A stream of what changes in the folder.", "watch",
               kind="text/event-stream"),
     api.Route("GET", "/api/openapi.json", "", "This description.", "openapi"),
-    api.Route("GET", STUDY, "", "How far a study is, the questions under way, and the answer so far.", "head"),
+    api.Route("GET", STUDY, "", "The progress of a study, the trials under way, and the answer so far.", "head"),
     api.Route("GET", f"{STUDY}/trials", "", "All trials, as columns.", "trials", _TRIALS),
-    api.Route("GET", f"{STUDY}/journal", "", "The study's events after a number, a thousand at most.",
+    api.Route("GET", f"{STUDY}/journal", "", "The study's events after a number, at most a thousand.",
               "journal", _AFTER),
     api.Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", "events", _AFTER,
               kind="text/event-stream"),
-    api.Route("GET", f"{STUDY}/export/study.db", "", "The study itself.", "file", kind="application/vnd.sqlite3"),
+    api.Route("GET", f"{STUDY}/export/study.db", "", "The study's file.", "file", kind="application/vnd.sqlite3"),
     api.Route("GET", f"{STUDY}/export/report.html", "", "One page for a colleague.", "report", kind="text/html"),
 ]  # fmt: skip
 

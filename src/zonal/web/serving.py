@@ -16,23 +16,23 @@ from zonal.web.guard import is_loopback, own_names
 from zonal.web.service import Service
 
 VARIABLE = "ZONAL_TOKEN"
-SHORTEST = 16  # letters of a token
-PATIENCE = 3  # seconds for requests that are being answered when the service ends
+SHORTEST = 16  # characters of a token
+PATIENCE = 3  # seconds to finish requests when the service ends
 
 
 def serve(
     folder: Path, host: str, port: int, names: Sequence[str], show: bool, say: Callable[[str], None]
 ) -> None:
-    """Serve a folder of studies until somebody ends it.
+    """Serve a folder of studies until interrupted.
 
     Parameters
     ----------
     folder : Path
-        It exists.
+        An existing folder.
     host, port
         Where to listen.
     names : sequence of str
-        By which it is reached from elsewhere, as through a proxy.
+        Host names by which it is reached, for example through a proxy.
     show : bool
         Open a browser.
     say : callable
@@ -40,7 +40,7 @@ def serve(
     """
     token = os.environ.get(VARIABLE, "")
     if token and len(token) < SHORTEST:
-        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} letters", f"Use {SHORTEST} at least.")
+        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
     beyond = not is_loopback(host) or bool(names)
     made = beyond and not token
     token = secrets.token_urlsafe(24) if made else token
@@ -63,9 +63,9 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, or complain that none can."""
+    """Return a listening socket; raise if that is not possible."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(f"nothing can listen here ({why})", f"{host}:{port}", "Pass another --port.") from None
+        raise InvalidInput(f"cannot listen here ({why})", f"{host}:{port}", "Pass another --port.") from None

@@ -1,4 +1,4 @@
-"""How requests are read and answers written: JSON in and out, errors with the library's own sentences."""
+"""Reading requests and writing answers: JSON, and errors with the library's messages."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from zonal.web.guard import TooLarge, problem
 def number_of(text: str) -> int:
     """Return the number of a trial from a path."""
     if not (text.isdecimal() and len(text) < 16):
-        raise Misspoken("trial", "a trial is a number", text, "Counted from 0.")
+        raise Misspoken("trial", "a trial must be a number", text, "Trials are counted from 0.")
     return int(text)
 
 
 async def body(request: Request) -> Any:
-    """Return what a request says, as JSON."""
+    """Return the JSON of a request."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise HTTPException(415, "what is said must be JSON. Send Content-Type: application/json.")
+        raise HTTPException(415, "the body must be JSON. Send Content-Type: application/json.")
     content = await request.body()
     if not content.strip():
         return {}
@@ -38,20 +38,20 @@ async def body(request: Request) -> Any:
 
     try:
         found = json.loads(content.decode(), parse_constant=refuse)
-        json.dumps(found, ensure_ascii=False).encode()  # or there is something that no file can hold
+        json.dumps(found, ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"this is not JSON: {str(error)[:200]}") from None
     return found
 
 
 def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a query says, in the types that its schemas have; the checks come later."""
+    """Return the fields of a query, in the types of their schemas; they are checked later."""
     found: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
         kind = says.get(name, {}).get("type")
         value: Any = text
         if name in found:
-            raise Misspoken(name, f"{name} is said twice", text, "Say it once.")
+            raise Misspoken(name, f"{name} is given twice", text, "Give it once.")
         if kind == "integer" and text.removeprefix("-").isdecimal() and len(text) < 18:
             value = int(text)
         if kind == "number":
@@ -70,7 +70,7 @@ def as_json(content: bytes) -> Response:
 
 
 def tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
-    """Return an answer that is good for one event: who has it already is told so."""
+    """Return an answer with the event as its tag; a client that has it already gets 304."""
     tag = f'W/"{event}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"etag": tag})
@@ -78,12 +78,12 @@ def tagged(request: Request, content: bytes, event: int, kind: str = "applicatio
 
 
 def said_of(error: Exception) -> str:
-    """Return what an error says to people."""
+    """Return an error's message for people."""
     return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Answer with what the library says."""
+    """Answer with the library's message."""
     if isinstance(error, TooLarge):
         return problem(413, "Too large", "a request may not be that long.")
     if isinstance(error, OSError) and not isinstance(error, ZonalError):
@@ -96,9 +96,7 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def broken(request: Request, error: Exception) -> Response:
-    """Answer that something is wrong with the program: it says so in its log, not to others."""
+    """Answer that the program failed; details go to the log, not to the client."""
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)
-    return problem(
-        500, "Mistake in Zonal", f"this should not have happened ({type(error).__name__}). See the log."
-    )
+    return problem(500, "Error in Zonal", f"this should not have happened ({type(error).__name__}). See the log.")

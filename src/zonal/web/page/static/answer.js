@@ -30,7 +30,7 @@ function sure(best, of) {
   const none = best.gap < best.std / 20;
   return h("p", {}, none ? "With nine chances in ten no other region is better" :
     ["With nine chances in ten no region of the smallest size is better by more than ", h("b", {}, words.unit(words.number(best.gap, best.std), of))],
-  ". It is the best of all with ", h("b", {}, words.percent(best.probability_best)), ", under the model.");
+  ". It is the best of all with probability ", h("b", {}, words.percent(best.probability_best)), ", under the model.");
 }
 
 function looks(best) {
