@@ -197,7 +197,7 @@ def _sequences(words: dict[str, Any]) -> Sequences:
 
 
 def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
-    """Complain of the first key that a section lacks."""
+    """Raise if a section lacks a key."""
     for key, example in examples.items():
         if not words.get(key):
             fix = f"Write for example {key} = {json.dumps(example)}."

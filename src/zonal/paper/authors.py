@@ -1,11 +1,11 @@
-"""The authors' procedure, as their published code ran it and not as the paper tells it.
+"""The authors' procedure, as their published code ran it, which differs from the paper's text.
 
-Three searches over cells of [0, 1] with the constants behind the published pictures, written from the
-description at the end of docs/fidelity.md. What the description leaves open was settled by the numbers measured
-with their code; those places carry a comment that begins with "Open:". The `authors` preset alone uses this
-room; it borrows the library's posterior and must not know its policies, searches or studies.
+Three searches over cells of [0, 1] with the constants behind the published figures, written from the description
+at the end of docs/fidelity.md. What the description leaves open was settled by numbers measured with their code;
+those places have a comment that begins with "Open:". Only the `authors` preset uses this module; it uses the
+library's posterior and must not know its policies, searches or studies.
 
-A node is (depth, index). A row is a node's place in order of creation. The authors keep leaves in a dictionary
+A node is (depth, index). A row is a node's position in order of creation. The authors keep leaves in a dictionary
 and take the first of the best, so ties go to the older row, in GPOO and StoOO at least.
 """
 
@@ -39,14 +39,15 @@ TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the li
 
 
 class Task:
-    """A reward function and what is seen of it: averages over s points of cells split into `arity` parts.
+    """A reward function and its feedback: averages over s points of cells split into `arity` parts.
 
-    Share a task between runs: it remembers the average over each cell.
+    Share a task between runs: it caches the average over each cell.
 
     Parameters
     ----------
     function : callable
-        Vectorised: points of shape (n, 1) in [0, 1] to values of shape (n,). See `zonal.problems.reward_function`.
+        Vectorised: turns points of shape (n, 1) in [0, 1] into values of shape (n,). See
+        `zonal.problems.reward_function`.
     s : int
         S, representative points of a cell; 1 is its centre.
     arity : int
@@ -81,21 +82,21 @@ class Task:
         return self.optimum - self.average(node)
 
     def footprints(self, nodes: list[Node]) -> Footprints:
-        """Return where measurements of some cells look."""
+        """Return what measurements of some cells average over."""
         widths = np.array([[1 / self.arity**depth] for depth, _ in nodes])
         halves = np.array([[index + 0.5] for _, index in nodes])
         return Footprints(np.stack([halves * widths, widths]))
 
 
 class Posterior:
-    """What rewards teach under the likelihood's variance, which is not that of the rewards; by row."""
+    """The posterior with the likelihood's variance, which is not that of the rewards; by row."""
 
     def __init__(self, task: Task) -> None:
         self._layout = Box([(0, 1)]).layout(task.feedback)
         self._belief: GaussianBelief | None = None
 
     def track(self, footprints: Footprints) -> None:
-        """Follow more cells."""
+        """Track more cells."""
         keys = self._layout.keys(footprints)
         if self._belief is None:
             covariance = ProductCovariance(KERNEL, Tables(self._layout))
@@ -104,7 +105,7 @@ class Posterior:
             self._belief = self._belief.tracking(self._belief.tracked.plus(keys))
 
     def observe(self, row: int, reward: float) -> None:
-        """Take in a reward; repeats are not collapsed."""
+        """Add a reward; repeats are not collapsed."""
         assert self._belief is not None
         self._belief = self._belief.observing(row, reward, LIKELIHOOD, LIKELIHOOD)
 
@@ -116,7 +117,7 @@ class Posterior:
 
     @property
     def std(self) -> Floats:
-        """Predicted standard deviations of *rewards*; the authors take them for those of the averages."""
+        """Predicted standard deviations of *rewards*; the authors use them as those of the averages."""
         assert self._belief is not None
         return np.sqrt(self._belief.variance + LIKELIHOOD)
 
@@ -127,13 +128,13 @@ class AuthorsRun:
     Attributes
     ----------
     recommended : list of (depth, index)
-        The recommendation when n = 1, 2, ... measurements were made.
+        The recommendation after n = 1, 2, ... measurements.
     visited, expanded : list of (depth, index)
-        The nodes measured and those split, in order; the root is split even where it was never measured.
+        The nodes measured and those split, in order; the root is split even if it was never measured.
     rewards : list of float
-        What each measurement returned.
+        The value of each measurement.
     rows : dict
-        By node, its row.
+        The row of each node.
     leaves : list of (depth, index)
         In order of creation.
     best : (depth, index)
@@ -173,10 +174,10 @@ class AuthorsRun:
             self._belief.track(self._task.footprints(nodes))
 
     def measure(self, node: Node) -> None:
-        """Measure a node and learn from it.
+        """Measure a node and update the posterior.
 
-        Open: a node is judged for recommendation when the next round begins, so the recommendation that goes with
-        n measurements does not know what the n-th did to its node.
+        Open: a node is considered for recommendation when the next round begins, so the recommendation after n
+        measurements does not know what the n-th did to its node.
         """
         reward = self._task.average(node) + REWARD_STD * float(self._rng.standard_normal())
         self.recommended.append(self.best)
@@ -187,7 +188,7 @@ class AuthorsRun:
 
 
 def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
-    """Return the leaves of the highest value in order of creation: one, or those that tie."""
+    """Return the leaves with the highest value in order of creation: one, or those that tie."""
     value = np.asarray(value)
     return [leaves[i] for i in np.flatnonzero(value >= np.maximum.reduce(value) - TIE)]
 
@@ -205,7 +206,7 @@ def gpoo_beta(n: int) -> float:
 def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> AuthorsRun:
     """Run the authors' GPOO, with their c of delta or another.
 
-    Nothing in it depends on the budget: one run serves every smaller one.
+    Nothing in it depends on the budget: one run gives the results for every smaller budget.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     run = AuthorsRun(task, budget, rng, posterior)
     run.split(ROOT)
     for last in list(run.leaves):
-        # Open: until all children are measured, the one measured last stands in for the recommendation.
+        # Open: until all children are measured, the one measured last is the recommendation.
         run.best = last
         run.measure(last)
         if run.spent:
@@ -229,7 +230,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
         if delta([last], c)[0] >= width[row] and last[0] <= H_MAX:
             rivals.remove(last)
             run.split(last)
-            # Open: both means are those of now; the recommendation's is not kept from when it was chosen.
+            # Open: both means are current; the recommendation's is not that from when it was chosen.
             if (last[0], mean[row]) > (run.best[0], mean[run.rows[run.best]]):
                 run.best = last
         rows = [run.rows[leaf] for leaf in rivals]
@@ -241,7 +242,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
 def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     """Run the authors' StoOO, with s > 1 AVE-StoOO, for one budget.
 
-    Its widths depend on the budget, so that only the last recommendation counts.
+    Its widths depend on the budget, so only the last recommendation is valid.
     """
     run = AuthorsRun(task, budget, rng)
     half_log = math.log(budget**2 / ETA) / 2
@@ -286,7 +287,7 @@ def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
 def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80) -> AuthorsRun:
     """Run the authors' GPTree; `horizon` is the n of its constants.
 
-    They set it to 80 and read that one run at every budget.
+    They set it to 80 and use that one run for every budget.
     """
     constants = gptree_constants(horizon, task.arity)
     beta, variation = constants.beta, constants.variation

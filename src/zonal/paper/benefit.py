@@ -36,19 +36,19 @@ def draws(answer: Answer, arity: int = 2) -> dict[Node, int]:
 
 
 def predictions(answer: Answer, preset: Preset, s: int, x: Floats) -> tuple[Floats, Floats]:
-    """Return mean and std of f at points, given a run's rewards and the noise that its search assumed."""
+    """Return mean and std of f at points, given a run's rewards and the noise assumed by its search."""
     known = NOISE, zn.reward_function("f3", "paper").kernel
     sem, kernel = (math.sqrt(authors.LIKELIHOOD), authors.KERNEL) if preset == "authors" else known
     study = zn.Study([(0, 1)], budget=1, kernel=kernel, noise=sem, feedback=zn.Average(s))
     for node, reward in zip(answer["visited"], answer["rewards"], strict=True):
         study.observe(study.space.cell(tuple(node)), reward)
-    mean, std = study.predict(np.column_stack([x, x])[:, None, :])  # regions of no width are points
+    mean, std = study.predict(np.column_stack([x, x])[:, None, :])  # regions of width 0 are points
     return mean, std
 
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Compare S = 1 with S = 10; draw trees, predictions and regrets."""
+    """Compare S = 1 with S = 10; plot trees, predictions and regrets."""
     runs = compare(plan, "benefit", preset=plan.preset)
     curves = {s: column(listed, "regret") for s, listed in runs.items()}
     report = regret_table("benefit", ["S"], {(s,): curve for s, curve in curves.items()})
@@ -63,7 +63,7 @@ def experiment(plan: Plan) -> Report:
 
 
 def compare(plan: Plan, title: str, policy: str = "GPOO", **how: Any) -> dict[int, list[Answer]]:
-    """Run GPOO on the third function often, by S; `how` as for `searches.run`."""
+    """Run GPOO on the third function many times, by S; `how` as for `searches.run`."""
     cases = {s: {"s": s} for s in FEEDBACKS}
     return sweep(plan, title, run, cases, function="f3", policy=policy, budget=plan.budget, **how)
 
@@ -75,7 +75,7 @@ def _kind(number: int) -> str:
 
 def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> Figure:
     figure = Figure(figsize=(7, 8.8), layout="constrained")
-    # Legends have rows of their own: they cover nothing, and the columns stay aligned.
+    # Legends have their own rows: they cover nothing, and the columns stay aligned.
     pairs = ["tree 1", "tree 10"], ["part 1", "part 10"], ["fit 1", "fit 10"]
     keys = {"tree key": "tree 1", "fit key": "fit 1", "regret key": "regret"}  # and what they explain
     mosaic = [*pairs[:2], ["tree key"] * 2, pairs[2], ["fit key"] * 2, ["regret"] * 2, ["regret key"] * 2]

@@ -1,4 +1,4 @@
-"""What the paper's statements are checked on: functions with a known truth, and ways to search them."""
+"""The test problems for the paper's statements: functions with a known truth, and ways to search them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Testbed:
-    """Functions, how they are measured, and the tree on the unit cube, which is halved."""
+    """Functions, how they are measured, and the tree on the unit cube, whose cells are halved."""
 
     name: str
     kernel: zn.RBF  # of the model, from which f is drawn unless it is the valley
     d: int  # axes
     noise: float | PerWeight  # of one measurement; the same, or growing as a cell shrinks
-    h_max: int  # small: the confidence intervals of all nodes are checked, and not only those of the tree
+    h_max: int  # small, since the confidence intervals of all nodes are checked, not only those of the tree
 
     @property
     def space(self) -> zn.Box:
@@ -77,21 +77,21 @@ class Case:
     algorithm: str  # GPOO or StoOO
     s: int  # representative points of a cell along an axis
     rule: str  # of delta: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L
-    test: Test  # when line 6 is decided
+    test: Test  # when line 6 is tested
 
     @property
     def problem(self) -> Testbed:
-        """What is searched."""
+        """The test problem."""
         return PROBLEMS[self.where]
 
     @property
     def feedback(self) -> zn.Average:
-        """What a measurement sees."""
+        """What a measurement averages."""
         return zn.Average(self.s)
 
     @property
     def reach(self) -> float:
-        """How far the unit interval reaches from what is seen of it."""
+        """The largest distance between a sampled point and any point of the unit interval."""
         return self.feedback.along(self.problem.space.axes[0]).reach(1.0)
 
     @cached_property
@@ -114,7 +114,7 @@ class Case:
         return np.array(reach) @ self.L
 
     def delta(self, depth: int) -> float:
-        """Return delta(h); below h_max + 1 as if the tree went on."""
+        """Return delta(h); below h_max + 1 as if the tree continued."""
         last = len(self.deltas) - 1
         return float(self.deltas[min(depth, last)] * 0.5 ** (max(depth - last, 0) / self.problem.d))
 
@@ -140,7 +140,7 @@ class Case:
 
     @property
     def steep(self) -> float:
-        """What Lemma 1 allows xi_1 to fail with: theta where L is certified, else a as printed."""
+        """The failure probability of xi_1 in Lemma 1: theta if L is certified, else a as printed."""
         if self.rule == "certified":
             return THETA
         rate = bounds.tail_rate(float(self.problem.smooth.slopes[0]))
@@ -156,12 +156,12 @@ class Case:
 
 
 def valley(points: Floats) -> Floats:
-    """Return a deep valley beside a low hill: one reward in it makes its cell certain, and certainly bad."""
+    """Return a deep valley beside a low hill: one reward in it makes its cell certain to be bad."""
     return np.asarray(VALLEY.kernel(points, [[0.25], [0.7]]) @ [-2.5, 0.1])
 
 
 class Truth:
-    """The function of a seed, the same in every case on a problem, and what only the simulation knows of it.
+    """The function of a seed, the same in every case of a problem, and what only the simulation knows about it.
 
     Attributes
     ----------

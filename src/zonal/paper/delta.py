@@ -1,8 +1,8 @@
 """The c of delta(h) = c 2^-h, chosen by cross-validation over functions drawn from the model.
 
-The paper says that its c = 14 came from cross-validation and no more. It was found for the authors' procedure,
-whose beta is far smaller than the text's, so that procedure is cross-validated too. Every c searches the same
-functions with the same noise, so that differences between them are paired.
+The paper only says that its c = 14 came from cross-validation. It was found for the authors' procedure, whose beta
+is far smaller than the text's, so that procedure is cross-validated too. Every c searches the same functions with
+the same noise, so that differences between them are paired.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from zonal.paper.searches import NOISE, search, study
 from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, standard_error, sweep
 from zonal.problems import draw, true_optimum
 
-Procedure = tuple[str, int]  # whose, and S
+Procedure = tuple[str, int]  # whose procedure, and S
 
 KERNEL = zn.RBF(variance=0.1, lengthscale=0.05)
 PROCEDURES: tuple[Procedure, ...] = (("authors", 1), ("authors", 10), ("text", 10))
 NAMES = {"authors": "the authors' procedure", "text": "the text"}
 GRID = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80)
 PAPER = 14
-FUNCTIONS = 4  # drawn for each run asked for: a search is cheap, and thirty are too few to tell neighbours apart
+FUNCTIONS = 4  # per run: a search is cheap, and thirty are too few to distinguish neighbouring c
 FOLDS = 10
 EARLIER = (20, 40)  # budgets shown beside the full one
 TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
-    """Draw one function and search it with every c; return the regrets after each measurement, a list a c."""
+    """Draw one function and search it with every c; return the regrets after each measurement, one list per c."""
     f = draw(KERNEL, 0, 1, np.random.default_rng([*seed, 0]))
     theirs, f_star = authors.Task(f, s), true_optimum(f)[1]
 
@@ -49,14 +49,14 @@ def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
 
 
 def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats]:
-    """Choose a column on all folds but one and read its regret on that one, fold by fold.
+    """Choose a column on all folds but one and take its regret on that one, fold by fold.
 
     Parameters
     ----------
     regret : array, shape (n, m)
-        A function a row, a c a column.
+        One row per function, one column per c.
     folds : int
-        How many parts the functions are dealt into; at most n. With n parts each function is left out alone.
+        Number of parts the functions are divided into; at most n. With n parts each function is left out alone.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats
 
 
 def experiment(plan: Plan) -> Report:
-    """Search with every c, choose one, write the curves as a picture and a table."""
+    """Search with every c, choose one, write the curves as a plot and a table."""
     cases = {(whose, s): {"procedure": whose, "s": s} for whose, s in PROCEDURES}
     number = FUNCTIONS * plan.runs
     done = sweep(plan, "delta", search_run, cases, dict.fromkeys(cases, number), budget=plan.budget)
@@ -92,12 +92,12 @@ def experiment(plan: Plan) -> Report:
 
 
 def _best(regret: Floats) -> int:
-    """Return the entry of the c with the lowest mean regret."""
+    """Return the number of the c with the lowest mean regret."""
     return int(np.argmin(regret.mean(axis=0)))
 
 
 def _rows(curve: Floats, budgets: list[int]) -> list[list[Any]]:
-    """Return a row a c."""
+    """Return one row per c."""
     regret = curve[:, :, -1]
     choices, _ = cross_validate(regret, min(FOLDS, len(regret)))
     rows = []

@@ -19,9 +19,9 @@ S = 10
 
 
 def demonstrate(budget: int, rng: int, picture: Path) -> str:
-    """Search, draw the tree below the function and its cells, and return what was found, beside the truth.
+    """Search, plot the tree below the function and its cells, and return the result beside the truth.
 
-    Three searches go before the timed one: the first use of everything is slow, and not the search's own time.
+    Three searches precede the timed one: the first use of everything is slow, which is not the search's own time.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def demonstrate(budget: int, rng: int, picture: Path) -> str:
     rng : int
         Seed of the noise.
     picture : Path
-        Where the picture is written.
+        Where the plot is written.
     """
     f = zn.reward_function("f1", "authors")
     for _ in range(3):

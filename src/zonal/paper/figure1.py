@@ -1,4 +1,4 @@
-"""The paper's first figure: a reward function, what GPOO knows of it cell by cell, and the tree of the cells."""
+"""The paper's first figure: a reward function, GPOO's posterior of its cells, and the tree of the cells."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from zonal.plots.marks import found_label
 from zonal.problems import Simulation, draw
 from zonal.problems.functions import Field
 
-# The functions of the paper's experiments are so steep for their height that GPOO splits all cells to depth 4
-# before it prefers any. A gentler one shows the tree leaning towards the maximum.
+# The functions of the paper's experiments are so steep that GPOO splits all cells to depth 4 before it prefers
+# any. A smoother one shows the tree growing towards the maximum.
 KERNEL = zn.RBF(variance=0.1, lengthscale=0.15)
 S = 10
 ROUNDS = 25  # few enough for cells of different depths side by side
@@ -24,7 +24,7 @@ TRIES = 60  # functions to choose from
 
 
 class Scene(NamedTuple):
-    """A function drawn from the model, as Assumption 1 has it, and a search for its best cell."""
+    """A function drawn from the model, as in Assumption 1, and a search for its best cell."""
 
     f: Field
     slope: float  # its steepest, the L of the study's delta
@@ -43,7 +43,7 @@ def scene(seed: list[int], s: int, budget: int) -> Scene:
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Draw the tree of an early stage of a run, and list its nodes."""
+    """Plot the tree of an early stage of a run, and list its nodes."""
     shown = _telling(plan)
     tree = shown.study.tree
     report = Report(
@@ -66,7 +66,7 @@ def experiment(plan: Plan) -> Report:
 
 
 def _telling(plan: Plan) -> Scene:
-    """Return, finished, the search whose leaves lie at the most depths, and differ most in depth."""
+    """Return, finished, the search whose leaves have the most different depths."""
     scenes = [scene([plan.rng, i], S, min(ROUNDS, plan.budget)) for i in range(TRIES)]
     for one in scenes:
         one.study.optimize(one.instrument)

@@ -1,4 +1,4 @@
-"""The paper's second figure: all that GPOO weighs in two consecutive rounds, of which only the first expands."""
+"""The paper's second figure: all quantities of GPOO in two consecutive rounds, of which only the first expands."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from zonal.paper.sweeps import Plan, Report
 from zonal.plots import ESTIMATE, FUNCTION, INK, column_width, rim
 
 S = 2
-ROUNDS = 12  # later pictures have too many cells to read
-FEWEST = 8  # leaves, and depths among them, that make a picture worth looking at
+ROUNDS = 12  # later rounds have too many cells to read
+FEWEST = 8  # least number of leaves (and of depths, below) for a useful figure
 DEPTHS = 3
 LIPSCHITZ = "#E69F00"
 BY_DEPTH = ["#56B4E9", "#F0E442", "#CC79A7", "#009E73", ESTIMATE]  # Okabe and Ito's, repeated below depth 4
 
 
 class Leaf(NamedTuple):
-    """A leaf just before its round's reward is taken in (line 4)."""
+    """A leaf just before its round's reward is added (line 4)."""
 
     lower: float  # edges of the cell
     upper: float
@@ -50,12 +50,12 @@ class Round(NamedTuple):
     t: int
     leaves: list[Leaf]  # from left to right
     chosen: Leaf
-    confidence_after: float  # the chosen leaf's CI_t once its reward is known, which line 6 compares with delta
+    confidence_after: float  # the chosen leaf's CI_t after its reward, which line 6 compares with delta
     expanded: bool
 
 
 def rounds(shown: Scene) -> Iterator[Round]:
-    """Run the search to its end, a round at a time."""
+    """Run the search to its end, round by round."""
     study = shown.study
     while study.remaining:
         t = study.told + 1
@@ -76,8 +76,8 @@ def rounds(shown: Scene) -> Iterator[Round]:
 def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
     """Return the W: mean + CI + L times the distance to the nearest representative point.
 
-    As in the paper's picture. It takes the cell's average for the nearest point's value, so it bounds f where that
-    point is no better than the others; delta, which counts the largest distance, covers the rest.
+    As in the paper's figure. It uses the cell's average as the nearest point's value, so it bounds f where that
+    point is no better than the others; delta, which uses the largest distance, covers the rest.
     """
     points = zn.Box([(0, 1)]).region([(leaf.lower, leaf.upper)], zn.Average(S)).points
     nearest = np.abs(x[:, None] - points[:, 0]).min(axis=1)
@@ -86,7 +86,7 @@ def lipschitz(leaf: Leaf, x: Floats, slope: float) -> Floats:
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Find two such rounds, draw them and list their leaves."""
+    """Find two such rounds, plot them and list their leaves."""
     shown, pair = next(_telling(plan))
     columns = "t,depth,index,lower,upper,mean,true average,CI,delta,b-value,selected,expanded"
     report = Report("figure2", columns.split(","))
@@ -105,7 +105,7 @@ def experiment(plan: Plan) -> Report:
 
 
 def _telling(plan: Plan) -> Iterator[tuple[Scene, tuple[Round, Round]]]:
-    """Yield pairs of rounds in which there is something to see; about one function in fifty has them."""
+    """Yield pairs of rounds worth showing; about one function in fifty has them."""
     for i in count():
         shown = scene([plan.rng, i], S, ROUNDS)
         for pair in pairwise(rounds(shown)):

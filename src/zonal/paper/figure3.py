@@ -1,4 +1,4 @@
-"""The paper's third figure, the roadmap of its proof: which statement rests on which, and what became of each."""
+"""The paper's third figure, the roadmap of its proof: which statement uses which, and what was found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Rectangle
 from zonal.paper.sweeps import Plan, Report
 from zonal.plots import INK, column_width
 
-# What became of a statement: how a table says it, and how its box is drawn.
+# What was found about a statement: its word in the table, and how its box is drawn.
 LOOKS = {"as printed": ("#FFFFFF", "-"), "put right": ("#FAF6B8", "-"), "added": ("#C8E6F8", "--")}
 HALF = 0.95, 0.36  # of a box's width and height
 
@@ -21,9 +21,9 @@ class Statement(NamedTuple):
 
     name: str  # what the paper calls it
     text: str  # what it says
-    at: tuple[float, float]  # its place
-    uses: tuple[str, ...]  # names of the statements it rests on
-    fate: str  # what became of it in docs/theory.md
+    at: tuple[float, float]  # its position
+    uses: tuple[str, ...]  # names of the statements it uses
+    fate: str  # what was found about it in docs/theory.md
 
 
 ROADMAP = (
@@ -47,7 +47,7 @@ ROADMAP = (
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Draw the roadmap and list its statements."""
+    """Plot the roadmap and list its statements."""
     report = Report("figure3", ["statement", "rests on", "in docs/theory.md"])
     report.rows += [[one.name, ", ".join(one.uses) or "-", one.fate] for one in ROADMAP]
     report.notes.append("an arrow leads from a statement to what is proved with it; nothing here is computed")

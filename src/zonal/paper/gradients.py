@@ -1,8 +1,8 @@
-"""What slopes and differences bring: the step that the paper's conclusion leaves open.
+"""The value of slopes and differences: the step that the paper's conclusion leaves open.
 
-On the paper's functions, and on draws of its Gaussian process, GPOO and the default search with averages alone,
-with averages and slopes, and, where the instrument's zero drifts from look to look, with averages as they come and
-with differences to the whole interval, in which the drift cancels. The model is given.
+On the paper's functions, and on draws of its Gaussian process, GPOO and the default search with averages only,
+with averages and slopes, and, with an instrument whose zero drifts between looks, with plain averages and with
+differences to the whole interval, in which the drift cancels. The model is given.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from zonal.problems import aggregated_regret, grid_optimum
 
 S = 10  # points that a measurement averages
 SEM = 1.0  # of a slope; f has slopes of about 6
-DRIFT = 0.1  # standard deviation of what the zero moves by from look to look
+DRIFT = 0.1  # standard deviation of the change of the zero between looks
 BUDGETS = (20, 40, 80)
 FUNCTIONS = ("f1", "f2", "f3", "draw")
 POLICIES = ("GPOO", "default")
 WAYS = ("averages", "averages and slopes", "averages, zero drifting", "differences, zero drifting")
-PAIRS = tuple(pairwise(WAYS))[::2]  # what is compared, run by run
-SPACING = 0.4  # of the points that a draw goes through, in lengthscales: between them it is nearly known
+PAIRS = tuple(pairwise(WAYS))[::2]  # compared run by run
+SPACING = 0.4  # of the points that define a draw, in lengthscales: between them it is nearly determined
 TWO = 1.96  # standard errors of a 95 % interval
 
 
 def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Any:
-    """Return a function on the unit interval drawn from a Gaussian process, to within 1e-3 of its spread."""
+    """Return a function on the unit interval drawn from a Gaussian process, to within 1e-3 of its std."""
     points = np.linspace(0, 1, int(1 / (SPACING * float(np.max(kernel.lengthscale)))) + 1)[:, None]
     gram = kernel(points, points) + 1e-10 * kernel.variance * np.eye(len(points))
     weights = np.linalg.solve(gram, np.linalg.cholesky(gram) @ rng.standard_normal(len(points)))
@@ -45,14 +45,14 @@ def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Any:
 
 
 def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed: list[int]) -> Answer:
-    """Search one function in one way; noise, drift and a drawn function follow from the seed, whatever the way.
+    """Search one function in one way; noise, drift and a drawn function depend only on the seed.
 
     Parameters
     ----------
     preset : {"authors", "paper"}
-        Whose functions; a draw is of the same process in both.
+        Whose functions; draws are from the same process in both.
     function, policy, way : str
-        Of `FUNCTIONS`, `POLICIES` and `WAYS`.
+        From `FUNCTIONS`, `POLICIES` and `WAYS`.
     budget : int
         N.
     seed : list of int
@@ -60,7 +60,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
     Returns
     -------
     dict
-        `regret` of the region recommended in the end.
+        `regret` of the region recommended at the end.
     """
     kernel: Kernel = authors.KERNEL
     if function == "draw":
@@ -74,7 +74,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
     gpoo = zn.GPOO(zn.GeometricDelta(14, 0.5)) if policy == "GPOO" else None
     study = zn.Study([(0, 1)], budget=budget, kernel=kernel, noise=NOISE, feedback=feedback, policy=gpoo, rng=0)
     whole, zero = study.space.cell((0, 0)), 0.0
-    # A drifting zero is no noise that the model knows, and the study says so.
+    # The model does not include a drifting zero, and the study warns about it.
     with warnings.catch_warnings(action="ignore", category=zn.ModelWarning):
         for _ in range(budget):
             trial = study.ask()
@@ -95,7 +95,7 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Compare the ways to search; draw mean regrets with their standard errors."""
+    """Compare the ways to search; plot mean regrets with their standard errors."""
     budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
     cases = {
         (function, policy, way, n): {"function": function, "policy": policy, "way": way, "budget": n}
@@ -137,7 +137,7 @@ def experiment(plan: Plan) -> Report:
 
 
 def _less(before: Floats, after: Floats) -> str:
-    """Return by how much numbers are less, pair by pair, with a 95 % interval."""
+    """Return by how much numbers are smaller, pair by pair, with a 95 % interval."""
     saved = before - after
     return f"{saved.mean():.4f} ± {TWO * float(standard_error(saved)):.4f}"
 

@@ -1,7 +1,7 @@
-"""One search held against the paper's statements, as printed and as they can be proved (docs/theory.md).
+"""One search compared with the paper's statements, as printed and as they can be proved (docs/theory.md).
 
-Of every statement a run keeps two numbers: the least ratio of bound to truth anywhere in it, so that the statement
-held if that is at least 1, and a typical one.
+For every statement a run keeps two numbers: the smallest ratio of bound to truth in the run (the statement held if
+it is at least 1), and a typical one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ GIVEN_XI = (EXPANDED, COUNT)
 
 
 def search_run(budget: int, seed: list[int], **case_of: Any) -> Answer:
-    """Draw a function, search it as a `Case` says, and return which statements held, and the numbers behind."""
+    """Draw a function, search it as in a `Case`, and return which statements held, and the numbers behind them."""
     case = Case(**case_of)
     true = Truth(case, seed)
     sizes, found = near_sizes(case, true), search(case, true, budget)
@@ -77,7 +77,7 @@ def near_sizes(case: Case, true: Truth) -> list[int]:
 
 
 def smoothness(case: Case, true: Truth) -> float:
-    """Return the least of L |x - x*| / (f* - f(x)) over representative points of cells with x*: xi_1 if >= 1."""
+    """Return the smallest L |x - x*| / (f* - f(x)) over representative points of cells with x*: xi_1 if >= 1."""
     space = case.problem.space
     cells = [space.cell(node, case.feedback) for node in case.problem.nodes]
     inside = [np.all((cell.bounds.T[0] <= true.x_star) & (true.x_star <= cell.bounds.T[1])) for cell in cells]
@@ -87,7 +87,7 @@ def smoothness(case: Case, true: Truth) -> float:
 
 
 def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
-    """Search, and compare in every round the search with what the proofs say of it."""
+    """Search, and compare every round with what the proofs say about it."""
     problem = case.problem
     study = zn.Study(
         problem.space,
@@ -100,7 +100,7 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
     nodes = problem.nodes
     cells = [problem.space.cell(node, case.feedback) for node in nodes]
     averages = np.array([true.averages[node] for node in nodes])
-    lowest = np.array([depth > problem.h_max for depth, _ in nodes])  # whose upper side is all that is needed
+    lowest = np.array([depth > problem.h_max for depth, _ in nodes])  # for these only the upper side is needed
     intervals, variance, draws, regret, depth = [], [], [], [], []
     for t in range(1, budget + 1):
         if case.algorithm == "GPOO":  # xi_2: all nodes, with Z_{1:t-1} and beta_t
@@ -136,12 +136,12 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
 
 
 def _slack(error: Floats, std: Floats, beta: float) -> float:
-    """Return the least of CI over error: the confidence intervals hold if it is at least 1."""
+    """Return the smallest ratio of CI to error: the confidence intervals hold if it is at least 1."""
     return float(np.min((math.sqrt(beta) * std + ROUNDING) / np.maximum(error, ROUNDING)))
 
 
 def _draw(case: Case, true: Truth, node: Node, t: int, before: TreeTable, after: TreeTable) -> dict[str, Any]:
-    """Return what Lemmas 3 and 4 speak of, for the node measured in round t."""
+    """Return the quantities of Lemmas 3 and 4 for the node measured in round t."""
     depth, index = node
     row = int(np.flatnonzero((after.depth == depth) & (after.index == index))[0])
     numbers = case.beta(t), case.noise(depth), case.delta(depth)
@@ -158,9 +158,9 @@ def _draw(case: Case, true: Truth, node: Node, t: int, before: TreeTable, after:
 
 
 def _counts(case: Case, sizes: list[int], depth: Floats) -> Floats:
-    """Return what the proof of Theorem 1 allows n to be, given the deepest expanded depth after n measurements.
+    """Return the largest n that the proof of Theorem 1 allows, given the deepest expanded depth after n of them.
 
-    The depth recommended is that one; nothing is said once it is h_max. Before anything is expanded, n <= B_0.
+    The depth recommended is that one; nothing is claimed when it is h_max. Before anything is expanded, n <= B_0.
     """
     most, h_max = np.full(len(depth), np.inf), case.problem.h_max
     for i in np.flatnonzero(depth < h_max):
@@ -172,7 +172,7 @@ def _counts(case: Case, sizes: list[int], depth: Floats) -> Floats:
 
 
 def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: dict[str, Ratios]) -> dict[str, Any]:
-    """Add what needs d and C of Definition 4, which are estimated from f itself."""
+    """Add the statements that need d and C of Definition 4, which are estimated from f itself."""
     deltas, budget = case.deltas.tolist(), len(regret)
     nu = bounds.shape_constant(1 - case.reach, deltas[0])
     near = bounds.near_optimality(true.grid, true.values, true.f_star, nu / 3, [3 * delta for delta in deltas])
@@ -191,7 +191,7 @@ def _packing(case: Case, true: Truth, sizes: list[int], regret: Floats, held: di
 
 
 def _all(ratios: list[float] | Floats) -> Ratios:
-    """Return the worst and the median; infinity where there is nothing to hold."""
+    """Return the worst and the median; infinity if there is nothing to compare."""
     return (float(np.min(ratios)), float(np.median(ratios))) if np.size(ratios) else (math.inf, math.inf)
 
 

@@ -19,7 +19,7 @@ BUDGETS = (25, 50)
 def regrets(plan: Plan, budgets: list[int], title: str = "heatmap") -> Floats:
     """Run every pair of S and K; return regrets of shape (S, K, runs, budgets).
 
-    GPOO does not know its budget, so that one run serves all.
+    GPOO does not depend on its budget, so one run gives all of them.
     """
     pairs = {(s, k): {"s": s, "arity": k} for s in POINTS for k in PARTS}
     problem = {"preset": plan.preset, "function": "f3", "policy": "GPOO", "budget": max(budgets)}
@@ -30,11 +30,12 @@ def regrets(plan: Plan, budgets: list[int], title: str = "heatmap") -> Floats:
 
 @column_width()
 def experiment(plan: Plan) -> Report:
-    """Run every pair of S and K, draw and list the regrets."""
+    """Run every pair of S and K, plot and list the regrets."""
     budgets = sorted({min(n, plan.budget) for n in BUDGETS})
     regret = regrets(plan, budgets)
     mean, error = regret.mean(axis=2), standard_error(np.moveaxis(regret, 2, 0))
-    # f* comes from a grid (fidelity row 15), so that the mean of a few runs may do better: no logarithm then.
+    # f* comes from a grid (fidelity row 15), so the mean of a few runs may be negative: then there is no
+    # logarithm.
     log = np.log(np.where(mean > 0, mean, np.nan))
     report = Report("heatmap", ["N", "S", "K", "mean regret", "se", "log mean"])
     report.notes.append(

@@ -19,9 +19,9 @@ Curves = dict[tuple[FunctionName, str, int], Floats]  # by function, algorithm a
 
 
 def regrets(plan: Plan, often: Mapping[str, int] | None = None) -> Curves:
-    """Return the regrets of all runs of what the paper compares; by its text, of our baselines too.
+    """Return the regrets of all runs of the paper's algorithms; by its text, of our baselines too.
 
-    `often` has the number of runs of algorithms that do not have the plan's.
+    `often` has the numbers of runs of algorithms that differ from the plan's.
     """
     all_of_ours = [(name, s) for name in policies() for s in (1, 10)]
     compared = ALGORITHMS if plan.preset == "authors" else all_of_ours
@@ -32,7 +32,7 @@ def regrets(plan: Plan, often: Mapping[str, int] | None = None) -> Curves:
 
 
 def experiment(plan: Plan) -> Report:
-    """Run the comparison, write its picture and its table."""
+    """Run the comparison, write its plot and its table."""
     curves = regrets(plan)
     named = {(f, label(name, s), s): curve for (f, name, s), curve in curves.items()}
     report = regret_table("regret", ["function", "algorithm", "S"], named)
@@ -58,7 +58,7 @@ def _figure(curves: Curves, plan: Plan) -> Figure:
             bottom[j].plot(budgets, mean, color=colour, ls=style, lw=1.8, label=f"{label(algorithm, s)}, S = {s}")
             bottom[j].fill_between(budgets, mean - std, mean + std, color=colour, alpha=0.13, lw=0)
         bottom[j].set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, plan.budget))
-        bottom[j].margins(y=0.03)  # no band is cut off
+        bottom[j].margins(y=0.03)  # so that no band is cut off
     handles, labels = bottom[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     return figure

@@ -1,4 +1,4 @@
-"""One search on the unit interval as the paper tells it, or as its authors ran it, and its regret."""
+"""One search on the unit interval by the paper's text, or as its authors ran it, and its regret."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def policies() -> dict[str, Policy]:
 
 
 def label(policy: str, s: int) -> str:
-    """Return what a table calls an algorithm: StoOO with averages is AVE-StoOO."""
+    """Return the name of an algorithm in tables: StoOO with averages is AVE-StoOO."""
     return "AVE-StoOO" if policy == "StoOO" and s > 1 else policy
 
 
 def study(
     kernel: Kernel, policy: Policy, s: int, budget: int, arity: int = 2, rng: np.random.Generator | None = None
 ) -> zn.Study:
-    """Return a study of averages over `s` points in cells of the unit interval, nothing measured yet."""
+    """Return a study of averages over `s` points in cells of the unit interval, not started yet."""
     return zn.Study(
         zn.Box([(0, 1)], arity=arity),
         budget=budget,
@@ -65,7 +65,7 @@ def study(
 def search(
     searched: zn.Study, f: Callable[[Floats], ArrayLike], f_star: float, rng: np.random.Generator
 ) -> Answer:
-    """Let a study spend its budget on a function; `rng` makes the noise.
+    """Let a study spend its budget on a function; `rng` draws the noise.
 
     Returns
     -------
@@ -111,20 +111,20 @@ def run(
     preset : {"authors", "paper"}
         Whose function and procedure.
     function : {"f1", "f2", "f3"}
-        What is searched.
+        The function searched.
     policy : str
-        One of `policies`; of the authors' procedures, GPOO, StoOO or GPTree.
+        One of `policies`; for the authors' procedures, GPOO, StoOO or GPTree.
     s, budget, arity : int
         S, N and K: points a measurement averages, measurements, children of a node.
     seed : list of int
-        Of the noise.
+        Seed of the noise.
     variance : bool
         As for `reward_function`.
 
     Returns
     -------
     dict
-        As of `search`.
+        As for `search`.
     """
     f, rng = reward_function(function, preset, variance), np.random.default_rng(seed)
     if preset == "authors":
@@ -135,7 +135,7 @@ def run(
 
 
 def _authors_search(task: authors.Task, policy: str, budget: int, rng: np.random.Generator) -> Answer:
-    if policy == "StoOO":  # whose widths depend on the budget: a run for each
+    if policy == "StoOO":  # its widths depend on the budget: one run for each
         runs = [authors.stooo(task, n, rng) for n in range(1, budget + 1)]
         last, recommended = runs[-1], [one.recommended[-1] for one in runs]
     else:
@@ -147,14 +147,14 @@ def _authors_search(task: authors.Task, policy: str, budget: int, rng: np.random
 
 
 def regret_run(**values: Any) -> Answer:
-    """Return only the regret of what `run` returns."""
+    """Return only the regret that `run` returns."""
     return {"regret": run(**values)["regret"]}
 
 
 def regret_table(name: str, columns: list[str], curves: Mapping[Any, Floats]) -> Report:
-    """Return mean regrets at some budgets and their standard errors, a row per case.
+    """Return mean regrets at some budgets and their standard errors, one row per case.
 
-    A case is the row's first cells, its curve an array with a row per run.
+    A case is the row's first cells, its curve an array with one row per run.
     """
     shown = [n for n in SHOWN if n <= min(curve.shape[1] for curve in curves.values())]
     report = Report(name, [*columns, *(f"N={n}" for n in shown), *(f"se {n}" for n in shown)])

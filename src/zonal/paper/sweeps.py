@@ -1,6 +1,6 @@
-"""What every experiment is: a plan, many runs of every case, a table and a picture on disk.
+"""What every experiment consists of: a plan, many runs of every case, a table and a plot on disk.
 
-A run is a function of plain values, its seed among them, so that the number of processes changes nothing; its
+A run is a function of plain values, including its seed, so that the number of processes changes nothing; its
 answer is a dictionary of plain values. Finished answers are appended to one file: Ctrl-C loses only what was under
 way, and a second call computes only what is missing.
 """
@@ -38,14 +38,14 @@ Answer = dict[str, Any]
 Run = Callable[..., Answer]
 C = TypeVar("C")  # what tells a case from others
 
-# Okabe and Ito's colours, from dark to light, each with a line style of its own for readers in grey.
+# Okabe and Ito's colours, from dark to light, each with its own line style for printing in grey.
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"), ("#E69F00", (0, (5, 1)))]
 
-LINE = 120  # letters
+LINE = 120  # characters
 
 
 class Interrupted(Exception):
-    """Ctrl-C; what had finished is kept."""
+    """Ctrl-C was pressed; finished runs are kept."""
 
 
 @dataclass(frozen=True)
@@ -69,23 +69,23 @@ def sweep(
     /,
     **shared: Any,
 ) -> dict[C, list[Answer]]:
-    """Return the answers of all runs of every case, computing those that are not in the folder yet.
+    """Return the answers of all runs of every case, computing those that are not stored in the folder.
 
     Parameters
     ----------
     plan : Plan
-        Whose folder, number of runs, seed and number of processes are used.
+        Its folder, number of runs, seed and number of processes are used.
     title : str
-        Of the progress bar.
+        Title of the progress bar.
     run : callable
-        At the top level of a module; called with the values of a case, the shared ones, and ``seed=[rng, i]`` in
-        the i-th run.
+        A top-level function of a module; called with the values of a case, the shared ones, and ``seed=[rng, i]``
+        in the i-th run.
     cases : mapping
         The plain values (numbers, strings, lists) of each case.
     runs : mapping, optional
-        Runs of each case where they differ.
+        Number of runs of each case, if they differ.
     **shared
-        Values of all cases.
+        Values common to all cases.
     """
     tasks: dict[str, dict[str, Any]] = {}  # by name
     names: dict[C, list[str]] = {}
@@ -99,12 +99,12 @@ def sweep(
 
 
 def _name(run: Run, values: dict[str, Any]) -> str:
-    """Return the key under which a run is kept; it has the version, so that another one's runs are not reused."""
+    """Return the key of a run; it includes the version, so that runs of other versions are not reused."""
     return json.dumps([__version__, f"{run.__module__}.{run.__qualname__}", values], sort_keys=True)
 
 
 def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str) -> dict[str, Answer]:
-    """Return all answers known by name: those on file, and those computed now, which are appended to it."""
+    """Return all answers by name: those on file, and those computed now, which are appended to it."""
     path = folder(plan.out) / "runs.jsonl"
     known = _read(path)
     missing = {name: values for name, values in tasks.items() if name not in known}
@@ -122,13 +122,13 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
                     bar.update()
             except KeyboardInterrupt:
                 raise Interrupted from None
-            except OSError as error:  # what was kept before stays; a torn last line is cut off by the next call
+            except OSError as error:  # earlier answers stay; an incomplete last line is removed by the next call
                 raise CannotWrite(path, error) from error
     return known
 
 
 def _read(path: Path) -> dict[str, Answer]:
-    """Return finished runs; a last line torn by a crash is cut off."""
+    """Return finished runs; an incomplete last line, from a crash, is removed."""
     known: dict[str, Answer] = {}
     whole = 0
     for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
@@ -159,12 +159,12 @@ def _call(run: Run, values: dict[str, Any]) -> Answer:
 
 
 def column(runs: Iterable[Answer], key: str) -> Floats:
-    """Return one entry of all answers, a number or a list of numbers, as an array with a row per run."""
+    """Return one entry of all answers, a number or a list of numbers, as an array with one row per run."""
     return np.array([run[key] for run in runs], dtype=float)
 
 
 def standard_error(values: Floats) -> Floats:
-    """Return the standard error of the mean over the first axis; of one run there is none."""
+    """Return the standard error of the mean over the first axis; NaN for one run."""
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else values[0] * math.nan
     return np.asarray(spread / math.sqrt(len(values)))
 
@@ -179,13 +179,13 @@ class Report:
     notes: list[str] = field(default_factory=list)  # printed below the table
 
     def text(self) -> str:
-        """Return the table as aligned text; names of columns are broken where a line would be too long."""
+        """Return the table as aligned text; names of columns are broken if a line would be too long."""
         cells = [[name, *(_show(row[at]) for row in self.rows)] for at, name in enumerate(self.columns)]
         lines = aligned(cells, [True] * len(cells), LINE)
         return "\n".join([*lines, *(textwrap.fill(note, LINE) for note in self.notes)])
 
     def publish(self, plan: Plan, figure: Figure, **more: Any) -> Report:
-        """Write CSV and JSON, which carries plan, versions and seed, and the picture; return the table."""
+        """Write the plot, CSV, and JSON with plan, versions and seed; return the table."""
         lines = StringIO(newline="")
         csv.writer(lines).writerows([self.columns, *self.rows])
         content = {
@@ -205,8 +205,8 @@ class Report:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture as PDF and PNG."""
-    undated = {"CreationDate": None}  # with a date no two files would be the same
+    """Write a plot as PDF and PNG."""
+    undated = {"CreationDate": None}  # with a date no two files would be equal
     write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
     write_picture(figure, path.with_suffix(".png"), dpi=200)
 

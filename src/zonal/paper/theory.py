@@ -1,4 +1,4 @@
-"""The paper's statements, checked on many functions: how often each held, and how often it is promised to."""
+"""The paper's statements, checked on many functions: how often each held, and how often it should."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zonal.paper.searches import label
 from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, sweep
 from zonal.theory import bounds
 
-DRAWS = 500  # functions a run whose steepest slope is looked at without a search
+DRAWS = 500  # functions per run whose steepest slope is computed without a search
 # Functions of each case at the usual number of runs, fewer or more in proportion.
 USUAL = 30
 CASES = {
@@ -37,7 +37,7 @@ ORDER = (
 
 
 def experiment(plan: Plan) -> Report:
-    """Run the searches, write how often each statement held, and a picture of regret, draws and their bounds."""
+    """Run the searches; write how often each statement held, and a plot of regret, draws and their bounds."""
     number = {case: math.ceil(usual * plan.runs / USUAL) for case, usual in CASES.items()}
     cases = {case: asdict(case) for case in CASES}
     runs = sweep(plan, "theory", g.search_run, cases, number, budget=plan.budget)
@@ -54,9 +54,9 @@ def experiment(plan: Plan) -> Report:
 
 
 def promised(case: Case, statement: str) -> float:
-    """Return how often a statement holds at least, as printed or as proved."""
+    """Return the least frequency with which a statement should hold, as printed or as proved."""
     certified, empirical = case.rule == "certified", case.algorithm == "StoOO"
-    if case.where == VALLEY.name:  # one function: no chance in it
+    if case.where == VALLEY.name:  # one function: nothing is random
         return 1.0
     promises = {
         g.STEEP: 1 - (case.steep if certified else case.steep / case.problem.h_max),
@@ -76,7 +76,7 @@ def _steep(case: Case, slopes: Floats) -> list[Any]:
 
 
 def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
-    """Return a row for each statement that was checked; AVE-StoOO's std is its bound."""
+    """Return one row for each statement checked; AVE-StoOO's std is its bound."""
     left_out = g.STD if case.algorithm == "StoOO" else ""
     given = [run for run in runs if run["held"][g.XI][0] >= 1 - ROUNDING]
     rows = []
@@ -88,7 +88,7 @@ def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
 
 
 def _held(ratios: list[g.Ratios]) -> list[Any]:
-    """Return how often a statement held, in how many runs, and how far it typically was from failing."""
+    """Return how often a statement held, in how many runs, and its typical margin."""
     if not ratios:
         return ["", 0, ""]
     worst, typical = np.array(ratios, dtype=float).T
@@ -96,7 +96,7 @@ def _held(ratios: list[g.Ratios]) -> list[Any]:
 
 
 def _remark(statement: str, runs: list[Answer]) -> str:
-    """Return what else is to be said of a statement."""
+    """Return a remark on a statement."""
     if statement == g.NEAR:
         return f"estimated: median d {_median(runs, 'd'):.2f}, C {_median(runs, 'C'):.0f}"
     if statement == g.EXPANDED:
@@ -110,7 +110,7 @@ def _remark(statement: str, runs: list[Answer]) -> str:
 
 
 def _powers(regret: Floats, rate: Floats) -> str:
-    """Return how fast mean regret and the Corollary's bound fall with N, as powers, from N = 10 on."""
+    """Return how fast mean regret and the Corollary's bound decrease with N, as powers, from N = 10 on."""
     n = np.arange(10, regret.shape[1] + 1)
     if len(n) < 3:
         return ""
@@ -163,7 +163,7 @@ def _figure(runs: dict[Case, list[Answer]], plan: Plan) -> Figure:
 
 
 def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
-    """Draw true regret and the bounds on it against the budget; a case has a colour, a quantity a line style."""
+    """Plot true regret and its bounds against the budget; a colour per case, a line style per quantity."""
     highest = 1000.0
     for (case, listed), (colour, _), marker in zip(runs.items(), STYLES, ("", "s"), strict=False):
         regret = column(listed, "regret")
@@ -191,12 +191,12 @@ def _draw_regret(axes: Any, runs: dict[Case, list[Answer]]) -> None:
 
 
 def _draw_draws(axes: Any, runs: dict[Case, list[Answer]], plan: Plan) -> None:
-    """Draw how often expanded nodes were measured, against Lemma 4."""
+    """Plot how often expanded nodes were measured, against Lemma 4."""
     depth = np.arange(LINE.h_max + 1)
     for j, ((case, listed), (colour, style), marker) in enumerate(zip(runs.items(), STYLES, "os", strict=False)):
         nodes = {(one["depth"], one["count"]) for run in listed for one in run["draws"] if one["expanded"]}
         points = np.array(sorted(nodes), dtype=float).reshape(-1, 2)
-        shift = 0.16 * (j - 0.5)  # beside each other, not on top
+        shift = 0.16 * (j - 0.5)  # side by side
         look = {"color": colour, "ls": "", "marker": marker, "ms": 4.5, "label": f"S = {case.s}"}
         axes.plot(points[:, 0] + shift, points[:, 1], **look)
         numbers = [(case.beta(plan.budget), case.noise(int(h)), case.delta(int(h))) for h in depth]

@@ -58,7 +58,7 @@ class Absent:
     name: str
 
     def __call__(self, *_: object) -> NoReturn:
-        """Refuse."""
+        """Raise: it was not passed again."""
         raise StudyFileError(
             f"this needs the user's own {self.name}, which no file holds. Open it with {self.name}=..."
         )
@@ -74,11 +74,11 @@ class AbsentPolicy(Policy):
     missing: Absent = Absent("policy")
 
     def depth(self, shape: Shape, budget: int) -> int:
-        """Refuse."""
+        """Raise: it was not passed again."""
         self.missing()
 
     def bind(self, setting: Setting) -> NoReturn:
-        """Refuse."""
+        """Raise: it was not passed again."""
         self.missing()
 
 
