@@ -16,7 +16,7 @@ from typing import Any, Self, Unpack
 from weakref import WeakSet
 
 from zonal import deeds, measuring
-from zonal.errors import InvalidInput, ModelWarning, StudyFileError, warn_user
+from zonal.errors import InvalidInput, ModelWarning, NumericalWarning, StudyFileError, warn_user
 from zonal.reading import Reading
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
@@ -98,6 +98,7 @@ class Study(Reading):
         self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
 
     _writer: Writer | None = None  # while the file's lock is held
+    _complaints: tuple[NumericalWarning, ...] = ()  # that were passed on
 
     def _renew_lock(self) -> None:
         """Make a new lock; processes forked from this one will make their own."""
@@ -325,11 +326,12 @@ class Study(Reading):
             self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.ledger is not before.ledger:
+        if state.ledger is not before.ledger and state.worked_out is not None:  # else the next fit may come first
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
-        if state.worked_out is not before.worked_out:
+        if state.complaints is not self._complaints:
+            heard, self._complaints = self._complaints, state.complaints
             for complaint in state.complaints:
-                if complaint not in before.complaints:
+                if complaint not in heard:
                     warn_user(complaint)
         if state.known is not before.known and state.known is not None and state.known.warned:
             for fact in state.events[state.events.size - 1]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,21 @@ class Tally(NamedTuple):
 
 
 UNMEASURED = Tally()
-KINDS = {name.replace("number", "count"): (at, type(UNMEASURED[at])) for at, name in enumerate(Tally._fields)}
+
+
+def _tallied(name: str) -> Any:
+    """Return a column of the tallies, made when it is read: most rounds do not need it."""
+    at = Tally._fields.index(name)
+
+    def column(tree: Tree) -> NDArray[Any]:
+        made = tree._made
+        if name not in made:
+            values = np.zeros(tree.size, dtype=type(UNMEASURED[at]))
+            values[list(tree.tallies)] = [own[at] for own in tree.tallies.values()]
+            made[name] = _frozen(values)
+        return made[name]
+
+    return property(column)
 
 
 class Tree:
@@ -97,19 +111,19 @@ class Tree:
     parent: Ints
     first_child: Ints
     slot: Ints
-    count: Ints
-    looks: Ints
-    answered: Ints
+    count: Ints = _tallied("number")
+    looks: Ints = _tallied("looks")
+    answered: Ints = _tallied("answered")
     expanded: Flags
     askable: Flags
     smallest: Flags
     forbidden: Flags
     noise: Floats
-    reward: Floats
-    weighed: Ints
-    weighed_reward: Floats
-    weighed_variance: Floats
-    timed: Floats
+    reward: Floats = _tallied("reward")
+    weighed: Ints = _tallied("weighed")
+    weighed_reward: Floats = _tallied("weighed_reward")
+    weighed_variance: Floats = _tallied("weighed_variance")
+    timed: Floats = _tallied("timed")
     terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
@@ -123,19 +137,6 @@ class Tree:
         self.__dict__ = {} if of is None else {**of.__dict__}
         if tallies is not None:
             self.tallies, self._made = tallies, {}
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NDArray[Any]:
-            """Return a column of the tallies, made when it is read: most rounds do not need it."""
-            if name not in KINDS:
-                raise AttributeError(name)
-            if name not in self._made:
-                at, kind = KINDS[name]
-                column = np.zeros(self.size, dtype=kind)
-                column[list(self.tallies)] = [own[at] for own in self.tallies.values()]
-                self._made[name] = _frozen(column)
-            return self._made[name]
 
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:

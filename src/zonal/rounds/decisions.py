@@ -497,7 +497,7 @@ def _grow(draft: State, t: int, forgiving: bool = False) -> None:
     """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
     before = draft.table.size
     bound, look = rules(draft), partial(views, draft)
-    while True:
+    while draft.table.splittable.any():
         rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
         able = [row for row in rows if draft.may_split(row)]
         if not able:
@@ -612,9 +612,9 @@ def _doubt(draft: State) -> str:
     learner, known, noise = draft.problem.learner, draft.known, draft.problem.settings.noise
     assert learner is not None
     assert known is not None
-    assert isinstance(draft.belief, Mixture)
     if learner.learns:
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, draft.tracked, given)
+    assert isinstance(draft.belief, Mixture)
     only = draft.belief.only
     return "" if only is None else learner.check(only.residuals(), *draft.ledger.scatter(None))
