@@ -173,7 +173,7 @@ class Explorer:
         self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
     ) -> None:
         self._evidence, self._frame, self._families, self._correlate = evidence, frame, families, correlate
-        symbols = np.array(frame.symbols)
+        self._symbols = symbols = np.array(frame.symbols)
         self.steps = np.where(symbols, STEP_OF_ODDS, STEP)
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
@@ -182,36 +182,34 @@ class Explorer:
             np.where(symbols, np.log(BOUNDS["correlation"][end]), np.log(BOUNDS["lengthscale"][end] / 0.15))
             for end in (0, 1)
         )
-        self._low, self._high = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
+        lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
+        self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
         self.found: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
     def axes(self, steps: Steps | Floats) -> Floats:
         """Return lengthscales in the units of the axes, and correlations."""
         logs = self.steps * np.asarray(steps)
-        symbols = np.array(self._frame.symbols)
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
-        return np.asarray(np.where(symbols, 1 / (1 + np.exp(-logs)), lengths))
+        return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
 
     def visit(self, cells: Iterable[Cell]) -> None:
         """Compute the posterior of cells within bounds that were not visited yet."""
-        fresh = [
-            cell
-            for cell in dict.fromkeys(cells)
-            if cell not in self.found
-            and (np.array(cell[1]) >= self._low).all()
-            and (np.array(cell[1]) <= self._high).all()
-        ]
+        fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.found and self._within(cell[1])]
         if not fresh:
             return
         correlations = np.stack([self._correlate(self._families[f][0], self.axes(steps)) for f, steps in fresh])
         heights, means = self._evidence(correlations)
-        for cell, height, mean in zip(fresh, heights, means, strict=True):
-            logs = self.steps * np.array(cell[1])
-            height = height + self._families[cell[0]][1] - 0.5 * float(logs @ self._precision @ logs)
-            self.found[cell] = height, mean
-            top = float(height.max())
-            self.height[cell] = top + math.log(float(np.exp(height - top).sum()))
+        logs = self.steps * np.array([steps for _, steps in fresh])
+        families = np.array([self._families[f][1] for f, _ in fresh])
+        heights += (families - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
+        tops = heights.max(axis=(1, 2))
+        weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
+        self.found.update(zip(fresh, zip(heights, means, strict=True), strict=True))
+        self.height.update(zip(fresh, (tops + np.log(weights)).tolist(), strict=True))
+
+    def _within(self, steps: Steps) -> bool:
+        return all(low <= step <= high for step, (low, high) in zip(steps, self._bounds, strict=True))
 
     def neighbours(self, cell: Cell) -> list[Cell]:
         """Return the cells next to one: all axes moved together, one axis moved, and the other families."""

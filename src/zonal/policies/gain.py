@@ -68,13 +68,11 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
     slope, mean = slopes[here, at], means[here, at]
     while len(rows):
         rise = slopes - slope[:, None]
-        flat = rise <= (1e-14 * np.abs(steepest))[:, None]
         cross = mean[:, None] - means
         cross /= rise
-        cross[flat] = np.inf
-        near = cross.min(axis=1)
-        # Of lines that cross at the same point, the steepest continues.
-        at = np.where(cross <= near[:, None], slopes, -np.inf).argmax(axis=1)
+        cross[rise <= (1e-14 * np.abs(steepest))[:, None]] = np.inf
+        at = cross.argmin(axis=1)  # of several that cross at one point, each leads to the next
+        near = cross[here, at]
         weight = log_f(np.maximum(near, 0.0))
         step, left = np.log(slopes[here, at] - slope) + weight, np.log(steepest - slope) + weight
         going = np.isfinite(near)
