@@ -15,7 +15,7 @@ from kinds import KINDS, allowed, kernels
 from lives import POLICIES, digest, lived, mended
 from waves import make_study
 from zonal.commands.carry import exported, imported
-from zonal.rounds import decisions
+from zonal.rounds import choosing, decisions
 from zonal.rounds.events import (
     Allowed,
     Corrected,
@@ -101,7 +101,7 @@ def the_same(study: zn.Study, wanted: State, near: float) -> None:
     assert (state.told, state.budget, state.draw()) == (wanted.told, wanted.budget, wanted.draw())
     assert (list(state.pending), state.has_sems) == (list(wanted.pending), wanted.has_sems)
     assert (state.barred, state.failures) == (wanted.barred, wanted.failures)
-    after, then = decisions.ask(state, ""), decisions.ask(wanted, "")
+    after, then = choosing.ask(state, ""), choosing.ask(wanted, "")
     assert after.asked[after.asked.size - 1] == then.asked[then.asked.size - 1]
     assert after.table.size == then.table.size
 

@@ -19,7 +19,7 @@ from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.errors import probability as checked_probability
-from zonal.rounds import certainty, decisions
+from zonal.rounds import binding, certainty, choosing
 from zonal.rounds.certainty import HELD, SURE, Outlook, Standing
 from zonal.rounds.settings import RegionLike
 from zonal.rounds.state import State
@@ -40,7 +40,7 @@ def settle(study: Reading) -> tuple[Region, float, float]:
     """Return the recommended region, and mean and standard deviation of its average."""
     with study._lock:
         state = study._state
-        row = decisions.recommend(state)
+        row = binding.recommend(state)
     tree = state.tree
     return state.region(row), _value(state, tree.mean.item(row)), tree.std.item(row)
 
@@ -70,7 +70,7 @@ def recommend(
     checked_probability(theta, "theta")
     with study._lock:
         state = study._state
-        rows = certainty.ranking(state.tree, decisions.recommend(state), number)
+        rows = certainty.ranking(state.tree, binding.recommend(state), number)
         if isinstance(state.belief, EmpiricalBelief):
             sure = [Standing(math.nan, math.nan) for _ in rows]
         else:
@@ -100,10 +100,10 @@ def outlook(study: Reading, n: int) -> Outlook:
     with study._lock:
         first = future = study._state
         for _ in range(number):
-            future = decisions.ask(future, "", free=True)
+            future = choosing.ask(future, "", free=True)
         asked = [future.asked[at] for at in range(first.asked.size, future.asked.size)]
         ratio = np.array([own.time for own in asked]) / future.began.time
-        known, row = views(future, pending=False), decisions.recommend(future)
+        known, row = views(future, pending=False), binding.recommend(future)
         return certainty.outlook(future.tree, known, row, [own.row for own in asked], ratio)
 
 
@@ -173,7 +173,7 @@ def threshold(study: Reading) -> float | None:
     """Return the threshold of the policy's search for a set of regions; None if it searches for the best one."""
     with study._lock:
         state = study._state
-        limit = decisions.limit(state)
+        limit = binding.limit(state)
     return None if limit is None else float(_value(state, limit))
 
 
@@ -185,7 +185,7 @@ def misclassified(study: Reading) -> float | None:
     """
     with study._lock:
         state = study._state
-        limit = decisions.limit(state)
+        limit = binding.limit(state)
         return None if limit is None else certainty.misclassified(state.tree, views(state, pending=False), limit)
 
 
@@ -242,8 +242,8 @@ def stands_out(study: Reading) -> bool:
     """
     with study._lock:
         state = study._state
-        best, whole = decisions.recommend(state), 0
-        if best == whole or not decisions.has_scale(state):
+        best, whole = binding.recommend(state), 0
+        if best == whole or not binding.has_scale(state):
             return False
         joint = state.belief.covariance(state.tree.slot[[best, whole]])
     unsure = 0.0 if state.model is None else state.model.spread.get("noise", 0.0)
@@ -318,7 +318,7 @@ def bands(study: Reading) -> Bands:
     paper).
     """
     with study._lock:
-        return Bands(*decisions.bands(study._state))
+        return Bands(*binding.bands(study._state))
 
 
 def expected(state: State, regions: Sequence[Region]) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from zonal import looking
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, TrialError, text, whole_number
 from zonal.reading import trial_of
-from zonal.rounds import checks, decisions
+from zonal.rounds import checks, choosing, decisions
 from zonal.rounds.events import Allowed, Asked, Corrected, Fact, Measured, Observed, Retracted
 from zonal.rounds.outcomes import last_outcome, outcomes
 from zonal.rounds.settings import RegionLike, checked_feedback
@@ -58,10 +58,10 @@ def ask(study: Study, n: int | None = None, *, key: str = "", by: str | None = N
             checks.within_budget(state, number)
             first = state.asked.size
             for _ in range(number):
-                state = decisions.ask(state, by, key)
+                state = choosing.ask(state, by, key)
                 batch += [state.pending[state.asked.size - 1]]
             if number > 1 and study.settings.travel is not None:
-                state = decisions.as_tour(study._state, state, by)
+                state = choosing.as_tour(study._state, state, by)
                 batch = [state.asked[at] for at in range(first, state.asked.size)]
             study._commit(state)
         trials = [trial_of(state, asked) for asked in batch]

@@ -18,7 +18,7 @@ from zonal.driving.run import ENOUGH, Callback, OnError, drive
 from zonal.errors import InvalidInput, positive_number, standard_deviation, whole_number
 from zonal.policies.above import Above
 from zonal.policies.knowledge import KnowledgeGradient
-from zonal.rounds import checks, decisions
+from zonal.rounds import binding, checks, choosing
 from zonal.rounds.state import State
 from zonal.rounds.trials import Result
 from zonal.rounds.whose import run_of_mine
@@ -216,8 +216,8 @@ class _Enough:
 
     def _now(self) -> bool:
         state = self._study._state
-        judged = state.told >= decisions.opening_size(state) + JUDGE or not state.problem.learned
-        if not judged or decisions.next_of_opening(state) is not None:
+        judged = state.told >= binding.opening_size(state) + JUDGE or not state.problem.learned
+        if not judged or choosing.next_of_opening(state) is not None:
             return False
         wrong = self._study.misclassified
         return (self._study.recommend().gap if wrong is None else wrong) <= self._tolerance

@@ -17,7 +17,7 @@ from lives import POLICIES, lived, value
 from zonal.answers import expected
 from zonal.averages.feedback import Feedback
 from zonal.averages.subset_covariance import Representatives
-from zonal.rounds import certainty, checks, decisions
+from zonal.rounds import binding, certainty, checks, choosing, decisions
 from zonal.rounds.events import Corrected, Event, Measured, Observed, Retracted
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import Problem
@@ -89,7 +89,7 @@ def made(kind: str, policy: str) -> State:
 
 
 def ask(state: State) -> State:
-    return decisions.ask(state, "me")
+    return choosing.ask(state, "me")
 
 
 def tell(reward: float, sem: float | None = None, last: bool = False) -> Callable[[State], State]:
@@ -281,7 +281,7 @@ def test_what_a_state_answers_stays_the_same_whatever_others_ask(kind: str, poli
 def answered(state: State) -> tuple[Any, ...]:
     """Return what a state says of its best regions, and of some that are not in its tree."""
     space, feedback = state.problem.space, state.problem.feedback
-    best = certainty.ranking(state.tree, decisions.recommend(state), 3)
+    best = certainty.ranking(state.tree, binding.recommend(state), 3)
     said: list[Any] = [best, state.belief.doubt(state.belief.columns[1]).tobytes()]
     if not state.problem.policy.empirical:
         cells = [space.cell(node, feedback) for node in space.typical(3 if space.deepest() is None else 2, 4)]

@@ -12,7 +12,7 @@ import zonal as zn
 from benchmarks import forbidden as sky
 from kinds import KINDS
 from lives import digest, value
-from zonal.rounds import decisions
+from zonal.rounds import binding, choosing, decisions, growing
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.one_in(2)
 def opening(study: zn.Study) -> list[zn.Trial]:
     """Ask for the whole opening sweep, and nothing else."""
     trials = []
-    while decisions.next_of_opening(study._state) is not None:
+    while choosing.next_of_opening(study._state) is not None:
         trials.append(study.ask())
     return trials
 
@@ -40,7 +40,7 @@ def test_in_the_place_of_a_forbidden_cell_one_of_its_largest_allowed_parts_is_me
     mask = sky.Mask(masks(1)[shape])
     study = zn.Study(sky.SKY, budget=80, forbidden=mask)
     trials = opening(study)
-    assert decisions.opening_size(study._state) == len(trials) <= 32
+    assert binding.opening_size(study._state) == len(trials) <= 32
     by_cell = {cell_of(trial.node, 5): trial for trial in trials}
     assert len(by_cell) == len(trials)
     for index in range(32):
@@ -87,7 +87,7 @@ def test_the_user_is_asked_about_few_parts_of_each_cell(base: int) -> None:
 
     study = zn.Study(zn.Box([(0, 1)] * 6, arity=base, smallest=0.001), budget=160, forbidden=never)
     cells = study._state.of_depth(study._state.began.opening)
-    assert len(asked) <= (decisions.MOST_PARTS + base) * len(cells) + 2 * len(cells)
+    assert len(asked) <= (growing.MOST_PARTS + base) * len(cells) + 2 * len(cells)
     assert len(asked) == len(set(asked)) == len(study.tree)
     assert opening(study) == []
 
@@ -95,7 +95,7 @@ def test_the_user_is_asked_about_few_parts_of_each_cell(base: int) -> None:
 def test_a_study_from_before_parts_took_the_place_of_cells_is_read_and_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(decisions, "_open_to_allowed", lambda *_: [])
+    monkeypatch.setattr(decisions, "open_to_allowed", lambda *_: [])
     old = zn.Study(sky.SKY, budget=80, forbidden=[{"b": (-5, 5)}], rng=0)
     assert len(opening(copy.deepcopy(old))) == 16
     monkeypatch.undo()

@@ -1,7 +1,8 @@
-"""What to do next: functions of a state that return the state after the decision and leave the given one as it is.
+"""What calls decide: functions of a state that return the state after it and leave the given one as it is.
 
-Decisions are made fact by fact, on a fork: each fact is written before the next is decided. Only this module calls
-policies and fits, and the user's noise, delta and forbidden.
+Decisions are made fact by fact, on a fork: each fact is written before the next is decided. Only this module and
+those it rests on (`choosing.py`, `growing.py`, `binding.py`) call policies and fits, and the user's noise, delta
+and forbidden.
 """
 
 from __future__ import annotations
@@ -9,47 +10,34 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from zonal.arrays import Floats
 from zonal.beliefs.lattice import Fit
 from zonal.beliefs.mixture import Mixture
-from zonal.errors import Exhausted, InvalidInput
-from zonal.policies.rules import Rows, Rules, Setting, Terms
+from zonal.errors import InvalidInput
 from zonal.rounds import checks, replies
+from zonal.rounds.binding import has_scale, rules
 from zonal.rounds.events import (
     Allowed,
-    Asked,
     Began,
     Corrected,
     Doubted,
     Edited,
     Ended,
-    Expanded,
     Extended,
     Fitted,
     Measured,
     Observed,
     Retracted,
-    Split,
     Taken,
 )
+from zonal.rounds.growing import open_nodes, open_to_allowed, prepare
 from zonal.rounds.prices import OPENING_SHARE, SLACK
-from zonal.rounds.settings import Problem, Settings, is_of_user
+from zonal.rounds.settings import Problem, Settings
 from zonal.rounds.state import TOTAL_TOLERANCE, State
-from zonal.rounds.variation import spread_by_depth
-from zonal.rounds.views import views
-from zonal.spaces import Node, Region
-from zonal.theory import Variation
-from zonal.tree import Tree
+from zonal.spaces import Region
 
-TIE = 1e-9  # of the prior standard deviation of a point
-KNOWN_SHARE = 0.25  # of the prior variance: an opening cell with less than this left is not measured
-MOST_REFINED = 500  # nodes in one round: where the prior already knows every average, refining would not end
-MOST_PARTS = 64  # of an opening cell that are tested with the user's `forbidden`, to find an allowed one
 GIVE_UPS = 3  # in a row, after which a region is never asked for again
 
 
@@ -83,81 +71,13 @@ def begin(settings: Settings) -> State:
     )
     state = State(problem, began)
     for depth in range(h_max + 1 if problem.policy.whole else began.opening):
-        _open(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
+        open_nodes(state, (state.table.depth == depth).nonzero()[0].tolist(), expanded=False)
     for row in state.of_depth(began.opening) if began.opening else ():
-        _open_to_allowed(state, row)
+        open_to_allowed(state, row)
     state.belief  # noqa: B018  # raises now if the kernel does not fit the space
     state.close()
     rules(state)  # raises now if the policy does not fit the problem
     return state
-
-
-def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
-    """Decide on the next trial; return the state in which it is under way.
-
-    A `free` trial may exceed the budget.
-    """
-    draft, draw, time, cost = state.fork(), state.draw(), 1.0, 1.0
-    terms = None if state.problem.prices is None else _terms(draft, by, free)
-    row, time = _choose(draft, state.rounds + len(state.pending) + 1, draw, terms)
-    if terms is not None:
-        cost = float(terms.costs(np.array([row]), time)[0])
-        if not free:
-            checks.payable(draft, cost, draft.region(row))
-    table = draft.table
-    node = int(table.depth[row]), int(table.index[row])
-    look = table.tally(row).looks + 1
-    draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
-    return draft.close()
-
-
-def as_tour(state: State, after: State, by: str) -> State:
-    """Return the state with the trials asked for since `state` reordered to a short tour, if that is cheaper."""
-    prices, draft = state.problem.prices, state.fork()
-    assert prices is not None
-    asked = [after.asked[at] for at in range(state.asked.size, after.asked.size)]
-    for event in (after.events[at] for at in range(state.events.size, after.events.size)):
-        for fact in event:
-            if not isinstance(fact, Asked):
-                draft.write(fact)
-    order, _ = prices.tour(_place(state, by), [own.node for own in asked])
-    for at in order:
-        own, table, number = asked[at], draft.table, draft.asked.size
-        cost = float(_terms(draft, by, free=True).costs(np.array([own.row]), own.time)[0])
-        look = table.tally(own.row).looks + 1
-        draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
-        draft = draft.close().fork()
-    return draft if draft.remaining >= after.remaining else after
-
-
-def _place(state: State, by: str) -> Node | None:
-    """Return where this worker was last, or else any worker; None if there was none."""
-    row = state.places.get(by, state.places.get("", -1))
-    return None if row < 0 else (int(state.table.depth[row]), int(state.table.index[row]))
-
-
-def _terms(draft: State, by: str, free: bool) -> Terms:
-    """Return what looks cost now, and how much may be spent."""
-    prices, here = draft.problem.prices, _place(draft, by)
-    assert prices is not None
-
-    def nodes(rows: Rows) -> list[Node]:
-        table = draft.table
-        return list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
-
-    def of_rows(rows: Rows) -> Floats:
-        return prices.of_rows(rows, nodes(rows), draft.region)
-
-    def ways(rows: Rows) -> Floats:
-        assert here is not None
-        return prices.way(here, nodes(rows))
-
-    left = math.inf if free else draft.remaining + SLACK * draft.budget
-    goes = prices.travels and here is not None
-    time, tour = draft.began.time, 1
-    if goes:
-        tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
-    return Terms(prices.times, prices.timed, time, left, of_rows, ways if goes else None, tour)
 
 
 def _opening(problem: Problem, h_max: int, cheapest: float, time: float) -> int:
@@ -195,9 +115,9 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
         judged = draft.tree
         judged.std_before = state.tree.std
         if replies.truth(rules(draft).splits(judged, row, draft.rounds or 1), "splits"):
-            _open(draft, [row], expanded=True)
+            open_nodes(draft, [row], expanded=True)
     if state.problem.policy.inner:
-        _prepare(draft)
+        prepare(draft)
     return draft.close()
 
 
@@ -240,7 +160,7 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
         draft.write(fact)
     _learn(draft, state.ledger.total)
     if problem.policy.inner:
-        _prepare(draft)
+        prepare(draft)
     return draft.close()
 
 
@@ -266,7 +186,7 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     )
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
-        _open(draft, [row], expanded=draft.table.tally(row).number > 0)
+        open_nodes(draft, [row], expanded=draft.table.tally(row).number > 0)
     draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
     return draft.close()
 
@@ -331,252 +251,6 @@ def extend(state: State, n: float) -> State:
 def take_up(state: State, number: int, by: str) -> State:
     """Have another process, or the same one again, measure a trial whose worker has ended."""
     return state.apply((Taken(number, by),))
-
-
-def rules(state: State) -> Rules:
-    """Return the policy bound to the model in use; delta and ties depend on it."""
-    problem, known = state.problem, state.known
-    model = None if known is None else known.fit.model
-    if problem.bound is None or problem.bound[0] is not model:
-        problem.bound = model, _bind(problem, state)
-    return problem.bound[1]
-
-
-def recommend(state: State) -> int:
-    """Return the row to recommend."""
-    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
-
-
-def limit(state: State) -> float | None:
-    """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
-    return rules(state).limit(state.tree, partial(views, state, False))
-
-
-def bands(state: State) -> tuple[Floats, Floats]:
-    """Return confidence and variation of every node, as used to choose the next trial."""
-    return replies.bands(rules(state).bands(state.tree, state.rounds + 1), state.tree)
-
-
-def _bind(problem: Problem, state: State) -> Rules:
-    space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
-    kernel = problem.unknowns.given if model is None else model.kernel
-    noisy = problem.learner is not None and problem.unknowns.noise
-    lines = [space.axes[j] for j in space.lines] if space.axes else []
-    endless = not all(axis.measure(feedback).ends for axis in lines)
-    bound = problem.policy.bind(
-        Setting(
-            counts=state.counts,
-            base=space.base,
-            budget=state.looks,
-            h_max=h_max,
-            variation=Variation(
-                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
-                smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
-                spread=partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max),
-                learned=problem.learned,
-                noise_learned=noisy,
-                endless=endless,
-            ),
-            tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
-            learned=problem.learned,
-            opening=opening_size(state),
-            room=problem.frame.room,
-            sign=problem.sign,
-            zero=state.prior_mean,
-        )
-    )
-    if not hasattr(bound, "choose"):
-        raise InvalidInput("the policy's bind must return its rules", bound, "Correct the policy.")
-    return bound
-
-
-def opening_size(state: State) -> int:
-    """Return the number of cells of the opening sweep, without leaves above its depth."""
-    return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
-
-
-def has_scale(state: State) -> bool:
-    """Tell whether rewards can be compared with delta: not before their scale was learned."""
-    return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
-
-
-def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
-    """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done."""
-    if not state.opening or state.known is None or state.averages >= len(state.opening):
-        return None
-    table = state.table
-    rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
-    able = (row for row in rows if row is not None and table.askable[row] and not table.tally(row).looks)
-    news = (row for row in able if _is_news(state, row, terms))
-    if terms is None:
-        return next(news, None)
-    left = np.array(list(news), dtype=np.intp)
-    if not len(left):
-        return None
-    costs = terms.costs(left, terms.times.min())
-    nearest = int(np.argmax(costs <= costs.min() * (1 + TIE)))  # the first of equal ones
-    return int(left[nearest]) if costs[nearest] <= terms.left else None
-
-
-def _is_news(state: State, row: int, terms: Terms | None) -> bool:
-    """Tell whether a cell of the opening is worth a look: under a given model, if it is not well known already.
-
-    Where the time of a look is chosen too, only if a look of the usual time shows little. Only then is the gain
-    per cost too small everywhere to tell cells apart; otherwise the policy does well without an opening.
-    """
-    if state.problem.unknowns.given is None:
-        return True
-    assert isinstance(state.belief, Mixture)
-    prior = state.belief.members[0].belief.prior[state.table.slot[row]]
-    chosen = terms is not None and terms.times.size > 1 and not state.problem.learned
-    if chosen and views(state)[0].noise[row] ** 2 < prior:
-        return False
-    return bool(state.seen().std[row] ** 2 > KNOWN_SHARE * prior)
-
-
-def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, float]:
-    """Return the row to measure in round `t`, and for how long; nodes are split as needed."""
-    first = next_of_opening(draft, terms) if draft.opening else None
-    if first is not None:
-        return first, 1.0 if terms is None else _time(draft, first, terms)
-    bound, look = rules(draft), partial(views, draft)
-    rng = partial(np.random.default_rng, [draft.began.seed, draw])
-    for _ in range(MOST_REFINED):
-        while not np.logical_or.reduce(draft.table.askable):
-            _split_by_force(draft, t)
-        if draft.problem.policy.inner:
-            _grow(draft, t)
-        seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
-        row, time = _checked(seen, bound.choose(seen, t, look, rng))
-        if seen.askable[row] and not replies.truth(bound.refines(seen, row, t), "refines"):
-            return row, time
-        may_split = draft.may_split(row)
-        _open(draft, [row], expanded=True)
-        if not may_split and seen.askable[row]:
-            return row, time
-    seen = draft.seen() if terms is None else _offered(draft.seen(), terms)
-    return _checked(seen, bound.choose(seen, t, look, rng))
-
-
-def _offered(tree: Tree, terms: Terms) -> Tree:
-    """Return the table with what looks cost added."""
-    twin = Tree(tree)
-    twin.terms = terms
-    return twin
-
-
-def _time(draft: State, row: int, terms: Terms) -> float:
-    """Return how long to look at a cell of the opening: the usual time, or the nearest that can be paid."""
-    if not draft.problem.policy.thrifty:
-        return float(terms.times[0])
-    able = terms.times[terms.costs(np.full(terms.times.size, row), terms.times) <= terms.left]
-    shorter = able[able <= terms.usual]
-    return float(shorter.max() if shorter.size else able.min(initial=terms.times.max()))
-
-
-def _checked(tree: Tree, answer: Any) -> tuple[int, float]:
-    """Check the row, and the time, that a policy chose; return them."""
-    time = 1.0
-    if tree.terms is not None:
-        pair = isinstance(answer, tuple) and len(answer) == 2
-        answer, time = (
-            (answer[0], replies.time(answer[1], tree.terms)) if pair else (answer, tree.terms.times.item(0))
-        )
-    row = answer if type(answer) is int else replies.number(answer, "choose")
-    able = 0 <= row < tree.depth.size and (
-        tree.askable[row] or (tree.first_child[row] < 0 and not tree.smallest[row])
-    )
-    if not able:
-        raise InvalidInput(
-            "the policy chose a node that may not be measured now", row, "Choose among tree.askable."
-        )
-    return row, time
-
-
-def _grow(draft: State, t: int, forgiving: bool = False) -> None:
-    """Split what the policy wants split before round `t`; if `forgiving`, stop where the user's functions fail."""
-    before = draft.table.size
-    bound, look = rules(draft), partial(views, draft)
-    while draft.table.splittable.any():
-        rows = replies.rows(bound.grows(draft.seen(), t, look, draft.table.size - before), "grows", draft.table)
-        able = [row for row in rows if draft.may_split(row)]
-        if not able:
-            return
-        try:
-            split = _as_split(draft, able, expanded=False)
-        except Exception as error:
-            if forgiving and is_of_user(error):
-                return
-            raise
-        draft.write(split)
-
-
-def _prepare(draft: State) -> None:
-    """Split for the next round ahead of it, so that recommendations until then are of the smallest size.
-
-    Noise and forbidden may be the user's functions: if one fails here, the value just told is still accepted, and
-    the next ask raises the error.
-    """
-    _grow(draft, draft.rounds + len(draft.pending) + 1, forgiving=True)
-
-
-def _split_by_force(draft: State, t: int) -> None:
-    """Split the most promising leaf that may be split, since none may be asked for."""
-    tree = draft.seen()
-    rows = tree.splittable.nonzero()[0]
-    if len(rows) == 0:
-        settings, leaves = draft.problem.settings, tree.leaf
-        reasons = []
-        if settings.max_looks is not None:
-            reasons.append(f"max_looks={settings.max_looks} measurements of each were made or are under way")
-        if draft.barred:
-            given_up = f"{len(draft.barred)} were given up as impossible to measure"
-            reasons.append(f"{given_up} (`allow` takes that back)")
-        if settings.forbidden is not None:
-            reasons.append(f"{int(np.count_nonzero(tree.forbidden[leaves]))} are forbidden")
-        raise Exhausted(
-            f"none of the {np.count_nonzero(leaves)} smallest regions may be asked for: {'; '.join(reasons)}. "
-            "Raise max_looks or the policy's h_max, lower the space's smallest, or stop here."
-        )
-    _open(draft, [replies.row(rules(draft).urgent(tree, rows, t), "urgent", tree)], expanded=True)
-
-
-def _open(draft: State, rows: list[int], expanded: bool) -> None:
-    """Split nodes in one step; if `expanded`, mark those that may not be split as if they had been."""
-    leaf, smallest = draft.table.first_child, draft.table.smallest
-    able = [row for row in rows if leaf[row] < 0 and not smallest[row]]
-    if expanded:
-        for row in rows:
-            if row not in able and not draft.table.expanded[row]:
-                draft.write(Expanded(row))
-    if able:
-        draft.write(_as_split(draft, able, expanded))
-
-
-def _open_to_allowed(draft: State, cell: int) -> None:
-    """Split a forbidden cell level by level until a part of it is allowed, testing at most `MOST_PARTS`."""
-    level, left = [cell], MOST_PARTS
-    while level and left > 0 and draft.table.forbidden[level].all():
-        before = draft.table.size
-        _open(draft, level[: max(1, left // draft.problem.space.base)], expanded=False)
-        level = list(range(before, draft.table.size))
-        left -= len(level)
-
-
-def _as_split(draft: State, rows: list[int], expanded: bool) -> Split:
-    """Return the fact that splits nodes, with what the user's functions return for the children."""
-    problem = draft.problem
-    noise, forbidden = problem.noise_by_region, problem.settings.forbidden is not None
-    if not (noise or forbidden):
-        return Split(tuple(rows), expanded, (), (), None)
-    children = [child for row in rows for child in problem.space.split(draft.region(row))]
-    return Split(
-        tuple(rows),
-        expanded,
-        tuple(problem.noise_of(child) for child in children) if noise else (),
-        tuple(problem.is_forbidden(child) for child in children) if forbidden else (),
-        None,
-    )
 
 
 def _learn(draft: State, before: int, last: bool = False) -> None:

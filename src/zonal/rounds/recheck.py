@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError
-from zonal.rounds import decisions
+from zonal.rounds import choosing, decisions
 from zonal.rounds.events import (
     Allowed,
     Asked,
@@ -102,7 +102,7 @@ def _decide(settings: Settings, state: State | None, what: Any, event: Event) ->
         return decisions.begin(settings)
     match what:
         case Asked():
-            return decisions.ask(state, what.by, what.key)
+            return choosing.ask(state, what.by, what.key)
         case Measured():
             return decisions.tell(state, what, [fact for fact in event if isinstance(fact, Observed)])
         case Ended():

@@ -1,0 +1,86 @@
+"""The policy bound to the model in use: its rules, and what they answer without a decision being made."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from zonal.arrays import Floats
+from zonal.errors import InvalidInput
+from zonal.policies.rules import Rules, Setting
+from zonal.rounds import replies
+from zonal.rounds.settings import Problem
+from zonal.rounds.state import State
+from zonal.rounds.variation import spread_by_depth
+from zonal.rounds.views import views
+from zonal.theory import Variation
+
+TIE = 1e-9  # of the prior standard deviation of a point
+
+
+def rules(state: State) -> Rules:
+    """Return the policy bound to the model in use; delta and ties depend on it."""
+    problem, known = state.problem, state.known
+    model = None if known is None else known.fit.model
+    if problem.bound is None or problem.bound[0] is not model:
+        problem.bound = model, _bind(problem, state)
+    return problem.bound[1]
+
+
+def _bind(problem: Problem, state: State) -> Rules:
+    space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
+    kernel = problem.unknowns.given if model is None else model.kernel
+    noisy = problem.learner is not None and problem.unknowns.noise
+    lines = [space.axes[j] for j in space.lines] if space.axes else []
+    endless = not all(axis.measure(feedback).ends for axis in lines)
+    bound = problem.policy.bind(
+        Setting(
+            counts=state.counts,
+            base=space.base,
+            budget=state.looks,
+            h_max=h_max,
+            variation=Variation(
+                reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
+                smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
+                spread=partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max),
+                learned=problem.learned,
+                noise_learned=noisy,
+                endless=endless,
+            ),
+            tie=TIE * (1.0 if kernel is None else float(np.sqrt(kernel.point_variance))),
+            learned=problem.learned,
+            opening=opening_size(state),
+            room=problem.frame.room,
+            sign=problem.sign,
+            zero=state.prior_mean,
+        )
+    )
+    if not hasattr(bound, "choose"):
+        raise InvalidInput("the policy's bind must return its rules", bound, "Correct the policy.")
+    return bound
+
+
+def opening_size(state: State) -> int:
+    """Return the number of cells of the opening sweep, without leaves above its depth."""
+    return sum(int(state.table.depth[row]) >= state.began.opening for row in state.opening)
+
+
+def has_scale(state: State) -> bool:
+    """Tell whether rewards can be compared with delta: not before their scale was learned."""
+    return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
+
+
+def recommend(state: State) -> int:
+    """Return the row to recommend."""
+    return replies.row(rules(state).recommend(state.tree), "recommend", state.tree)
+
+
+def limit(state: State) -> float | None:
+    """Return the threshold the policy searches above, relative to the prior mean; None if it seeks the best."""
+    return rules(state).limit(state.tree, partial(views, state, False))
+
+
+def bands(state: State) -> tuple[Floats, Floats]:
+    """Return confidence and variation of every node, as used to choose the next trial."""
+    return replies.bands(rules(state).bands(state.tree, state.rounds + 1), state.tree)

@@ -1,0 +1,284 @@
+"""Facts written into a state, one at a time: the only writer.
+
+Deciding and replaying both go through `write`. It decides nothing, and of the user's own code it calls the kernel
+and the space only. The state is a fork: every change puts another value in place of the old one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zonal.errors import InvalidInput
+from zonal.rounds.events import (
+    Allowed,
+    Asked,
+    Began,
+    Corrected,
+    Doubted,
+    Edited,
+    Ended,
+    Expanded,
+    Extended,
+    Fact,
+    Fitted,
+    Measured,
+    Observed,
+    Retracted,
+    Split,
+    Taken,
+)
+from zonal.rounds.outcomes import outcomes
+from zonal.spaces import Region, with_feedback
+from zonal.tree import EXPANDED
+
+if TYPE_CHECKING:
+    from zonal.rounds.state import State
+
+
+def write(state: State, fact: Fact) -> None:
+    """Apply one fact."""
+    match fact:
+        case Asked():
+            _ask(state, fact)
+        case Measured():
+            _measure(state, fact)
+        case Split():
+            fact = Split(*fact[:4], _split(state, fact))
+        case Fitted():
+            _fit(state, fact)
+        case Expanded():
+            state.table = state.table.marked(fact.row, EXPANDED, True)
+        case Ended():
+            _end(state, fact)
+        case Allowed():
+            _allow(state, fact)
+        case Observed():
+            seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
+            slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
+            _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
+            state.observed = state.observed.plus((slot, fact))
+        case Corrected() | Retracted():
+            _recount(state, fact)
+        case Doubted():
+            state.known = state.known and state.known._replace(warned=True)
+        case Extended():
+            state.budget += fact.n
+        case Edited():
+            pass  # a remark about the history; it changes nothing itself
+        case Taken():
+            asked = state.pending[fact.number]._replace(by=fact.by)
+            state.pending = {**state.pending, fact.number: asked}
+            if state.problem.prices is not None:
+                _go(state, asked)
+        case Began():
+            raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
+    state.facts = (*state.facts, fact)
+
+
+def _ask(state: State, asked: Asked) -> None:
+    """Record that a trial is under way."""
+    state.asked = state.asked.plus(asked)
+    state.pending = {**state.pending, asked.number: asked}
+    if state.problem.prices is not None:
+        _go(state, asked)
+    _look(state, asked.row, 1)
+    if asked.draw == state.draws:
+        state.draws += 1
+    else:
+        state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
+
+
+def _go(state: State, asked: Asked) -> None:
+    """Record where a worker is."""
+    if state.problem.settings.travel is not None:
+        state.places = {**state.places, asked.by: asked.row, "": asked.row}
+
+
+def _measure(state: State, fact: Measured) -> None:
+    """Record a trial's value."""
+    table, number, pending = state.table, fact.number, state.pending
+    if number in pending:
+        row = pending[number].row
+        state.pending = {other: pending[other] for other in pending if other != number}
+    else:  # it had been given up
+        row = state.asked[number].row
+        _look(state, row, 1)
+    weight = 1.0
+    if state.problem.prices is not None:
+        time, cost = state.spent_on(fact)
+        state.paid, weight = {**state.paid, number: cost}, time / state.began.time
+    if row in state.failures:
+        state.failures = {other: trials for other, trials in state.failures.items() if other != row}
+    state.told += 1
+    if fact.minus is not None:
+        slot = _slot_of(state, state.region(row), fact.minus)
+        state.differences = {**state.differences, number: (slot, fact.minus)}
+        state.table = state.table.told_otherwise(row, 1)
+        _reward(state, slot, fact.value, fact.sem, 0.0, weight)
+        return
+    state.rounds += 1
+    state.table = state.table.told(row, state.problem.sign * fact.value, fact.sem, weight)
+    _reward(state, int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
+
+
+def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
+    """Enter a reward into the ledger; the belief is updated when it is read."""
+    reward, variance = state.problem.sign * value, state.problem.variance(noise, sem, weight)
+    state.ledger = state.ledger.plus(slot, reward, variance, weight)
+    state.has_sems = state.has_sems or sem is not None
+    state.wait((slot, reward, variance, state.ledger, weight))
+
+
+def _recount(state: State, fact: Corrected | Retracted) -> None:
+    """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
+    slot, problem = state.origin(fact.observed, fact.number)[0], state.problem
+    rewards, own, state.has_sems = [], [], False
+    for (observed, number), (*_, last) in outcomes((*state.events, (*state.facts, fact))).items():
+        if last.value is None:
+            continue
+        state.has_sems = state.has_sems or last.sem is not None
+        place, noise, weight = state.origin(observed, number)
+        if place == slot:
+            reward = problem.sign * last.value
+            weight = weight if last.time is None else last.time / state.began.time
+            rewards.append((reward, problem.variance(noise, last.sem, weight), weight))
+            own += [] if observed else [(reward, last.sem, weight)]
+    state.ledger = state.ledger.having(slot, rewards)
+    if not fact.observed:
+        row = state.asked[fact.number].row
+        average, left = fact.number not in state.differences, state.differences.items()
+        if average:
+            state.table = state.table.retold(row, own)
+        if isinstance(fact, Retracted):
+            state.told -= 1
+            state.paid = {number: cost for number, cost in state.paid.items() if number != fact.number}
+            state.rounds -= average
+            state.table = state.table if average else state.table.told_otherwise(row, -1)
+            state.differences = {number: own for number, own in left if number != fact.number}
+            _look(state, row, -1)
+    state.rebase()
+    if state.known is not None:
+        state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
+    learner = problem.learner
+    if learner is not None and learner.learns and not state.ledger.total:
+        _fit(state, Fitted(learner.begin().fit, True))
+
+
+def _fit(state: State, fact: Fitted) -> None:
+    """Use other models from now on; splits already made stay."""
+    fit, learner = fact.fit, state.problem.learner
+    assert learner is not None
+    assert state.known is not None
+    state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
+    state.rebase()
+    if fit.model.noise is not None:
+        state.table = state.table.as_noisy(fit.model.noise)
+
+
+def _split(state: State, fact: Split) -> int:
+    """Split nodes in one step (line 7); return the checksum of their children."""
+    table, problem, space = state.table, state.problem, state.problem.space
+    families, sums = [], problem.checksum
+    for row in fact.rows:
+        depth = int(table.depth[row])
+        indices, cells = space.children(depth, int(table.index[row]), state.cells[row])
+        keys = state.tracked.layout.cells(space, depth + 1, cells)
+        able = depth < state.h_max and space.splittable(depth + 1, indices)
+        families.append((indices, cells, keys, able))
+        sums = zlib.crc32(cells.tobytes(), sums)
+    sizes = [own[0].size for own in families]
+    indices, cells, keys, able = families[0] if not families[1:] else _together(families)
+    number = indices.size
+    if fact.checksum not in (None, sums) or (fact.noise and len(fact.noise) != number):
+        raise InvalidInput(
+            "this space splits the region differently than when the study was made",
+            state.region(fact.rows[0]).name,
+            "Open it with the space and the version of Zonal that it was made with.",
+        )
+    forbidden = np.array(fact.forbidden) if fact.forbidden else False
+    noise = np.array(fact.noise) * state.scale if fact.noise else state.usual_noise()
+    size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
+    state.cells = np.concatenate((state.cells, cells))
+    smallest = np.logical_not(able)
+    state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
+    _track(state, size, keys)
+    return sums
+
+
+def _end(state: State, fact: Ended) -> None:
+    """Record that a trial was given up or withdrawn."""
+    asked = state.asked[fact.number]
+    if fact.barred:
+        state.barred = {**state.barred, asked.row: fact.number}
+    if fact.state == "given up":
+        state.failures = {**state.failures, asked.row: (*state.failures.get(asked.row, ()), fact.number)}
+    else:
+        state.freed = (*state.freed, asked.draw)
+    state.pending = {other: own for other, own in state.pending.items() if other != fact.number}
+    state._overlay = None
+    _look(state, asked.row, -1)
+
+
+def _allow(state: State, fact: Allowed) -> None:
+    """Record that give-ups no longer count."""
+    taken_back = set(fact.numbers)
+    left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
+    state.failures = {row: trials for row, trials in left.items() if trials}
+    free = [row for row, number in state.barred.items() if number in taken_back]
+    state.barred = {row: number for row, number in state.barred.items() if row not in free}
+    for row in free:
+        _look(state, row, 0)
+
+
+def _look(state: State, row: int, more: int) -> None:
+    """Change the number of looks at a node by `more`, and update whether it may be asked for."""
+    table, most = state.table, state.problem.settings.max_looks
+    looks = table.tally(row).looks + more
+    askable = (
+        (state.problem.policy.inner or table.first_child[row] < 0)
+        and row not in state.barred
+        and not table.forbidden[row]
+        and (most is None or looks < most)
+    )
+    state.table = table.looked(row, looks, bool(askable))
+
+
+def _slot_of(state: State, region: Region, minus: Region | None) -> int:
+    """Return the belief's slot of a region (minus another) as it was measured, tracking it if it is new."""
+    slot = state.find_slot(region, minus)
+    if slot is None:
+        slot = state.tracked.size
+        state.outside = {**state.outside, state.name_of(region, minus): slot}
+        state.in_order = False
+        _follow(state, *state.seen_as(region, minus))
+    return slot
+
+
+def _follow(state: State, keys: NDArray[Any], total: float = 1.0) -> None:
+    """Have the belief track more footprints of this total weight."""
+    state.tracked = state.tracked.plus(keys, total)
+    state.wait(state.tracked)
+
+
+def _track(state: State, first: int, keys: NDArray[Any]) -> None:
+    """Have the belief track new nodes, from row `first` on, except those observed before."""
+    if state.outside:
+        rows = range(first, state.table.size)
+        known = [state.outside.get(state.region(row).key, -1) for row in rows]
+        fresh = np.array([slot < 0 for slot in known])
+        slots = np.where(fresh, state.tracked.size + fresh.cumsum() - 1, known)
+        state.table, keys = state.table.at_slots(first, slots), keys[:, fresh]
+        state.outside = {key: slot for key, slot in state.outside.items() if slot not in known}
+    if keys.shape[1]:
+        _follow(state, keys)
+
+
+def _together(families: list[Any]) -> list[NDArray[Any]]:
+    """Return indices, cells, keys and flags of all children of some nodes, concatenated."""
+    indices, cells, keys, able = zip(*families, strict=True)
+    flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
+    return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
