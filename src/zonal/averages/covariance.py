@@ -27,7 +27,7 @@ from zonal.averages.sums import OwnSums, Pairs, Sums
 
 TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
 FEW = 64  # most cases that are computed without removing duplicates
-MOST_KEPT = 256  # factors of kernels whose averages are cached
+MOST_KEPT = 1024  # factors of kernels whose averages are cached
 
 
 class Distances:
