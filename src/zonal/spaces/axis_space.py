@@ -19,7 +19,7 @@ from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.making import Axis
-from zonal.spaces.product_region import ProductRegion
+from zonal.spaces.product_region import ProductRegion, parts_of
 from zonal.spaces.region import Ints, Node, Space, checked_node
 
 MOST_PARTS = 1000  # of a cell
@@ -355,31 +355,7 @@ class AxisSpace(Space):
         feedback : feedback, optional
             How the region is measured; needed for its representative points.
         """
-        if isinstance(what, Mapping):
-            unknown = [name for name in what if name not in self.names]
-            if unknown:
-                raise InvalidInput("a region names an axis that is not there", unknown[0], f"Axes: {self.names}.")
-            return self._of([what.get(name) for name in self.names], feedback)
-        if not self.continuous:
-            axis = next(axis for axis in self.axes if axis.symbolic)
-            raise InvalidInput(
-                "a region of a space with symbols must be a mapping from axis to part",
-                what,
-                f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
-            )
-        try:
-            edges = np.array(what)
-            if edges.dtype.kind not in "iuf":
-                raise TypeError
-        except (TypeError, ValueError):
-            raise InvalidInput("a region's bounds must be numbers", what, "Pass pairs.") from None
-        if edges.shape != (self.d, 2):
-            raise InvalidInput(
-                f"a region's bounds must have shape ({self.d}, 2), one pair per axis",
-                what,
-                "Pass (low, high) for each axis.",
-            )
-        return self._of(edges.tolist(), feedback)
+        return self._of(parts_of(self, what), feedback)
 
     def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
         """Return the region given by a description of the part on each axis."""

@@ -7,7 +7,7 @@ axis converts to and from the user's numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -184,3 +184,33 @@ class ProductRegion(Region):
     def holds(self, other: Any) -> bool:
         """Tell whether a region of the same space lies within this one, up to rounding."""
         return all(axis.holds(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))
+
+
+def parts_of(space: Any, what: Any) -> list[Any]:
+    """Return, from the user's description of a region, that of the part on each axis; None where it is whole."""
+    if isinstance(what, Mapping):
+        unknown = [name for name in what if name not in space.names]
+        if unknown:
+            raise InvalidInput("a region names an axis that is not there", unknown[0], f"Axes: {space.names}.")
+        return [what.get(name) for name in space.names]
+    if not space.continuous:
+        axis = next(axis for axis in space.axes if axis.symbolic)
+        raise InvalidInput(
+            "a region of a space with symbols must be a mapping from axis to part",
+            what,
+            f"Pass for example {{{axis.name!r}: {axis.plain(axis.cell(0, 2))!r}}}.",
+        )
+    try:
+        edges = np.array(what)
+        if edges.dtype.kind not in "iuf":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise InvalidInput("a region's bounds must be numbers", what, "Pass pairs.") from None
+    if edges.shape != (space.d, 2):
+        raise InvalidInput(
+            f"a region's bounds must have shape ({space.d}, 2), one pair per axis",
+            what,
+            "Pass (low, high) for each axis.",
+        )
+    listed: list[Any] = edges.tolist()
+    return listed
