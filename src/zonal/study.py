@@ -326,7 +326,8 @@ class Study(Reading):
             self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
         # Warnings come last: if they are turned into errors, what was told must stay.
-        if state.ledger is not before.ledger and state.worked_out is not None:  # else the next fit may come first
+        wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
+        if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
         if state.complaints is not self._complaints:
             heard, self._complaints = self._complaints, state.complaints
