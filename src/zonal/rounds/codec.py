@@ -271,7 +271,7 @@ class Events:
         return None
 
     def _given(self, mark: dict[str, Any]) -> Any:
-        """Return what a mark stands for; releases before format 3 marked learned kernels of the user's own."""
+        """Return what a mark stands for; earlier releases also marked learned kernels of the user's own."""
         if mark["$"] == "learned":
             return self._settings.kernel(**{name: self._decode(own) for name, own in mark.items() if name != "$"})
         return self._kernel if mark["name"] == "kernel" else self._settings.feedback
