@@ -6,25 +6,34 @@ each, and compared by seed, also with those of another checkout:
     python -m benchmarks.half play new.jsonl --runs 200 --seed 40000
     PYTHONPATH=other/src python -m benchmarks.half play old.jsonl --runs 200 --seed 40000
     python -m benchmarks.half compare new.jsonl old.jsonl --page half   # also into docs/method.md
+
+What each part of the default is worth, the other parts being as they are: runs are kept in a folder, a file each:
+
+    python -m benchmarks.half parts FOLDER --runs 60 --seed 50000 --page parts
 """
 
 from __future__ import annotations
 
 import json
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 import numpy as np
 
 import zonal as zn
+from benchmarks import marked
+from zonal.policies import buying, knowledge
+from zonal.policies.rules import best
 from zonal.problems import true_optimum
+from zonal.rounds import settings as rounds
 
 FUNCTIONS = ("f1", "f2", "f3")
 SCALE, OFFSET, NOISE = 37.0, 1000.0, 0.1
 PAPER = 80  # measurements of the paper's search
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "method.md"
 LOST = 0.05  # by which more is lost where another hill than the best is taken
 
 
@@ -62,6 +71,11 @@ def main() -> None:
 @click.option("--seed", default=0, help="Of the first run.")
 @click.option("--turned", type=click.Choice(["half", "never", "always"]), default="half")
 def play(path: Path, functions: Any, budgets: Any, runs: int, seed: int, turned: str) -> None:
+    """Play runs that are not in the file yet."""
+    play_all(path, functions, budgets, runs, seed, turned)
+
+
+def play_all(path: Path, functions: Any, budgets: Any, runs: int, seed: int, turned: str = "half") -> None:
     """Play runs that are not in the file yet."""
     known = read(path)
     with path.open("a", encoding="utf-8") as file:
@@ -113,24 +127,73 @@ def compare(path: Path, other: Path | None, page: str | None) -> None:
             texts.append(f"{np.mean(np.array(own) > LOST):.1%}" if alone else "")
             texts.append(against(budget, new, PAPER, functions))
             lines.append([*texts, against(budget, old, budget, functions)] if other else texts)
-    heads = [
-        "N",
-        "function",
-        "runs",
-        "mean regret",
-        f"lose more than {LOST}",
-        f"over the paper's GPOO at N = {PAPER}",
-        "over the other",
-    ]
+    heads = ["N", "function", "runs", "mean regret", f"lose more than {LOST}"]
+    heads += [f"over the paper's GPOO at N = {PAPER}", "over the other"]
     filled = [at for at in range(len(lines[0])) if any(line[at] for line in lines)]
-    rows = [[line[at] for at in filled] for line in (heads, ["---"] * len(heads), *lines)]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in rows)
-    click.echo(table)
+    shown = marked.table([heads[at] for at in filled], ([line[at] for at in filled] for line in lines))
+    click.echo(shown)
     if page:
-        text = PAGE.read_text(encoding="utf-8")
-        begin, end = f"<!-- begin {page} -->", f"<!-- end {page} -->"
-        before, after = text.split(begin)[0], text.split(end)[1]
-        PAGE.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")
+        marked.put(page, shown)
+
+
+def several_looks(tree: Any, questions: Any, prepared: Any, rough: Any, exact: Any, few: int, *_: Any) -> Any:
+    """Return the question of the largest gain for each of 1, 2, 4, 8 or 16 looks, whatever number is best."""
+    looks = np.tile([1.0, 2.0, 4.0, 8.0, 16.0], len(questions))
+    at = np.repeat(np.arange(len(questions)), 5)
+    ready = prepared(at, looks)
+    some = buying.highest(rough(ready) - np.log(looks), 3 * few, buying.TIE)
+    values = exact([own[some] for own in ready]) - np.log(looks[some])
+    return best(tree, questions[at[some]], values, buying.TIE)
+
+
+def any_step(self: Any, tree: Any, views: Any, number: int = knowledge.QUESTIONS, by_steps: bool = False) -> Any:
+    """Return the questions, whether their parents were measured or not."""
+    return QUESTIONS(self, tree, views, number)
+
+
+QUESTIONS = knowledge.KnowledgeRules.questions
+NEVER = 1 << 30
+PARTS: dict[str, list[tuple[Any, str, Any]]] = {
+    "as it is": [],
+    "an opening of 4 cells": [(rounds, "MOST_OPENING_CELLS", 4)],
+    "an opening of 8 cells": [(rounds, "MOST_OPENING_CELLS", 8)],
+    "the guard never": [(knowledge, "OFTEN", NEVER), (knowledge, "SELDOM", NEVER)],
+    "the guard every second round": [(knowledge, "SELDOM", 2)],
+    "not step by step": [(knowledge.KnowledgeRules, "questions", any_step)],
+    "a gain of several looks": [(knowledge, "largest", several_looks)],
+}
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--budget", default=PAPER // 2)
+@click.option("--runs", default=10)
+@click.option("--seed", default=50000, help="Of the first run.")
+@click.option("--page", help="Between which marks of docs/method.md the table goes too.")
+def parts(folder: Path, budget: int, runs: int, seed: int, page: str | None) -> None:
+    """Play the default with one part of it changed at a time."""
+    from benchmarks.arena.summary import ratio_of_means
+
+    folder.mkdir(exist_ok=True)
+    lines: list[list[str]] = []
+    usual: dict[str, dict[int, float]] = {}
+    for name, changes in PARTS.items():
+        path = folder / f"{name.replace(' ', '-')}.jsonl"
+        with ExitStack() as stack:
+            for owner, attribute, value in changes:
+                stack.enter_context(patch.object(owner, attribute, value))
+            play_all(path, FUNCTIONS, [budget], runs, seed)
+        found = {function: read(path)[function, budget] for function in FUNCTIONS}
+        usual = usual or found
+        means = [list(own.values()) for own in found.values()]
+        texts = [f"{np.mean(own):.4f} ± {np.std(own) / np.sqrt(len(own)):.4f}" for own in means]
+        ratio = ratio_of_means(found, usual, floor=0.0) if changes else None
+        over = "" if ratio is None else f"{ratio['ratio']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
+        lines.append([name, *texts, over])
+        click.echo(" | ".join(lines[-1]))
+    if page:
+        heads = [f"N = {budget}, {runs} runs, seeds {seed} on", *FUNCTIONS, "over the default as it is"]
+        marked.put(page, marked.table(heads, lines))
 
 
 if __name__ == "__main__":
