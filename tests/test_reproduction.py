@@ -35,6 +35,8 @@ TABLES = {  # rows and columns
     "benefit": (12, 7),
     "heatmap-25": (6, 5),
     "heatmap-50": (6, 5),
+    "heatmap-paper-25": (6, 5),
+    "heatmap-paper-50": (6, 5),
     "heatmap-margins": (6, 12),
     "delta": (36, 10),
     "theory": (14, 6),
@@ -209,6 +211,12 @@ def test_the_best_number_of_children_depends_on_the_preset() -> None:
     assert best["25", "ours, `authors`"] == best["50", "ours, `authors`"] == ["K = 3"]
     assert best["25", "ours, `paper`"] == ["K = 4"]
     assert best["50", "ours, `paper`"] == ["K = 5"]
+    cells_25, cells_50 = (rows_of(f"heatmap-paper-{n}", "S") for n in (25, 50))
+    strong = {n: [[k for k, cell in row.items() if "**" in cell] for row in own.values()]
+              for n, own in ((25, cells_25), (50, cells_50))}  # fmt: skip
+    assert strong[25] == [["K = 2"], *5 * [["K = 4"]]]
+    assert strong[50][0] == ["K = 4"]
+    assert [row for row in strong[50][1:] if row != ["K = 3", "K = 5"]] == [["K = 5"]]  # S = 30
     theirs = table["50", "the authors' code, 8 runs"]
     assert float(theirs["K = 2"]) < float(theirs["K = 3"])
 
