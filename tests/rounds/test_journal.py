@@ -115,7 +115,7 @@ def test_a_study_in_memory_becomes_durable(path: Path) -> None:
     assert study.path == path
     study.tell(study.ask(), 0.4)
     assert [record.value for record in zn.Study.open(path).trials] == [0.3, 0.4]
-    with pytest.raises(StudyFileError, match=r"lives in sky\.db already"):
+    with pytest.raises(StudyFileError, match=r"is stored in sky\.db already"):
         study.save(path.with_name("other.db"))
 
 

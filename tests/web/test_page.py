@@ -190,7 +190,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
         {"name": "filled.csv", "mimeType": "text/csv", "buffer": bad.encode()}
     )
     page.get_by_role("dialog").get_by_role("button", name="Tell it").click()
-    tab.shows("dialog-refused", "nothing was told; 1 of 4 rows are wrong")
+    tab.shows("dialog-refused", "nothing was told; wrong rows: 1 of 4")
     keep(tab, "sheet-refused")
     tab.checked()
     good = sheet.replace(",,,\n", ",0.7,0.1,from a sheet\n", 3)

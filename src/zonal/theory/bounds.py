@@ -233,7 +233,7 @@ def proved_rate(
     ``(beta_N / N)^(1 / (d + 2))``. C must be large enough for Lemma 2 to hold at the root.
     """
     spare, power = SPARE[test], near.d + 2
-    inside = (arity / rho**2 + 1) * beta * noise**2 + ((1 + arity * spare) / rho**2 + spare) * c**2
+    inside = (arity / rho**2 + 1) * beta * noise**2 + (1 + arity * spare + spare) * c**2
     log_inside = math.log(near.C * inside / budget) - near.d * math.log(3) - math.log1p(-(rho**power))
     return 3 * _exp(log_inside / power)
 
