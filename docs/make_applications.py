@@ -12,7 +12,7 @@ from time import perf_counter
 
 DOCS = Path(__file__).parent
 PAGES = ("radio_telescope", "census", "dna", "proteins", "power")
-RIVALS = ("radio_telescope", "census")
+RIVALS = ("radio_telescope", "census", "dna")
 ABSENT = 3  # exit code of the rivals where BoTorch is not installed
 
 
