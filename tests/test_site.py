@@ -26,7 +26,7 @@ QUESTIONS = {
     "My instrument sees a beam": ("feedback.md", "a-beam"),
     "How many measurements do I need?": ("power.md", ""),
     "The computer crashed: what is lost?": ("files.md", "what-is-promised"),
-    "What can be done to a study?": ("manual/words.md", "deeds"),
+    "What can be done to a study?": ("manual/words.md", "actions"),
 }
 
 

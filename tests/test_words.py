@@ -28,7 +28,7 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
-DEEDS, SETTINGS = rows("Deeds"), rows("Settings")
+DEEDS, SETTINGS = rows("Actions"), rows("Settings")
 
 
 def codes(cells: list[list[str]], at: int) -> list[str]:

@@ -148,7 +148,7 @@ class Case:
 
     @property
     def promised(self) -> float:
-        """The probability with which the theorem holds."""
+        """The probability with which the theorem holds; AVE-StoOO's as claimed, which is true of this noise."""
         if self.algorithm == "StoOO":
             return bounds.event_probability_stooo(THETA)
         failure = max(THETA, bounds.interval_failure(self.problem.counts, THETA))

@@ -79,7 +79,11 @@ def event_probability(a: float, theta: float) -> float:
 
 
 def event_probability_stooo(theta: float) -> float:
-    """Return 1 - 2 theta, a lower bound on the probability of AVE-StoOO's event (first lemma of its appendix)."""
+    """Return 1 - 2 theta, what the paper claims for AVE-StoOO's event (first lemma of its appendix).
+
+    Its printed tail gives 1 - 2 theta H_N only, H_N = 1 + 1/2 + ... + 1/N; the claim holds for rewards within
+    [0, 1] and for normal noise of std up to 1/2 (docs/theory.md).
+    """
     return max(0.0, 1 - 2 * theta)
 
 
