@@ -1,4 +1,4 @@
-"""Find the best pool for eight other proteins, which had no say in how Zonal models sequences.
+"""Find the best pool for eight other proteins, which were not used to choose how Zonal models sequences.
 
     python examples/proteins.py --table dna_tfbind8_proteins.csv.gz --runs 30 --out proteins.png
 
