@@ -86,7 +86,7 @@ def rivals() -> list[Contestant]:
     return [
         *(one("time", (time,), name, "the default, every look as long") for name, time in FIXED.items()),
         one("", None, HINDSIGHT, "of these, on each problem the one of the lowest mean regret"),
-        one("travel", False, "Zonal, ignoring ways", "the default, which pays for ways without knowing of them"),
+        one("travel", False, "Zonal, ignoring travel", "the default, which pays for travel without knowing of it"),
         one("above", "the default", "Zonal, the default's data", f"{set_of} the default's own measurements"),
         one("above", "random", "Zonal, data at random", f"{set_of} smallest regions at random"),
         one("above", "grid", "Zonal, data of a grid", f"{set_of} the finest grid that can be paid"),

@@ -35,7 +35,7 @@ GROUPS = {
     "dna": "DNA (TFBind8)",
     "noise": "Noise that falls with the size of a region",
     "time": "How long to look",
-    "travel": "Ways that cost",
+    "travel": "Travel",
     "above": "The set above a threshold",
 }
 ACTING = (

@@ -31,17 +31,18 @@ random), and the n-th measurement of a run has the same noise whoever makes it.
 There are two views of many runs. **Mean regret** is the mean over runs, and over problems the geometric mean: a
 few bad runs decide. **A typical run** is the geometric mean over both, from paired differences of log regrets. A
 ratio is Zonal's default over the contestant, in the same runs, with its 95 % bootstrap interval: **below 1 Zonal
-is better**, and a bold one differs from 1 beyond chance. Seconds are CPU time of a whole search at the largest
-budget, measuring excluded.
+is better**, and a bold one differs from 1 beyond chance. Ratios and bold type compare only runs that both played;
+Zonal has more runs on some problems, so its row is not the numerator, and a bold value may exceed
+Zonal's. Seconds are CPU time of a whole search at the largest budget, measuring excluded.
 
 Zonal and the people of `zonal rehearse` may measure regions of any size. The other peers cannot be told of a
 region, so they measure smallest cells. Whoever recommends a larger region is brought to the smallest size: to its
 cell of the highest posterior mean where there is a model, else to its middle.
 """
 ON_ACTING = """In the groups on time, travel and sets a look is more than a region: it takes a time that is
-chosen, or a way that costs; or the set above a threshold is looked for, and 1 - F1 stands for regret. There
-everybody is Zonal, which learns everything, and what is compared is what knowing of time, ways and the threshold
-is worth.
+chosen, or travel that costs; or the set above a threshold is looked for, and 1 - F1 stands for regret. There
+everybody is Zonal, which learns everything, and what is compared is what knowing of time, travel and the
+threshold is worth.
 """
 
 

@@ -9,6 +9,8 @@ WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
         "The default is told nothing of how the noise falls with the size and learns one noise for all sizes, "
         "which is wrong here; who passes `noise=` gets the gain."
     ),
+    "smooth draw, falling noise": "As above: one noise is learned for all sizes.",
+    "rough draw, falling noise": "As above: one noise is learned for all sizes.",
     "f1": "Three hills of nearly the same height: the guard's rounds are lost here, and few runs were played.",
     "f2": "One narrow spike, easily missed by the first sweep.",
 }

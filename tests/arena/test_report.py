@@ -61,7 +61,7 @@ def row(rows: list[dict[str, Any]], name: str, budget: int) -> dict[str, Any]:
 def test_ratios_are_found_again_with_intervals_around_them(summary: dict[str, Any]) -> None:
     for group in GROUPS:
         rows = summary["groups"][group]["rows"]
-        rivals = {"time": HINDSIGHT, "travel": "Zonal, ignoring ways", "above": "Zonal, straddle"}
+        rivals = {"time": HINDSIGHT, "travel": "Zonal, ignoring travel", "above": "Zonal, straddle"}
         named = {rivals[group]: 0.5} if group in rivals else {"random": 0.5, "BoTorch": 2.0}
         for name, expected in named.items():
             for view in ("mean_ratio", "typical_ratio"):
