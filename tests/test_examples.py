@@ -31,6 +31,7 @@ NAMES = {
 RIVALS = {  # in the second block of a page, with fewer runs
     "radio_telescope": ["BoTorch"],
     "census": ["Zonal, UCB", "Zonal, GPOO", "halving", "BoTorch"],
+    "dna": ["halving", "BoTorch"],
 }
 PLAYED = re.compile(r"^(.+?)  +\S+  +\S+  +\d+ of (\d+) runs$", re.MULTILINE)
 EXAMPLES = pytest.mark.parametrize("name", NAMES)

@@ -174,7 +174,7 @@ def threshold(study: Reading) -> float | None:
     with study._lock:
         state = study._state
         limit = binding.limit(state)
-    return None if limit is None else float(_value(state, limit))
+    return None if limit is None else float(_value(state, limit)) + 0.0  # 0, not -0
 
 
 def misclassified(study: Reading) -> float | None:

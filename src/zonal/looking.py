@@ -211,8 +211,7 @@ def table(study: Reading, history: bool = False) -> Listing:
     columns["slope"] = [getattr(one.region.feedback, "slope", "") for one, *_ in rows]
     columns["minus"] = ["" if one.minus is None else one.minus.name for one, *_ in rows]
     columns["replicate"] = [getattr(one, "replicate", None) for one, *_ in rows]
-    spends = (("time",) if study.settings.times else ()) + (("cost",) if study.settings.priced else ())
-    for name in spends:
+    for name in study.settings.spends:
         own = [getattr(one, name, None) for one, *_ in rows]
         columns[labelled(name, study.settings.cost_unit)] = own
     columns[labelled("mean", unit)] = [] if expected is None else expected.mean.tolist()

@@ -327,6 +327,22 @@ def test_looks_that_cost_are_asked_for_told_and_paid_for(tmp_path: Path, monkeyp
     told = zn.Study.open("n.db").trials
     assert [one.value for one in told[2:]] == [0.5, 0.25]
     assert (told[2].time, told[2].cost) == (3.0, 4.0)
+    zonal("export", "n.db", "--out", "all.csv")
+    sheet = read_table(Path("all.csv"))
+    assert (sheet.numbers("time")[0], sheet.numbers("cost")[0]) == (7.5, 8.5)
+    first = json.loads(zonal("export", "n.db", "--format", "json").stdout)["trials"][0]
+    assert (first["time"], first["cost"]) == (7.5, 8.5)
+    assert first["when"].startswith("20")
+
+
+def test_columns_of_time_and_cost_are_there_even_if_all_are_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zonal("new", "n.db", "--axis", "x=0..1", "--budget", 20, "--times", "1")
+    assert "time" in zonal("ask", "n.db").stdout
+    zonal("ask", "n.db", "--csv", "q.csv")
+    assert read_table(Path("q.csv")).numbers("time").tolist() == [1.0]
 
 
 def test_slopes_and_differences_come_from_the_shell_and_go_through_sheets_and_exports(

@@ -124,8 +124,8 @@ def test_exports_keep_what_was_told_before(dna: Path) -> None:
     trials = json.loads(zonal("export", dna, "--format", "json").stdout)["trials"]
     times = zn.Study.open(dna).times
     first, second = trials[1]["earlier"]
-    assert (first["value"], first["by"], first["time"]) == (7.3, "", times[6])
-    assert (second["value"], second["note"], second["time"]) == (0.73, "a comma", times[8])
+    assert (first["value"], first["by"], first["when"]) == (7.3, "", times[6])
+    assert (second["value"], second["note"], second["when"]) == (0.73, "a comma", times[8])
     assert second["by"] == trials[1]["by"] == trials[2]["by"] != ""
     assert (trials[1]["value"], trials[2]["value"], trials[2]["state"]) == (0.7, None, "retracted")
     zonal("export", dna, "--format", "events", "--out", "e.jsonl")

@@ -160,7 +160,7 @@ def test_the_time_really_spent_counts_and_may_overrun() -> None:
     study.tell(second, 0.4, time=30.0)
     assert study.spent == pytest.approx(34.5)
     assert study.remaining == 0
-    with pytest.raises(zn.BudgetSpent, match=r"costs 5 s, but of the budget of 20 s 34.5 is spent"):
+    with pytest.raises(zn.BudgetSpent, match=r"costs 5 s, and .* of the budget of 20 s is left: 34.5 is spent"):
         study.ask()
     study.extend(25.5)
     assert study.remaining == pytest.approx(11.0)
@@ -298,3 +298,21 @@ def test_several_shorter_looks_weigh_as_their_times_where_noise_is_learned() -> 
     assert here.mean == pytest.approx(there.mean)
     assert here.scatter == pytest.approx(there.scatter, abs=1e-12)
     assert there.extra == 12
+
+
+@pytest.mark.parametrize("prices", [{"cost": 0}, {"cost": 0, "travel": 1.0}, {"cost": lambda region: 0.0}])
+def test_looks_that_cost_nothing_are_refused(prices: dict[str, Any]) -> None:
+    with pytest.raises(zn.InvalidInput, match="the budget would never be spent"):
+        zn.Study(LINE, budget=10, **prices)
+    zn.Study(LINE, budget=10, times=[1, 2], **prices).ask()
+
+
+def test_a_budget_that_pays_for_nothing_says_so() -> None:
+    study = zn.Study(LINE, budget=3.0, cost=lambda region: 10.0, policy=zn.GPOO(), **GIVEN)
+    assert study.optimize(lambda region: 1.0).message.startswith("the budget does not pay for a look: 0 ")
+
+
+def test_a_threshold_of_zero_is_not_minus_zero() -> None:
+    study = zn.Study(LINE, budget=3, direction="minimize", policy=zn.Above(0.0), **GIVEN)
+    study.tell(study.ask(), 0.5)
+    assert "below 0 " in study.above().title

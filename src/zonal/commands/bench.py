@@ -55,12 +55,12 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
         raise InvalidInput("trials are written as CSV, which any spreadsheet opens", sheet.name, "End it in .csv.")
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
-        _write_new(sheet, sheets.questions(trials, study.space))
+        _write_new(sheet, sheets.questions(study, trials))
         say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
         echo_json(trials)
     elif sheet is None:
-        echo_trials(trials)
+        echo_trials(study, trials)
 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
@@ -117,7 +117,7 @@ def _write_new(path: Path, content: str) -> None:
         ) from None
 
 
-def echo_trials(trials: Sequence[Trial]) -> None:
+def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
     """Print trials for people."""
     if not trials:
         click.echo("nothing is under way")
@@ -126,11 +126,9 @@ def echo_trials(trials: Sequence[Trial]) -> None:
         "trial": [one.number for one in trials],
         "region": [one.region.name for one in trials],
         "look": [one.replicate for one in trials],
-        "time": [one.time for one in trials],
-        "cost": [one.cost for one in trials],
     }
-    plain = {name for name in ("time", "cost") if set(columns[name]) == {1.0}}
-    echo_table(Listing("", {name: own for name, own in columns.items() if name not in plain}))
+    columns |= {name: [getattr(one, name) for one in trials] for name in study.settings.spends}
+    echo_table(Listing("", columns))
 
 
 @study_command(context_settings=NUMBERS)

@@ -55,7 +55,7 @@ def document(study: Study) -> str:
     times = study.times
 
     def said(own: Outcome) -> dict[str, Any]:
-        when = {"time": times[own.event]} if times else {}
+        when = {"when": times[own.event]} if times else {}
         return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
 
     def seen(one: TrialRecord | Observation) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         )
     if study.pending:
         click.echo("\nunder way")
-        echo_trials(study.pending)
+        echo_trials(study, study.pending)
     if nodes and (measured or whole):
         listed = nodes if whole else nodes[:SHOWN_NODES]
         title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"

@@ -87,10 +87,10 @@ class Sheet(Generic[T]):
     changed: list[tuple[T, Filled]] = field(default_factory=list)
 
 
-def questions(trials: Sequence[Trial], space: Any) -> str:
+def questions(study: Study, trials: Sequence[Trial]) -> str:
     """Return a sheet of trials to measure, with empty columns for the values."""
-    spends = [name for name in ("time", "cost") if any(getattr(one, name) != 1 for one in trials)]
-    header = ["trial", "region", "look", *space.columns, *spends, "value", "sem", "note"]
+    spends = study.settings.spends
+    header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
     rows = [
         [one.number, one.region.name, one.replicate, *one.region.row(), *(getattr(one, own) for own in spends)]
         for one in trials
@@ -112,7 +112,8 @@ def outcomes(study: Study) -> str:
     The numbers of observations, and values that were corrected or retracted, have their own columns, if there are
     any: as rows they might be told again.
     """
-    header = ["trial", "region", "look", *study.space.columns, "state", "value", "sem", "note"]
+    spends = study.settings.spends
+    header = ["trial", "region", "look", *study.space.columns, *spends, "state", "value", "sem", "note"]
     rows: list[list[float | str | None]] = []
     for one, (*before, now) in study.history():
         number, look, observation = None, None, None
@@ -123,7 +124,8 @@ def outcomes(study: Study) -> str:
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
         seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-        what = [*one.region.row(), now.state, now.value, now.sem, now.note, *seen, observation, earlier]
+        spent = [getattr(one, name, None) for name in spends]
+        what = [*one.region.row(), *spent, now.state, now.value, now.sem, now.note, *seen, observation, earlier]
         rows.append([number, one.region.name, look, *what])
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]

@@ -93,6 +93,8 @@ class Hand:
     @property
     def spent(self) -> str:
         """What is spent when none remain."""
+        if not self._study.spent and not self._study._looks_left:
+            return "the budget does not pay for a look"
         whole = self._part is None or not self._study._looks_left
         return "the budget is spent" if whole else "the part asked for is spent"
 

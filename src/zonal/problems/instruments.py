@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Slope
-from zonal.errors import InvalidInput, NumericalWarning, random_generator, standard_deviation, warn_user
+from zonal.errors import (
+    InvalidInput,
+    NumericalWarning,
+    positive_number,
+    random_generator,
+    standard_deviation,
+    warn_user,
+)
 from zonal.spaces import Region, with_feedback
 
 Function = Callable[[Floats], ArrayLike]
@@ -71,7 +78,7 @@ class Instrument(ABC):
 
     def reading(self, region: Region, draw: float, time: float = 1.0) -> float:
         """Return the measurement of `region` with a given draw of the noise and time."""
-        return self.average(region) + self.std(region) * draw / math.sqrt(time)
+        return self.average(region) + self.std(region) * draw / math.sqrt(positive_number(time, "time"))
 
     def std(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region` in one unit of time."""
@@ -154,6 +161,7 @@ class SlopedSimulation(Simulation):
     def reading(self, region: Region, draw: float, time: float = 1.0) -> dict[str, Any]:  # type: ignore[override]
         """Return the average of `region` and all its slopes, as arguments of `Study.tell`."""
         space, rng = region.space, np.random.default_rng(int(draw))
+        time = positive_number(time, "time")
         std = self.std(region) / math.sqrt(time)
         sem = std if self._slope_noise is None else self._slope_noise / math.sqrt(time)
         value = self.average(region) + std * float(rng.standard_normal())

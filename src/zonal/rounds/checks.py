@@ -124,8 +124,9 @@ def payable(state: State, cost: float, region: Region) -> None:
         cost_, budget, left = (f"{own:.6g} {unit}".rstrip() for own in (cost, state.budget, remaining))
         under_way = math.fsum(asked.cost for asked in state.pending.values())
         raise BudgetSpent(
-            f"a look at {region.name} costs {cost_}, but of the budget of {budget} {state.spent:.6g} is spent "
-            f"and {under_way:.6g} under way, so {left} remains. Call extend(n) for more."
+            f"a look at {region.name} costs {cost_}, and {left} of the budget of {budget} is left: "
+            f"{state.spent:.6g} is spent, {under_way:.6g} is under way or asked for in the same call. "
+            "Ask for fewer, or call extend(n)."
         )
 
 

@@ -54,10 +54,9 @@ def checked_travel(travel: Any, space: Any) -> Any:
         fix = "Pass a function of two regions."
         raise InvalidInput("this space has no distances of its own", travel, fix)
     if len(set(space.units)) > 1:
-        fix = "Pass a function of two regions that returns the cost of the way."
-        raise InvalidInput(
-            f"axes of different units ({', '.join(space.units)}) have no common distance", travel, fix
-        )
+        units = ", ".join(unit or "none" for unit in space.units)
+        fix = "Give all axes one unit, or pass a function of two regions that returns the cost of travel."
+        raise InvalidInput(f"axes of different units ({units}) have no common distance for travel", travel, fix)
     return number
 
 
@@ -95,7 +94,11 @@ class Prices:
         if not callable(self._cost):
             usual = 0.0 if self.timed else 1.0
             return overhead + (usual if self._cost is None else float(self._cost))
-        return checked_price(answer(self._cost, region), f"cost({region.name})") + overhead
+        price = checked_price(answer(self._cost, region), f"cost({region.name})") + overhead
+        if price == 0 and not self.timed:
+            fix = "Return a cost above 0, or pass an overhead or times."
+            raise InvalidInput(f"cost({region.name}) is 0, and the budget would never be spent", price, fix)
+        return price
 
     def cheapest(self) -> float:
         """Return what the cheapest of some typical looks costs, without travel."""

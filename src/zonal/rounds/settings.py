@@ -110,6 +110,11 @@ class Settings:
         return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
 
     @property
+    def spends(self) -> tuple[str, ...]:
+        """What a trial spends and tables show: its time where times are chosen, its cost where looks have one."""
+        return (("time",) if self.times else ()) + (("cost",) if self.priced else ())
+
+    @property
     def sign(self) -> float:
         """The factor that turns the user's values into rewards: 1, or -1 when minimising."""
         return 1.0 if self.direction == "maximize" else -1.0
@@ -141,6 +146,9 @@ def checked(
     times, overhead = checked_times(times), checked_price(overhead, "overhead")
     if cost is not None and (isinstance(cost, type) or not callable(cost)):
         cost = checked_price(cost, "cost")
+        if cost + overhead == 0 and not times:
+            fix = "Pass a cost above 0, an overhead or times."
+            raise InvalidInput("looks would cost nothing, and the budget would never be spent", cost, fix)
     travel = checked_travel(travel, own)
     priced = cost is not None or bool(times) or overhead > 0 or travel is not None
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)

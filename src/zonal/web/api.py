@@ -253,7 +253,7 @@ ROUTES = (
     Route("GET", "/export/trials.json", "", "All trials and observations, with earlier values.",
           lambda study: document(study)),
     Route("GET", "/export/questions.csv", "", "The trials under way, as a sheet to fill in.",
-          lambda study: sheets.questions(study.pending, study.space), kind="text/csv"),
+          lambda study: sheets.questions(study, study.pending), kind="text/csv"),
     Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
           lambda study: exported(study), kind="application/x-ndjson"),
 )  # fmt: skip
