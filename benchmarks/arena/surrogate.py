@@ -225,8 +225,8 @@ def contestants() -> list[Contestant]:
         Contestant(
             "gpCAM",
             "`GPOptimizer` over all cells as points, `noisy expected improvement`, 8 Sobol cells first, noise "
-            "learned, trained after each measurement; posterior mean over all cells. On f1 only: its runs of N = 80 "
-            "are the longest there, and its time grows with the number of cells",
+            "learned, trained after each measurement; posterior mean over all cells. On f1 only: its runs of "
+            "N = 80 are the longest there, and its time grows with the number of cells",
             gpcam,
             ("gpcam", "fvgp"),
             ("gpcam",),
