@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import zonal as zn
 from docs import make_readme
+from zonal.cli import main
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
@@ -29,6 +35,30 @@ def test_the_readme_says_what_its_examples_print_and_finds_the_peak(tmp_path: Pa
     assert result.success
     assert (result.region.bounds[:, 0] <= [40, 0.22]).all()  # where the peak is
     assert (result.region.bounds[:, 1] >= [40, 0.22]).all()
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    zonal ([^#\n]*[^#\n ])", README, re.MULTILINE)
+QUICK = {"rehearse": "--budget 12 --runs 2", "power": "--budget 8 --runs 2", "paper": "--budget 20 --runs 1"}
+LEVELS = {"state": 20, "sa4": 10, "sa3": 5, "sa2": 1}  # areas in each
+
+
+@pytest.mark.parametrize("command", [own for own in COMMANDS if "paper all" not in own])
+def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    number, rng = 40, np.random.default_rng(0)
+    places = {name: rng.uniform(size=number) for name in ("lon", "lat", "mean_age")}
+    levels = {name: [f"{name} {at // share}" for at in range(number)] for name, share in LEVELS.items()}
+    frame = pl.DataFrame({**levels, **places, "persons": rng.integers(100, 900, number)})
+    frame.write_csv("areas.csv")
+    letters = ["".join(own) for own in itertools.product("ACGT", repeat=3)]
+    pl.DataFrame({"sequence": letters, "score": rng.uniform(size=64)}).write_parquet("library.parquet")
+    words = shlex.split(
+        f"{command} {QUICK[command.split()[0]]} --jobs 1"
+    )  # of an option given twice the last counts
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "regret" in done.output
 
 
 def test_the_examples_of_what_a_measurement_sees_run() -> None:
