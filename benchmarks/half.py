@@ -9,7 +9,7 @@ each, and compared by seed, also with those of another checkout:
 
 What each part of the default is worth, the other parts being as they are: runs are kept in a folder, a file each:
 
-    python -m benchmarks.half parts FOLDER --runs 60 --seed 50000 --page parts
+    python -m benchmarks.half parts FOLDER --runs 40 --seed 50000 --page parts
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Do 90 % intervals cover, and do gaps hold? On draws whose true averages are known.
 
-``python -m benchmarks.sure --runs 60 --page sure`` plays campaigns on functions of three lengthscales with two
+``python -m benchmarks.sure --runs 40 --page sure`` plays campaigns on functions of three lengthscales with two
 sizes of noise, with and without a given model, to the end of the budget and to the time when `tolerance` stops
 them, and on steps; the table goes into docs/method.md too.
 """

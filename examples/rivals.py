@@ -9,12 +9,11 @@ points. It needs the extra `arena`.
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import census
 import dna
@@ -48,11 +47,11 @@ class BoTorch:
         Whether a second measurement of a region brings nothing.
     """
 
-    features: Callable[[zn.Region], Any]
+    features: Callable[[zn.Region], Iterable[float]]
     noise: Callable[[zn.Region], float] | None = None
     once: bool = False
 
-    def __call__(self, landscape: Landscape, instrument: Any, budget: int, rng: np.random.Generator) -> zn.Region:
+    def __call__(self, landscape: Landscape, instrument, budget: int, rng: np.random.Generator) -> zn.Region:
         """Return the region of the highest posterior mean."""
         import torch
         from botorch.acquisition import qLogNoisyExpectedImprovement
@@ -82,7 +81,7 @@ class BoTorch:
                 seen.append(int(score.argmax()))
                 values.append(instrument(cells[seen[-1]]))
 
-    def _model(self, x: Any, seen: list[int], values: list[float], given: Any, last: Any) -> Any:
+    def _model(self, x, seen: list[int], values: list[float], given, last):
         """Return BoTorch's default model of the readings, fitted anew or with the parameters of the last."""
         import torch
         from botorch.fit import fit_gpytorch_mll
@@ -108,7 +107,7 @@ class Game:
     name: str
     landscape: Landscape
     budget: int
-    noise: Any
+    noise: float | Callable[[zn.Region], float]
     look: Look
     botorch: BoTorch
     others: dict[str, Player]
