@@ -79,7 +79,10 @@ class Row:
 
     def __str__(self) -> str:
         """Return the row as it is printed, which `read` takes back."""
-        own = "".join(f"{f'{mean:.2f}±{error:.2f}':>11}" for mean, error in self.regrets)
+        errors = (f"{own:.2f}".lstrip("0") if own < 1 else f"{own:.1f}" for _, own in self.regrets)
+        own = "".join(
+            f"{f'{mean:.2f}±{error}':>10}" for (mean, _), error in zip(self.regrets, errors, strict=True)
+        )
         return f"{self.protein:7}{self.noise:5.2f}{self.best:6.2f}{own}"
 
 
@@ -106,7 +109,7 @@ def main(table: Path, runs: int, share: float, out: str, kept: list[Path]) -> No
     print("mean regret ± its standard error, in standard deviations of the pools")
     known = landscapes(table)
     for signal in ("strong", "weak"):
-        print(f"\n{signal} signal\n{'':7}noise  best" + "".join(f"{who:>11}" for who in PLAYERS))
+        print(f"\n{signal} signal\n{'':7}noise  best" + "".join(f"{who:>10}" for who in PLAYERS))
         for protein, (landscape, honest) in known.items():
             if (protein, signal) not in rows:
                 noise = WEAK if signal == "weak" else ALONE if honest is None else honest
