@@ -480,10 +480,9 @@ def test_forced_colours_and_print(browser: Any, server: Server) -> None:
     tab = Tab(browser, server, forced_colors="active")
     page = tab.go("/studies/paper")
     tab.settle()
-    checked, other = (
-        page.locator(f"#switches label:has(input[value={mode}])").evaluate("e => getComputedStyle(e).outlineStyle")
-        for mode in ("mean", "std")
-    )
+    label = "document.querySelector(`#switches label:has(input[value=${mode}])`)"  # looked up and read at once
+    styles = f"['mean', 'std'].map((mode) => getComputedStyle({label}).outlineStyle)"
+    checked, other = page.evaluate(styles)
     assert (checked, other) == ("solid", "none")  # the choice is seen without its colour
     keep(tab, "forced-colours")
     page.emulate_media(media="print", forced_colors="none")
