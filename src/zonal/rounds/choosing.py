@@ -14,9 +14,7 @@ from zonal.errors import InvalidInput
 from zonal.policies.rules import Rows, Terms
 from zonal.rounds import checks, replies
 from zonal.rounds.binding import TIE, rules
-from zonal.rounds.events import (
-    Asked,
-)
+from zonal.rounds.events import Asked
 from zonal.rounds.growing import grow, open_nodes, split_by_force
 from zonal.rounds.prices import SLACK
 from zonal.rounds.state import State

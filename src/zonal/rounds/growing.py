@@ -9,10 +9,7 @@ import numpy as np
 from zonal.errors import Exhausted
 from zonal.rounds import replies
 from zonal.rounds.binding import rules
-from zonal.rounds.events import (
-    Expanded,
-    Split,
-)
+from zonal.rounds.events import Expanded, Split
 from zonal.rounds.settings import is_of_user
 from zonal.rounds.state import State
 from zonal.rounds.views import views

@@ -26,25 +26,7 @@ from zonal.errors import (
     text,
     whole_number,
 )
-from zonal.rounds.events import (
-    Allowed,
-    Asked,
-    Began,
-    Corrected,
-    Doubted,
-    Edited,
-    Ended,
-    Event,
-    Expanded,
-    Extended,
-    Fact,
-    Fitted,
-    Measured,
-    Observed,
-    Retracted,
-    Split,
-    Taken,
-)
+from zonal.rounds import checks, events
 from zonal.rounds.outcomes import last_outcome
 from zonal.rounds.prices import checked_price
 from zonal.rounds.settings import Problem, checked_feedback
@@ -52,14 +34,13 @@ from zonal.spaces import Region
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
-from zonal.rounds import checks
 
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
 RESTORE = "Restore what Zonal wrote."
 
 
 @contextmanager
-def named(state: State, event: Event) -> Iterator[None]:
+def named(state: State, event: events.Event) -> Iterator[None]:
     """Name the event in an error about it."""
     try:
         yield
@@ -69,16 +50,16 @@ def named(state: State, event: Event) -> Iterator[None]:
         raise
 
 
-def facts(event: Any) -> Event:
+def facts(event: Any) -> events.Event:
     """Check that an event has facts, and return it."""
     _lists(event)
     if not event:
         raise InvalidInput("an event has at least one fact", event, RESTORE)
-    made: Event = event
+    made: events.Event = event
     return made
 
 
-def began(problem: Problem, fact: Began) -> None:
+def began(problem: Problem, fact: events.Began) -> None:
     """Raise if no study can have started like this."""
     _texts(fact.id, fact.policy)
     whole_number(fact.seed, "a seed", 0)
@@ -91,54 +72,54 @@ def began(problem: Problem, fact: Began) -> None:
         raise InvalidInput("looks have no time or cost in this study", (fact.time, fact.cheapest), RESTORE)
 
 
-def happens(state: State, fact: Fact) -> None:
+def happens(state: State, fact: events.Fact) -> None:
     """Raise if a fact cannot have happened in this state."""
     match fact:
-        case Asked():
+        case events.Asked():
             _texts(fact.by, fact.key)
             checks.within_budget(state)
             _placed(state, fact)
             _priced(state, fact)
-        case Taken():
+        case events.Taken():
             _texts(fact.by)
             _ongoing(state, fact.number)
-        case Measured():
+        case events.Measured():
             _told(state, fact)
-        case Ended():
+        case events.Ended():
             _flags(fact.barred)
             _ongoing(state, fact.number)
             if fact.state not in ("given up", "withdrawn") or (fact.barred and fact.state != "given up"):
                 raise InvalidInput("a trial is given up or withdrawn", fact.state, RESTORE)
-        case Allowed():
+        case events.Allowed():
             _lists(fact.numbers)
             for number in fact.numbers:
                 _exists(state, number)
-        case Observed():
+        case events.Observed():
             _observed(state, fact)
-        case Corrected():
+        case events.Corrected():
             _counted(state, fact)
             checks.measured(state, fact.value, fact.sem, fact.note)
             checks.corrected(state, fact)
-        case Retracted():
+        case events.Retracted():
             _counted(state, fact)
-        case Split():
+        case events.Split():
             _split(state, fact)
-        case Expanded():
+        case events.Expanded():
             _row(state, fact.row)
-        case Fitted():
+        case events.Fitted():
             if not state.ledger.total:
                 raise InvalidInput("there is nothing yet to learn from", "Fitted", RESTORE)
             _flags(fact.anew)
             _learned(state, fact.fit)
-        case Doubted():
+        case events.Doubted():
             _texts(fact.doubt)
-        case Edited():
+        case events.Edited():
             _texts(fact.why)
-        case Extended():
+        case events.Extended():
             checks.added(state, fact.n)
 
 
-def _placed(state: State, fact: Asked) -> None:
+def _placed(state: State, fact: events.Asked) -> None:
     """Raise if a trial is not the next one, or its node is not in the tree."""
     for number in (fact.number, fact.row, fact.replicate, fact.draw):
         whole_number(number, "a number of a trial", 0)
@@ -153,7 +134,7 @@ def _placed(state: State, fact: Asked) -> None:
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
 
 
-def _priced(state: State, fact: Asked) -> None:
+def _priced(state: State, fact: events.Asked) -> None:
     """Raise if the trial cannot have had this time or cost."""
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices
@@ -164,7 +145,7 @@ def _priced(state: State, fact: Asked) -> None:
         checks.payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
 
 
-def _told(state: State, fact: Measured) -> None:
+def _told(state: State, fact: events.Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
         became = last_outcome(state.history, fact.number)
@@ -181,7 +162,7 @@ def _told(state: State, fact: Measured) -> None:
     checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
 
 
-def _counted(state: State, fact: Corrected | Retracted) -> None:
+def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:
     _texts(fact.note, fact.by)
     _flags(fact.observed)
     if not fact.observed:
@@ -191,7 +172,7 @@ def _counted(state: State, fact: Corrected | Retracted) -> None:
     checks.counted(state, fact.number, fact.observed)
 
 
-def _observed(state: State, fact: Observed) -> None:
+def _observed(state: State, fact: events.Observed) -> None:
     checked_feedback(fact.feedback, state.problem.space)
     _of_space(state, fact.region, fact.feedback)
     checks.measured(state, fact.value, fact.sem)
@@ -199,7 +180,7 @@ def _observed(state: State, fact: Observed) -> None:
     _seen(state, fact.region, fact, standard_deviation(fact.noise, "noise"))
 
 
-def _seen(state: State, region: Region, fact: Measured | Observed, noise: float) -> None:
+def _seen(state: State, region: Region, fact: events.Measured | events.Observed, noise: float) -> None:
     """Raise if this cannot have been measured of a region (minus another)."""
     if fact.minus is not None:
         _of_space(state, fact.minus, region.feedback)
@@ -223,7 +204,7 @@ def _row(state: State, row: Any) -> int:
     return number
 
 
-def _split(state: State, fact: Split) -> None:
+def _split(state: State, fact: events.Split) -> None:
     """Raise if nodes cannot have been split together in this state."""
     _lists(fact.rows, fact.noise, fact.forbidden)
     _flags(fact.expanded, *fact.forbidden)

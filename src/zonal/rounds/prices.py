@@ -90,14 +90,15 @@ class Prices:
 
     def of_region(self, region: Region) -> float:
         """Return what a look at a region costs, without its time and travel."""
-        overhead = float(self._overhead)
-        if not callable(self._cost):
-            usual = 0.0 if self.timed else 1.0
-            return overhead + (usual if self._cost is None else float(self._cost))
-        price = checked_price(answer(self._cost, region), f"cost({region.name})") + overhead
+        price = self._cost
+        if price is None:
+            price = 0.0 if self.timed else 1.0
+        elif callable(price):
+            price = checked_price(answer(price, region), f"cost({region.name})")
+        price = float(price + self._overhead)
         if price == 0 and not self.timed:
-            fix = "Return a cost above 0, or pass an overhead or times."
-            raise InvalidInput(f"cost({region.name}) is 0, and the budget would never be spent", price, fix)
+            fix = "Pass a cost above 0, an overhead or times."
+            raise InvalidInput(f"{region.name} costs nothing, and the budget would never be spent", price, fix)
         return price
 
     def cheapest(self) -> float:

@@ -146,9 +146,6 @@ def checked(
     times, overhead = checked_times(times), checked_price(overhead, "overhead")
     if cost is not None and (isinstance(cost, type) or not callable(cost)):
         cost = checked_price(cost, "cost")
-        if cost + overhead == 0 and not times:
-            fix = "Pass a cost above 0, an overhead or times."
-            raise InvalidInput("looks would cost nothing, and the budget would never be spent", cost, fix)
     travel = checked_travel(travel, own)
     priced = cost is not None or bool(times) or overhead > 0 or travel is not None
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)

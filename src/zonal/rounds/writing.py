@@ -13,24 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.errors import InvalidInput
-from zonal.rounds.events import (
-    Allowed,
-    Asked,
-    Began,
-    Corrected,
-    Doubted,
-    Edited,
-    Ended,
-    Expanded,
-    Extended,
-    Fact,
-    Fitted,
-    Measured,
-    Observed,
-    Retracted,
-    Split,
-    Taken,
-)
+from zonal.rounds import events
 from zonal.rounds.outcomes import outcomes
 from zonal.spaces import Region, with_feedback
 from zonal.tree import EXPANDED
@@ -39,47 +22,47 @@ if TYPE_CHECKING:
     from zonal.rounds.state import State
 
 
-def write(state: State, fact: Fact) -> None:
+def write(state: State, fact: events.Fact) -> None:
     """Apply one fact."""
     match fact:
-        case Asked():
+        case events.Asked():
             _ask(state, fact)
-        case Measured():
+        case events.Measured():
             _measure(state, fact)
-        case Split():
-            fact = Split(*fact[:4], _split(state, fact))
-        case Fitted():
+        case events.Split():
+            fact = events.Split(*fact[:4], _split(state, fact))
+        case events.Fitted():
             _fit(state, fact)
-        case Expanded():
+        case events.Expanded():
             state.table = state.table.marked(fact.row, EXPANDED, True)
-        case Ended():
+        case events.Ended():
             _end(state, fact)
-        case Allowed():
+        case events.Allowed():
             _allow(state, fact)
-        case Observed():
+        case events.Observed():
             seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
             slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
             _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
             state.observed = state.observed.plus((slot, fact))
-        case Corrected() | Retracted():
+        case events.Corrected() | events.Retracted():
             _recount(state, fact)
-        case Doubted():
+        case events.Doubted():
             state.known = state.known and state.known._replace(warned=True)
-        case Extended():
+        case events.Extended():
             state.budget += fact.n
-        case Edited():
+        case events.Edited():
             pass  # a remark about the history; it changes nothing itself
-        case Taken():
+        case events.Taken():
             asked = state.pending[fact.number]._replace(by=fact.by)
             state.pending = {**state.pending, fact.number: asked}
             if state.problem.prices is not None:
                 _go(state, asked)
-        case Began():
+        case events.Began():
             raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
     state.facts = (*state.facts, fact)
 
 
-def _ask(state: State, asked: Asked) -> None:
+def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is under way."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
@@ -92,13 +75,13 @@ def _ask(state: State, asked: Asked) -> None:
         state.freed = tuple(draw for draw in state.freed if draw != asked.draw)
 
 
-def _go(state: State, asked: Asked) -> None:
+def _go(state: State, asked: events.Asked) -> None:
     """Record where a worker is."""
     if state.problem.settings.travel is not None:
         state.places = {**state.places, asked.by: asked.row, "": asked.row}
 
 
-def _measure(state: State, fact: Measured) -> None:
+def _measure(state: State, fact: events.Measured) -> None:
     """Record a trial's value."""
     table, number, pending = state.table, fact.number, state.pending
     if number in pending:
@@ -133,7 +116,7 @@ def _reward(state: State, slot: int, value: float, sem: float | None, noise: flo
     state.wait((slot, reward, variance, state.ledger, weight))
 
 
-def _recount(state: State, fact: Corrected | Retracted) -> None:
+def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
     slot, problem = state.origin(fact.observed, fact.number)[0], state.problem
     rewards, own, state.has_sems = [], [], False
@@ -153,7 +136,7 @@ def _recount(state: State, fact: Corrected | Retracted) -> None:
         average, left = fact.number not in state.differences, state.differences.items()
         if average:
             state.table = state.table.retold(row, own)
-        if isinstance(fact, Retracted):
+        if isinstance(fact, events.Retracted):
             state.told -= 1
             state.paid = {number: cost for number, cost in state.paid.items() if number != fact.number}
             state.rounds -= average
@@ -165,10 +148,10 @@ def _recount(state: State, fact: Corrected | Retracted) -> None:
         state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
     learner = problem.learner
     if learner is not None and learner.learns and not state.ledger.total:
-        _fit(state, Fitted(learner.begin().fit, True))
+        _fit(state, events.Fitted(learner.begin().fit, True))
 
 
-def _fit(state: State, fact: Fitted) -> None:
+def _fit(state: State, fact: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
     fit, learner = fact.fit, state.problem.learner
     assert learner is not None
@@ -179,7 +162,7 @@ def _fit(state: State, fact: Fitted) -> None:
         state.table = state.table.as_noisy(fit.model.noise)
 
 
-def _split(state: State, fact: Split) -> int:
+def _split(state: State, fact: events.Split) -> int:
     """Split nodes in one step (line 7); return the checksum of their children."""
     table, problem, space = state.table, state.problem, state.problem.space
     families, sums = [], problem.checksum
@@ -209,7 +192,7 @@ def _split(state: State, fact: Split) -> int:
     return sums
 
 
-def _end(state: State, fact: Ended) -> None:
+def _end(state: State, fact: events.Ended) -> None:
     """Record that a trial was given up or withdrawn."""
     asked = state.asked[fact.number]
     if fact.barred:
@@ -223,7 +206,7 @@ def _end(state: State, fact: Ended) -> None:
     _look(state, asked.row, -1)
 
 
-def _allow(state: State, fact: Allowed) -> None:
+def _allow(state: State, fact: events.Allowed) -> None:
     """Record that give-ups no longer count."""
     taken_back = set(fact.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
