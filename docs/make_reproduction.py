@@ -673,7 +673,8 @@ def make(job: Job, parts: Sequence[str] = ()) -> None:
     if parts:
         kept = {match[2]: match[3].strip() for match in MARKER.finditer(page)}
         job.page.write_text(fill(page, kept | make_blocks(job, parts)), encoding="utf-8")
-        copy_pictures(job, [part for part in parts if part in ONCE])
+        if renewed := [part for part in parts if part in ONCE]:
+            copy_pictures(job, renewed)
         return
     filled = fill(page, make_blocks(job))
     copy_pictures(job)

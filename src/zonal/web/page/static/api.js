@@ -8,16 +8,21 @@ class Refused extends Error {
 }
 
 async function answer(url, options) {
-  let found;
+  let found, told;
   try {
     found = await fetch(url, options);
+    told = found.status === 204 ? null : await found.text(); // the server may end in the middle of an answer
   } catch {
-    throw new Refused(0, { detail: "The server cannot be reached. Nothing was sent; what you typed is still here." });
+    throw new Refused(0, { detail: "The server cannot be reached. What you typed is still here." });
   }
   if (found.redirected && new URL(found.url).pathname === "/login") location.assign("/login");
   if (found.status === 401 && location.pathname !== "/login") location.assign("/login");
-  if (!found.ok) throw new Refused(found.status, await found.json().catch(() => ({})));
-  return found.status === 204 ? null : found.json();
+  if (!found.ok) throw new Refused(found.status, problem(told));
+  return JSON.parse(told);
+}
+
+function problem(told) {
+  try { return JSON.parse(told); } catch { return {}; }
 }
 
 export const get = (url) => answer(url, { cache: "no-cache" });
