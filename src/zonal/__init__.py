@@ -8,7 +8,6 @@ from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean, Slope
 from zonal.averages.kernels import RBF, Categorical, Matern
 from zonal.averages.motifs import Motif
 from zonal.beliefs.model import Model
-from zonal.campaigns.power import Power, power
 from zonal.driving.refine import PointResult
 from zonal.errors import (
     BudgetSpent,
@@ -50,6 +49,7 @@ from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 from zonal.tree import TreeTable
 
 if TYPE_CHECKING:
+    from zonal.campaigns.power import Power, power
     from zonal.web.client import connect
 
 __version__ = "0.1.0"
@@ -124,8 +124,15 @@ __all__ = [
 ]
 
 
+_ON_DEMAND = {"Power": "campaigns.power", "power": "campaigns.power", "connect": "web.client"}
+
+
 def __getattr__(name: str) -> object:
     """Import what is loaded on demand; for another library's name, raise with the name used here."""
-    if name == "connect":
-        return import_module("zonal.web.client").connect
-    raise missing("zonal", name)
+    if name not in _ON_DEMAND:
+        raise missing("zonal", name)
+    return getattr(import_module(f"zonal.{_ON_DEMAND[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
