@@ -64,7 +64,8 @@ def test_the_shell_can_do_what_the_page_says_and_nothing_else() -> None:
 
 def test_the_service_can_do_what_the_page_says_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("starlette", reason="the extra web is not installed")
-    from zonal.web.service import STUDY, Service
+    from zonal.web.service import Service
+    from zonal.web.words import STUDY
 
     said = {tuple(code.split()) for code in codes(DEEDS, 3) if code.startswith(("GET ", "POST "))}
     named = {(method, path if path.startswith("/") else f"{STUDY}/{path}") for method, path in said}

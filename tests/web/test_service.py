@@ -18,8 +18,9 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
 from web.served import Server, line, serving
+from zonal.rounds.state import State
 from zonal.study import Study
-from zonal.web import api
+from zonal.web import words
 from zonal.web.service import Service
 
 RECIPE = {"budget": 6, "axes": {"x": {"low": 0, "high": 1, "unit": "cm"}}, "measurement": {"noise": 0.1}}
@@ -84,8 +85,7 @@ def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, st
 
 def test_the_overview_never_opens_a_posterior(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line(tmp_path, told=20)
-    monkeypatch.setattr(Study, "open", lambda *_: pytest.fail("it was opened"))
-    monkeypatch.setattr(Study, "_of", lambda *_: pytest.fail("it was worked out"))
+    monkeypatch.setattr(State, "belief", property(lambda _: pytest.fail("it was worked out")))
     service = Service(tmp_path)
     sent: list[Any] = []
 
@@ -321,4 +321,4 @@ def test_the_api_has_all_words_of_a_study() -> None:
         "pending", "budget", "told", "remaining", "threshold", "misclassified", "spent",
     }  # fmt: skip
     public = {name for name in dir(Study) if not name.startswith("_")}
-    assert public - {route.word for route in api.ROUTES} == elsewhere
+    assert public - {route.word for route in words.ROUTES} == elsewhere

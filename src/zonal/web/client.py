@@ -19,7 +19,6 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from zonal.averages.feedback import Feedback
 from zonal.errors import (
     InvalidInput,
     StudyFileError,
@@ -37,11 +36,9 @@ from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial
 from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
-from zonal.spaces import with_feedback
 from zonal.study import Study
-from zonal.web.api import ROUTES, STATUSES, Route
-from zonal.web.folder import Unknown
 from zonal.web.regions import said_of
+from zonal.web.words import ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
 TIMEOUT = 300.0  # seconds for one answer: a fit may take a while
@@ -241,6 +238,10 @@ class Remote(Study):
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
         return whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
 
+    def _observation(self, number: int) -> Observation:
+        fact = self._state.observed[number][1]
+        return Observation(number, fact.region, fact.value, fact.sem, minus=fact.minus, study=self.id)
+
     @overload
     def ask(self, n: None = None, *, key: str = "", by: str | None = None) -> Trial: ...
     @overload
@@ -259,21 +260,6 @@ class Remote(Study):
             if said is not None:
                 return self._trial(said)
         return None
-
-    def observe(
-        self, region: Any, value: float, sem: float | None = None, feedback: Feedback | None = None, *,
-        time: float | None = None,
-        minus: Any = None,
-    ) -> Observation:  # fmt: skip
-        """Record a measurement made outside the study: see `Study.observe`."""
-        by = self.feedback if feedback is None else checked_feedback(feedback, self.space)
-        seen = with_feedback(self._region(region), by)
-        other = None if minus is None else with_feedback(self._region(minus), by)
-        given = {"region": seen, "value": value, "sem": sem, "minus": minus}
-        described: dict[str, Any] = {name: DESCRIBED[name](self, own) for name, own in given.items()}
-        described |= {"feedback": None if feedback is None else encode(by), "time": time}
-        said = self._line.post("/observe", **described)
-        return Observation(said["observation"], seen, float(value), sem, minus=other, study=self.id)
 
     def extend(self, n: float) -> None:
         """Add `n` measurements, or that cost, to the budget."""
@@ -297,29 +283,30 @@ def _over_http(route: Route) -> Any:
         said = signature.bind(study, *arguments, **named).arguments
         of, again = said.pop("trial", 0), route.word in REPEATED
         del said["study"]
-        said |= {name: DESCRIBED[name](study, said[name]) for name in DESCRIBED.keys() & said.keys()}
+        said |= {name: describe(study, said[name]) for name, describe in DESCRIBED.items() if name in said}
         if "by" in route.says:
             said["by"] = said.get("by") or person()
         if "observation" in route.says:
             said["observation"] = isinstance(of, Observation)
         answer = study._line.post(route.path.format(trial=study._number(of)), again, **said)
-        return answer.get("allowed")
+        return study._observation(answer["observation"]) if route.word == "observe" else answer.get("allowed")
 
     return call
 
 
 REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
+    "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
+    "region": lambda study, region: said_of(study._region(region)),
     "value": lambda study, value: finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else standard_deviation(sem, "a standard error"),
-    "region": lambda study, region: said_of(study._region(region)),
     "minus": lambda study, region: None if region is None else said_of(study._region(region)),
     "trials": lambda study, trials: [trial.number for trial in trials],
 }
 for _word in ("table", "top", "plot", "past", "refine", "__str__", "_repr_html_"):
     setattr(Remote, _word, _of_one_moment(getattr(Study, _word)))
 for _route in ROUTES:
-    if _route.word in ("tell", "correct", "retract", "give_up", "withdraw", "forgive", "allow"):
+    if _route.word in ("tell", "correct", "retract", "give_up", "withdraw", "forgive", "allow", "observe"):
         setattr(Remote, _route.word, _over_http(_route))
 
 

@@ -10,20 +10,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.errors import InvalidInput, StudyFileError, ZonalError
+from zonal.errors import InvalidInput, StudyFileError
 from zonal.rounds.journal import REPLACED
 from zonal.study import Study
 from zonal.web.record import Record, stamp_of
+from zonal.web.words import Unknown
 
 T = TypeVar("T")
 
 ENDING = ".db"
 NEW_NAME = re.compile(r"\w[\w .-]{0,79}")
 MOST_OPEN = 64  # studies whose posteriors are kept in memory
-
-
-class Unknown(ZonalError, LookupError):
-    """There is no such study."""
 
 
 class Entry:
@@ -50,7 +47,7 @@ class Entry:
         with self._lock:
             if self._record is not None and self._record.stamp != stamp_of(self.path):
                 try:
-                    self._record.refresh()
+                    self._record = Record(self.path, self._record)
                 except StudyFileError as error:
                     if not is_replaced(error):
                         raise

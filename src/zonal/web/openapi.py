@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zonal.web.api import LONGEST, TRIAL, Route
+from zonal.web.words import LONGEST, TRIAL, Route
 
 PROBLEM = {
     "type": "object",

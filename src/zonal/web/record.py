@@ -1,32 +1,32 @@
-"""What a study's journal says, without its posterior: progress, trials, trials under way; available at once."""
+"""What a study's file says without its posterior: progress, trials, trials under way; available at once."""
 
 from __future__ import annotations
 
-import math
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from zonal.plots.lines import along
-from zonal.rounds.events import (
-    Asked,
-    Began,
-    Corrected,
-    Ended,
-    Event,
-    Extended,
-    Measured,
-    Observed,
-    Retracted,
-    Taken,
-)
-from zonal.rounds.journal import Journal
+from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted
+from zonal.rounds.outcomes import Outcome, Source, outcomes
 from zonal.spaces.region import Region
+from zonal.study import Study
 
 SHORT_TIME = len("2026-11-16T00:05:51")
 NAMED = 12  # most points listed for a trial
 SHOWN = 200  # trials whose regions are named before the tree is available
 SPARKS = 400  # measurements in the small plot of the overview
+HAPPENED = {  # what a fact says to people
+    Began: "begun",
+    Asked: "trial {0.number} asked for",
+    Measured: "trial {0.number} told",
+    Ended: "trial {0.number} {0.state}",
+    Corrected: "trial {0.number} corrected",
+    Retracted: "trial {0.number} retracted",
+    Observed: "a measurement from outside observed",
+    Extended: "budget extended by {0.n}",
+}
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
@@ -36,143 +36,77 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
 
 
 class Record:
-    """The content of a journal as last read.
+    """A study as its file was at one moment. Its posterior is never computed.
 
     Attributes
     ----------
-    event : int
-        Number of events.
+    study : Reading
+        For reading what needs no posterior.
     times : list of str
-        When each was written.
+        When each event was written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.event = 0
-        self.times: list[str] = []
-        self.budget: Any = 0
-        self.told = 0
-        self.paid: dict[int, float] = {}
-        self.policy = ""
-        self.asked: list[Asked] = []
-        self.became: list[dict[str, Any]] = []  # of each trial: state, value, sem, note, ended, earlier
-        self.observed: list[dict[str, Any]] = []
-        self.pending: dict[int, Asked] = {}
-        self.last = ""
-        self._places: dict[int, dict[str, Any]] = {}
+    def __init__(self, path: Path, before: Record | None = None) -> None:
         self.stamp = stamp_of(path)
-        self.journal, events = Journal.open(path, {})
-        self.budget = self.settings.budget
-        self._take(events)
+        self._follower: Study = Study.open(path) if before is None else before._follower
+        self._follower.refresh()
+        self.study = self._follower._at(self._follower._state)
+        known = [] if before is None else before.times
+        self.times: list[str] = [*known, *(row.time for row in self.journal.rows(len(known)))][: self.event]
+        self._places: dict[int, dict[str, Any]] = {} if before is None else before._places
 
     @property
-    def settings(self) -> Any:
-        """The settings."""
-        return self.journal.opened.settings
-
-    def refresh(self) -> None:
-        """Read what was written since."""
-        stamp = stamp_of(self.path)
-        self._take(self.journal.unseen(self.event))
-        self.stamp = stamp
-
-    def _take(self, events: list[Event]) -> None:
-        self.times += [row.time for row in self.journal.rows(len(self.times))][: len(events)]
-        for event in events:
-            for fact in event:
-                self._enter(fact, self.times[self.event])
-            self.event += 1
-
-    def _enter(self, fact: Any, time: str) -> None:
-        match fact:
-            case Began():
-                self.policy, self.last = fact.policy, "begun"
-            case Asked():
-                self.asked.append(fact)
-                self.pending[fact.number] = fact
-                self.became.append({"state": "asked", "asked": time, "ended": "", "by": fact.by})
-                self.last = f"trial {fact.number} asked for"
-            case Taken():
-                self.pending[fact.number] = self.pending[fact.number]._replace(by=fact.by)
-            case Measured():
-                own = self.asked[fact.number]
-                self.paid[fact.number] = own.cost if fact.time is None else own.cost - own.time + fact.time
-                told = {"value": fact.value, "sem": fact.sem, "note": fact.note, "minus": _named(fact.minus)}
-                self._became(fact.number, time, state="told", **told)
-            case Ended():
-                self._became(fact.number, time, state=fact.state)
-            case Corrected() if not fact.observed:
-                self._became(fact.number, time, value=fact.value, sem=fact.sem, note=fact.note, who=fact.by)
-                self.last = f"trial {fact.number} corrected"
-            case Retracted() if not fact.observed:
-                self._became(fact.number, time, state="retracted", note=fact.note, who=fact.by)
-                del self.paid[fact.number]
-            case Observed():
-                self.observed.append(
-                    {"state": "observed", "value": fact.value, "sem": fact.sem, "note": "", "ended": time}
-                    | {"region": place(self.settings.space, fact.region, -1)}
-                    | {"slope": fact.feedback.slope, "minus": _named(fact.minus)}
-                )
-                self.last = "a measurement from outside observed"
-            case Corrected():
-                self.observed[fact.number] |= {"value": fact.value, "sem": fact.sem, "note": fact.note}
-            case Retracted():
-                self.observed[fact.number] |= {"state": "retracted", "note": fact.note}
-            case Extended():
-                self.budget += fact.n
-                self.last = f"budget extended by {fact.n}"
-
-    def _became(self, number: int, time: str, **said: Any) -> None:
-        own = self.became[number]
-        if own.get("value") is not None:
-            before = {key: own.get(key) for key in ("state", "value", "sem", "note", "ended")}
-            own.setdefault("earlier", []).append(before)
-        if said.get("state", own["state"]) == "retracted":
-            said["value"] = said["sem"] = None
-        counted = own["state"] == "told"
-        own |= {**said, "ended": time}
-        self.told += (own["state"] == "told") - counted
-        self.pending.pop(number, None)
-        self.last = f"trial {number} {own['state']}"
+    def journal(self) -> Any:
+        """The study's file."""
+        return self.study._journal
 
     @property
-    def remaining(self) -> Any:
-        """The measurements that may still be asked for, or their cost."""
-        if not self.settings.priced:
-            return self.budget - self.told - len(self.pending)
-        bound = (asked.cost for asked in self.pending.values())
-        return max(0.0, math.fsum((self.budget, *(-cost for cost in (*self.paid.values(), *bound)))))
+    def event(self) -> int:
+        """The number of events."""
+        return len(self.study._state.events)
+
+    @cached_property
+    def _became(self) -> dict[Source, list[Outcome]]:
+        return outcomes(self.study._state.events)
+
+    @property
+    def last(self) -> str:
+        """What happened last."""
+        events = self.study._state.events
+        facts = (fact for at in reversed(range(len(events))) for fact in reversed(events[at]))
+        said = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
+        return next(HAPPENED[type(fact)].format(fact) for fact in said)
 
     @property
     def state(self) -> str:
         """The state of the study, in one word."""
-        if self.journal.read_only:
+        if self.study.read_only:
             return "read-only"
-        if self.pending:
+        if self.study.under_way:
             return "waiting"
-        return "spent" if self.remaining <= 0 else "ready" if self.told else "new"
+        return "spent" if self.study.remaining <= 0 else "ready" if self.study.told else "new"
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
         if asked.row not in self._places:
-            space = self.settings.space
+            space = self.study.space
             self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
         return self._places[asked.row]
 
     def head(self, name: str) -> dict[str, Any]:
         """Return the main facts: progress, and the trials under way."""
-        settings = self.settings
+        study, settings = self.study, self.study.settings
         pending = [
             {
                 "trial": asked.number,
                 "look": asked.replicate,
-                "asked": self.became[asked.number]["asked"],
+                "asked": self.times[self._became[False, asked.number][0].event],
                 "by": asked.by,
                 "region": self.place(asked),
                 "time": asked.time,
                 "cost": asked.cost,
             }
-            for asked in self.pending.values()
+            for asked in study.under_way
         ]
         return {
             "name": name,
@@ -184,50 +118,78 @@ class Record:
             "picture": picture(settings.space),
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
-            "budget": self.budget,
-            "told": self.told,
-            "observed": sum(own["state"] == "observed" for own in self.observed),
-            "remaining": self.remaining,
-            "spent": math.fsum(self.paid.values()) if settings.priced else self.told,
+            **{name: getattr(study, name) for name in ("budget", "told", "remaining", "spent", "read_only")},
+            "observed": len(study.observations),
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
-            "read_only": self.journal.read_only,
-            "policy": self.policy,
+            "policy": study._state.began.policy,
             "feedback": repr(settings.feedback),
             "pending": pending,
         }
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the study's line in the overview, without the answer."""
-        head = self.head(name)
-        told = [own["value"] for own in self.became if own.get("value") is not None]
-        return {**head, "pending": len(self.pending), "spark": told[-SPARKS:]}
+        last = [self._became[False, asked.number][-1].value for asked in self.study._state.asked]
+        told = [value for value in last if value is not None]
+        return {**self.head(name), "pending": len(self.study.under_way), "spark": told[-SPARKS:]}
 
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
-        own, asked = self.became[first:], self.asked[first:]
+        settings, asked = self.study.settings, list(self.study._state.asked)[first:]
+        pasts = [self._became[False, one.number] for one in asked]
+        minus = self.study._state.differences
         columns: dict[str, Any] = {
             "event": self.event,
             "number": [one.number for one in asked],
             "row": [one.row for one in asked],
             "look": [one.replicate for one in asked],
-            "state": [one["state"] for one in own],
-            "value": [one.get("value") for one in own],
-            "sem": [one.get("sem") for one in own],
-            "time": [one.time for one in asked] if self.settings.times else None,
-            "cost": [one.cost for one in asked] if self.settings.priced else None,
-            "by": [one["by"] for one in own],
-            "asked": [one["asked"][:SHORT_TIME] for one in own],
-            "ended": [one["ended"][:SHORT_TIME] for one in own],
-            "note": {str(at): one["note"] for at, one in enumerate(own, first) if one.get("note")},
-            "minus": {str(at): one["minus"] for at, one in enumerate(own, first) if one.get("minus")},
-            "earlier": {str(at): one["earlier"] for at, one in enumerate(own, first) if one.get("earlier")},
-            "observed": self.observed,
+            "state": [past[-1].state for past in pasts],
+            "value": [past[-1].value for past in pasts],
+            "sem": [past[-1].sem for past in pasts],
+            "time": [one.time for one in asked] if settings.times else None,
+            "cost": [one.cost for one in asked] if settings.priced else None,
+            "by": [past[0].by for past in pasts],
+            "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
+            "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
+            "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
+            "minus": {str(one.number): minus[one.number][1].name for one in asked if one.number in minus},
+            "earlier": {str(at): own for at, past in enumerate(pasts, first) if (own := self._earlier(past))},
+            "observed": list(map(self._observed, range(len(self.study._state.observed)))),
         }
         if named:
             old = max(len(asked) - SHOWN, 0)
             columns["where"] = [""] * old + [self.place(one)["text"] for one in asked[old:]]
         return columns
+
+    def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
+        """Return the values that were replaced."""
+        return [
+            {
+                "state": own.state,
+                "value": own.value,
+                "sem": own.sem,
+                "note": own.note,
+                "ended": self.times[own.event],
+            }
+            for own in past[:-1]
+            if own.value is not None
+        ]
+
+    def _observed(self, number: int) -> dict[str, Any]:
+        """Return an observation, with its last value also if it was retracted."""
+        fact, past = self.study._state.observed[number][1], self._became[True, number]
+        valued = next(own for own in reversed(past) if own.value is not None)
+        return {
+            **_said(past[-1]._replace(value=valued.value, sem=valued.sem)),
+            "ended": self.times[past[0].event],
+            "region": place(self.study.space, fact.region, -1),
+            "slope": fact.feedback.slope,
+            "minus": "" if fact.minus is None else fact.minus.name,
+        }
+
+
+def _said(own: Outcome) -> dict[str, Any]:
+    return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note}
 
 
 def place(space: Any, region: Region, row: int) -> dict[str, Any]:
@@ -244,11 +206,6 @@ def place(space: Any, region: Region, row: int) -> dict[str, Any]:
     symbols: Any = region.symbols  # type: ignore[attr-defined]
     edges = zip(region.bounds.tolist(), symbols, strict=True)
     return found | {"part": [bounds if own is None else list(own) for bounds, own in edges]}
-
-
-def _named(region: Region | None) -> str:
-    """Return the name of a region that was subtracted; "" if none was."""
-    return "" if region is None else region.name
 
 
 def share(space: Any, region: Region) -> float:

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,19 +24,19 @@ from starlette.staticfiles import StaticFiles
 from zonal import __version__
 from zonal.errors import StudyFileError, ZonalError
 from zonal.study import Study
-from zonal.web import api, documents
+from zonal.web import api, documents, words
 from zonal.web.api import given, new_study
 from zonal.web.documents import dumped
-from zonal.web.folder import Entry, Folder, Unknown, is_replaced
+from zonal.web.folder import Entry, Folder, is_replaced
 from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
 from zonal.web.openapi import described
 from zonal.web.record import stamp_of
-from zonal.web.speech import as_json, body, broken, number_of, query, refused, said_of, tagged
+from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, said_of, tagged
+from zonal.web.words import EVERY, STUDIES, STUDY, Unknown
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
-STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
 LOOK = 0.2  # seconds between two checks of a file
 LONGEST_WAIT = 0.5  # seconds that a page waits for a posterior before it gets an answer without one
 MANY_EVENTS = 1000  # with more, opening a study takes longer than that
@@ -46,6 +45,7 @@ BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages o
 MOST_STREAMS = 100
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
+ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
 
 
 class Service:
@@ -65,13 +65,18 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
-        self.routes = [*_OWN, *(replace(route, path=STUDY + route.path) for route in api.ROUTES)]
-        self._document = dumped(described(self.routes, __version__))
-        listed = [
-            Route(route.path, self._word(route) if callable(route.does) else getattr(self, f"_{route.does}"),
-                  methods=[route.method])
-            for route in self.routes
-        ]  # fmt: skip
+        self.routes = EVERY
+        self._document = dumped(described(EVERY, __version__))
+        own = {
+            ("GET", STUDIES): self._studies,
+            ("POST", STUDIES): self._new,
+            ("GET", "/api/events"): self._watch,
+            ("GET", "/api/openapi.json"): self._openapi,
+            ("GET", STUDY): self._head,
+            ("GET", f"{STUDY}/events"): self._events,
+        }
+        listed = [Route(path, answer, methods=[method]) for (method, path), answer in own.items()]
+        listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in words.ROUTES]
         pages = [
             Route("/", self._page("index.html")),
             Route("/studies/{name}", self._page("study.html")),
@@ -99,7 +104,7 @@ class Service:
         return answer
 
     async def _login(self, request: Request) -> Response:
-        said = given(await body(request), {"token": api.TEXT}, ("token",))
+        said = given(await body(request), {"token": words.TEXT}, ("token",))
         if not self._token or not same(said["token"], self._token):
             await asyncio.sleep(0.5)
             return problem(401, "No token", "this is not the token that `zonal serve` printed.", field="token")
@@ -129,32 +134,38 @@ class Service:
                 raise
         raise AssertionError("unreachable")
 
-    def _word(self, route: api.Route) -> Handler:
+    def _word(self, route: words.Route) -> Handler:
         """Return the handler of one operation on a study."""
-        does = route.does
-        assert callable(does)
+        does, at_once = api.doing(route), api.AT_ONCE.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
             said = await body(request) if route.method == "POST" else query(request, route.says)
-            words = given(said, route.says, route.needs)
+            fields = given(said, route.says, route.needs)
             if "trial" in request.path_params:
-                words["trial"] = number_of(request.path_params["trial"])
+                fields["trial"] = number_of(request.path_params["trial"])
             if route.method == "POST":
-                key = request.headers.get("idempotency-key", "")[: api.LONGEST]
+                key = request.headers.get("idempotency-key", "")[: words.LONGEST]
                 who = {"by": request.client.host if request.client else "somebody", "key": key}
-                words |= {name: own for name, own in who.items() if name in route.says and not words.get(name)}
-                return as_json(await self._in_study(entry, lambda study: dumped(does(study, **words))))
-
-            def made(study: Study) -> bytes:
-                found = does(study, **words)
-                return found.encode() if isinstance(found, str) else dumped(found)
-
-            what = route.path, tuple(sorted((name, str(own)) for name, own in words.items()))
-            content, event = await self._in_study(
-                entry, lambda study: (entry.answer(study, what, made), len(study._state.events))
-            )
-            return tagged(request, content, event, route.kind)
+                fields |= {name: own for name, own in who.items() if name in route.says and not fields.get(name)}
+                return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
+            if at_once is not None:
+                record = await run_in_threadpool(entry.record)
+                content, event = await run_in_threadpool(lambda: as_bytes(at_once(record, **fields))), record.event
+            else:
+                what = route.path, tuple(sorted((name, str(own)) for name, own in fields.items()))
+                content, event = await self._in_study(
+                    entry,
+                    lambda study: (
+                        entry.answer(study, what, lambda now: as_bytes(does(now, **fields))),
+                        len(study._state.events),
+                    ),
+                )
+            found = tagged(request, content, event, route.kind)
+            if route.path.endswith(ATTACHED):
+                name = quote(entry.name + Path(route.path).suffix)
+                found.headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+            return found
 
         return answer
 
@@ -182,7 +193,7 @@ class Service:
         return as_json(dumped({"folder": self.folder.path.name, "studies": found}))
 
     async def _new(self, request: Request) -> Response:
-        said = given(await body(request), _NEW, ("name", "recipe"))
+        said = given(await body(request), NEW.says, NEW.needs)
         path = self.folder.new(said["name"])
 
         def make() -> dict[str, Any]:
@@ -205,38 +216,9 @@ class Service:
             head["state"] = head["state"] if entry.is_open else "opening"
         return as_json(dumped(head | found))
 
-    async def _trials(self, request: Request) -> Response:
-        said = given(query(request, _TRIALS), _TRIALS, ())
-        entry = await run_in_threadpool(self._entry, request)
-        record = await run_in_threadpool(entry.record)
-        content = await run_in_threadpool(
-            lambda: dumped(record.trials(said.get("from", 0), said.get("named", False)))
-        )
-        return tagged(request, content, record.event)
-
-    async def _journal(self, request: Request) -> Response:
-        said = given(query(request, _AFTER), _AFTER, ())
-        entry = await run_in_threadpool(self._entry, request)
-        record = await run_in_threadpool(entry.record)
-        rows = await run_in_threadpool(record.journal.rows, said.get("after", -1) + 1)
-        return as_json(dumped([_event(row) for row in rows[: api.MOST_REGIONS]]))
-
-    async def _file(self, request: Request) -> Response:
-        """Send a copy of the study's file, taken between two writes."""
-        entry = await run_in_threadpool(self._entry, request)
-        content = await run_in_threadpool(lambda: entry.record().journal.copy())
-        return _attached(content, "application/vnd.sqlite3", entry.path.name)
-
-    async def _report(self, request: Request) -> Response:
-        from zonal.web.report import report
-
-        entry = await run_in_threadpool(self._entry, request)
-        content = await self._in_study(entry, lambda study: entry.answer(study, "report", report))
-        return _attached(content.encode(), HTML, f"{entry.name}.html")
-
     async def _events(self, request: Request) -> Response:
         """Stream a study's events after a number, as they are written by any process."""
-        said = given(query(request, _AFTER), _AFTER, ())
+        said = given(query(request, words.AFTER), words.AFTER, ())
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
@@ -251,7 +233,7 @@ class Service:
                     record = await run_in_threadpool(entry.record)
                     rows = await run_in_threadpool(record.journal.rows, known)
                     for row in rows:
-                        facts = _event(row)["facts"]  # an event of an early release is one fact
+                        facts = api.event_of(row)["facts"]  # an event of an early release is one fact
                         kinds = [fact.get("$", "") for fact in (facts if isinstance(facts, list) else [facts])]
                         said = {"number": row.number, "time": row.time, "facts": kinds}
                         yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
@@ -290,7 +272,7 @@ class Service:
             record = self.folder.entry(name).record()
         except (ZonalError, OSError) as error:
             return {"study": name, "state": "gone" if isinstance(error, Unknown) else "bad"}
-        own = {"event": record.event, "told": record.told, "pending": len(record.pending)}
+        own = {"event": record.event, "told": record.study.told, "pending": len(record.study.under_way)}
         return {"study": name, **own, "state": record.state, "last": record.last}
 
     def _stream(self, news: AsyncIterator[str]) -> Response:
@@ -312,32 +294,4 @@ class Service:
         return StreamingResponse(counted(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-_AFTER = {"after": {"type": "integer", "minimum": -1, "maximum": 2**53}}
-_TRIALS = {"from": api.TRIAL, "named": api.YES}
-_NEW = {"name": api.TEXT, "recipe": {"type": "object"}, "exist_ok": api.YES}
-
-
-_OWN = [
-    api.Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event.", "studies"),
-    api.Route("POST", STUDIES, "", "Start a study from a recipe.", "new", _NEW, ("name", "recipe")),
-    api.Route("GET", "/api/events", "", "A stream of what changes in the folder.", "watch",
-              kind="text/event-stream"),
-    api.Route("GET", "/api/openapi.json", "", "This description.", "openapi"),
-    api.Route("GET", STUDY, "", "The progress of a study, the trials under way, and the answer so far.", "head"),
-    api.Route("GET", f"{STUDY}/trials", "", "All trials, as columns.", "trials", _TRIALS),
-    api.Route("GET", f"{STUDY}/journal", "", "The study's events after a number, at most a thousand.",
-              "journal", _AFTER),
-    api.Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", "events", _AFTER,
-              kind="text/event-stream"),
-    api.Route("GET", f"{STUDY}/export/study.db", "", "The study's file.", "file", kind="application/vnd.sqlite3"),
-    api.Route("GET", f"{STUDY}/export/report.html", "", "One page for a colleague.", "report", kind="text/html"),
-]  # fmt: skip
-
-
-def _attached(content: bytes, kind: str, name: str) -> Response:
-    named = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
-    return Response(content, media_type=kind, headers=named)
-
-
-def _event(row: Any) -> dict[str, Any]:
-    return {"number": row.number, "time": row.time, "facts": json.loads(row.event)}
+NEW = next(route for route in EVERY if (route.method, route.path) == ("POST", STUDIES))

@@ -13,8 +13,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from zonal.errors import ZonalError
-from zonal.web.api import STATUSES, Misspoken
+from zonal.web.api import Misspoken
+from zonal.web.documents import dumped
 from zonal.web.guard import TooLarge, problem
+from zonal.web.words import STATUSES
 
 
 def number_of(text: str) -> int:
@@ -62,6 +64,13 @@ def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
             value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
         found[name] = value
     return found
+
+
+def as_bytes(found: Any) -> bytes:
+    """Return the content of an answer: a text or bytes as they are, anything else as JSON."""
+    if isinstance(found, bytes):
+        return found
+    return found.encode() if isinstance(found, str) else dumped(found)
 
 
 def as_json(content: bytes) -> Response:

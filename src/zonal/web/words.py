@@ -1,0 +1,157 @@
+"""What can be said over HTTP, as one table: the service, its description and the client follow from it.
+
+This module must not know how anything is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from zonal.errors import BudgetSpent, Exhausted, StudyFileError, TrialError, ZonalError
+
+MOST_TRIALS, MOST_REGIONS, MOST_AHEAD, MOST_BUDGET = 100, 1000, 100, 1_000_000
+LONGEST, MOST_LETTERS = 2000, 900_000  # characters of a text, and of a sheet
+
+
+class Unknown(ZonalError, LookupError):
+    """There is no such study."""
+
+
+# Of errors, for programs; a client raises them again by their titles.
+STATUSES: dict[type[ZonalError], tuple[int, str]] = {
+    Unknown: (404, "Not found"),
+    TrialError: (409, "No such trial, or it has ended"),
+    BudgetSpent: (409, "Budget spent"),
+    Exhausted: (409, "Nothing left to ask for"),
+    StudyFileError: (409, "The study's file cannot be used"),
+    ZonalError: (422, "Refused"),
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """One operation.
+
+    Attributes
+    ----------
+    method, path : str
+        Of those on a study, below ``/api/studies/{name}``.
+    word : str
+        The method of `Study`, "" if there is none.
+    says : dict
+        Schemas of the fields: in the body of a POST, in the query of a GET. `by` and `key` are taken from the
+        request unless they are sent.
+    needs : tuple of str
+        The required fields.
+    answer : str or None
+        Under which name the result is returned, with the progress; "" for the progress alone, None for the result.
+    kind : str
+        Media type of the answer.
+    """
+
+    method: str
+    path: str
+    word: str
+    about: str
+    says: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    answer: str | None = None
+    kind: str = "application/json"
+
+
+def whole(low: int, high: int, **more: Any) -> dict[str, Any]:
+    """Return the schema of a whole number."""
+    return {"type": "integer", "minimum": low, "maximum": high, **more}
+
+
+def told(about: str, **schema: Any) -> dict[str, Any]:
+    """Return a schema with a description."""
+    return {**schema, "description": about}
+
+
+NUMBER = {"type": "number"}
+TEXT = {"type": "string", "maxLength": LONGEST}
+YES = {"type": "boolean"}
+TRIAL = whole(0, 2**53)
+REGION = told("As for space.region: bounds, axes to parts, text; {node: [depth, index]}; {row: ...}.")
+REGIONS = told("Several regions.", type="array", maxItems=MOST_REGIONS, items=REGION)
+MINUS = {"minus": told("A region, as above: the value is a difference, from which this one was subtracted.")}
+BY = {"by": told("Who does it; by default the client's address.", **TEXT)}
+TIME = {"time": told("The time really spent, where times are chosen.", **NUMBER)}
+MEASURED = {"value": NUMBER, "sem": NUMBER, "note": TEXT}
+SLOPES = {"slopes": told('Slopes of the region measured with it, and their standard errors: {"x": [0.3, 0.1]}.')}
+FEEDBACK = {"feedback": told('The feedback of this measurement, as in settings, such as {"$": "Center"}.')}
+OF_TRIAL = {"observation": told("The number is that of an observation.", **YES)}
+LIMIT = {"threshold": NUMBER, "probability": NUMBER}
+AFTER = {"after": whole(-1, 2**53)}
+ONE, CSV = "/trials/{trial}", "text/csv"
+STREAM = "text/event-stream"
+
+ROUTES = (
+    Route("POST", "/ask", "ask", "Ask what to measure next; repeating an Idempotency-Key returns the same trials.",
+          {"n": whole(1, MOST_TRIALS, default=1), "key": TEXT, **BY}),
+    Route("POST", f"{ONE}/tell", "tell", "Tell what was measured; telling the same again does nothing.",
+          {**MEASURED, **TIME, **SLOPES, **MINUS}, ("value",), ""),
+    Route("POST", "/sheet", "", "Tell the values of a filled-in sheet, all or none.",
+          {"csv": {"type": "string", "maxLength": MOST_LETTERS}, "correct": YES, **BY}, ("csv",)),
+    Route("POST", f"{ONE}/correct", "correct", "Replace a value told by mistake.",
+          {**MEASURED, **BY, **OF_TRIAL}, ("value",), ""),
+    Route("POST", f"{ONE}/retract", "retract", "Remove a value that should never have been told.",
+          {"note": TEXT, **BY, **OF_TRIAL}, (), ""),
+    Route("POST", f"{ONE}/give-up", "give_up", "Give up a trial that could not be measured.",
+          {"retry": YES}, (), ""),
+    Route("POST", f"{ONE}/withdraw", "withdraw", "Withdraw a trial that was not tried.", {}, (), ""),
+    Route("POST", f"{ONE}/take-up", "take_up", "Take over a trial under way from its worker.",
+          {"by": TEXT, "of": TEXT}, ("by", "of")),
+    Route("POST", "/forgive", "forgive", "Take back the give-ups of some trials.",
+          {"trials": {"type": "array", "items": TRIAL, "maxItems": MOST_REGIONS}}, ("trials",), ""),
+    Route("POST", "/observe", "observe", "Record a measurement made outside the study; it costs no budget.",
+          {"region": REGION, "value": NUMBER, "sem": NUMBER, **FEEDBACK, **TIME, **MINUS}, ("region", "value"),
+          "observation"),
+    Route("POST", "/allow", "allow", "Take back all give-ups of a region, and of those within it.",
+          {"region": REGION}, ("region",), "allowed"),
+    Route("POST", "/extend", "extend", "Add measurements to the budget.", {"n": NUMBER}, ("n",), ""),
+    Route("POST", "/refit", "refit", "Learn the model from scratch, or starting from the last fit.",
+          {"anew": YES}),
+    Route("POST", "/predict", "predict", "Predict the averages of any regions. Nothing changes.",
+          {"regions": REGIONS}, ("regions",)),
+    Route("POST", "/probability", "probability", "The probability that regions are above or below a threshold.",
+          {"regions": REGIONS, "above": NUMBER, "below": NUMBER}, ("regions",)),
+    Route("GET", "/recommend", "recommend", "The recommended regions, and how certain that is.",
+          {"k": whole(1, MOST_TRIALS, default=1), "theta": NUMBER}),
+    Route("GET", "/above", "above", "Regions whose average is probably above a threshold.", LIMIT),
+    Route("GET", "/below", "below", "Regions whose average is probably below a threshold.", LIMIT),
+    Route("GET", "/outlook", "outlook", "The improvement expected from more measurements.",
+          {"n": whole(1, MOST_AHEAD, default=10)}),
+    Route("GET", "/nodes", "tree", "The table of nodes."),
+    Route("GET", "/pending", "under_way", "The trials under way, and who measures each."),
+    Route("GET", "/settings", "settings", "Everything that was given."),
+    Route("GET", "/shape", "", "For the page: where the nodes are, from a row on.", {"from": TRIAL}),
+    Route("GET", "/values", "", "For the page: what is known of each node."),
+    Route("GET", "/picture", "", "For the page: curves, or maps of pairs of axes."),
+    Route("GET", "/history", "", "For the page: the best region after some of the trials."),
+    Route("GET", "/ahead", "", "For the page: the improvement expected from ten more measurements, if known."),
+    Route("GET", "/trials", "", "All trials, as columns.", {"from": TRIAL, "named": YES}),
+    Route("GET", "/journal", "", "The study's events after a number, at most a thousand.", AFTER),
+    Route("GET", "/export/trials.csv", "", "All trials, for a spreadsheet.", kind=CSV),
+    Route("GET", "/export/trials.json", "", "All trials and observations, with earlier values."),
+    Route("GET", "/export/questions.csv", "", "The trials under way, as a sheet to fill in.", kind=CSV),
+    Route("GET", "/export/events.jsonl", "", "Settings and events, line by line, for `zonal import`.",
+          kind="application/x-ndjson"),
+    Route("GET", "/export/study.db", "", "The study's file.", kind="application/vnd.sqlite3"),
+    Route("GET", "/export/report.html", "", "One page for a colleague.", kind="text/html"),
+)  # fmt: skip
+
+STUDIES, STUDY = "/api/studies", "/api/studies/{name}"
+FOLDER = (  # what needs more than one study, or lasts
+    Route("GET", STUDIES, "", "All studies of the folder: progress, best region, last event."),
+    Route("POST", STUDIES, "", "Start a study from a recipe.",
+          {"name": TEXT, "recipe": {"type": "object"}, "exist_ok": YES}, ("name", "recipe")),
+    Route("GET", "/api/events", "", "A stream of what changes in the folder.", kind=STREAM),
+    Route("GET", "/api/openapi.json", "", "This description."),
+    Route("GET", STUDY, "", "The progress of a study, the trials under way, and the answer so far."),
+    Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
+)  # fmt: skip
+EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in ROUTES))
