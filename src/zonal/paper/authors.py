@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.covariance import ProductCovariance, Tables
-from zonal.averages.feedback import Average, Footprints
+from zonal.averages.feedback import Average
 from zonal.averages.kernels import RBF
 from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
-from zonal.problems import grid_optimum
+from zonal.problems import grid_optimum, simulate
 from zonal.spaces import Box, Node
 
 KERNEL = RBF(0.1, 0.05)  # also for f3, whose own lengthscale is 0.01
@@ -39,19 +39,9 @@ TIE = 1e-9 * math.sqrt(KERNEL.variance)  # closer values are equal, as in the li
 
 
 class Task:
-    """A reward function and its feedback: averages over s points of cells split into `arity` parts.
+    """A reward function and its feedback: averages over `s` points of cells split into `arity` parts.
 
-    Share a task between runs: it caches the average over each cell.
-
-    Parameters
-    ----------
-    function : callable
-        Vectorised: turns points of shape (n, 1) in [0, 1] into values of shape (n,). See
-        `zonal.problems.reward_function`.
-    s : int
-        S, representative points of a cell; 1 is its centre.
-    arity : int
-        K, children of a node.
+    Share a task between runs: it remembers the average over each cell.
 
     Examples
     --------
@@ -62,97 +52,36 @@ class Task:
     """
 
     def __init__(self, function: Callable[[Floats], ArrayLike], s: int, arity: int = 2) -> None:
-        self.function = function
+        self.space = Box([(0, 1)], arity)
         self.feedback = Average(s)
-        self.arity = whole_number(arity, "arity", 2)
         self.optimum = grid_optimum(function)[1]
-        self._averages: dict[Node, float] = {}
+        self._instrument = simulate(function, self.feedback)
 
     def average(self, node: Node) -> float:
         """Return the true average of the function over a cell's representative points."""
-        if node not in self._averages:
-            center, width = self.footprints([node]).extents[:, 0, 0].tolist()
-            places, _ = self.feedback.along(Box([(0, 1)]).axes[0]).rule(width, 1, 1)
-            points = (center + places)[:, None]
-            self._averages[node] = float(np.mean(np.asarray(self.function(points))))
-        return self._averages[node]
+        return self._instrument.average(self.space.cell(node))
 
     def regret(self, node: Node) -> float:
         """Return the aggregated regret of recommending `node`, against the best of 1,000 grid points."""
         return self.optimum - self.average(node)
 
-    def footprints(self, nodes: list[Node]) -> Footprints:
-        """Return what measurements of some cells average over."""
-        widths = np.array([[1 / self.arity**depth] for depth, _ in nodes])
-        halves = np.array([[index + 0.5] for _, index in nodes])
-        return Footprints(np.stack([halves * widths, widths]))
-
-
-class Posterior:
-    """The posterior with the likelihood's variance, which is not that of the rewards; by row."""
-
-    def __init__(self, task: Task) -> None:
-        self._layout = Box([(0, 1)]).layout(task.feedback)
-        self._belief: GaussianBelief | None = None
-
-    def track(self, footprints: Footprints) -> None:
-        """Track more cells."""
-        keys = self._layout.keys(footprints)
-        if self._belief is None:
-            covariance = ProductCovariance(KERNEL, Tables(self._layout))
-            self._belief = GaussianBelief(covariance, Tracked(self._layout, keys))
-        else:
-            self._belief = self._belief.tracking(self._belief.tracked.plus(keys))
-
-    def observe(self, row: int, reward: float) -> None:
-        """Add a reward; repeats are not collapsed."""
-        assert self._belief is not None
-        self._belief = self._belief.observing(row, reward, LIKELIHOOD, LIKELIHOOD)
-
-    @property
-    def mean(self) -> Floats:
-        """Predicted rewards."""
-        assert self._belief is not None
-        return self._belief.mean
-
-    @property
-    def std(self) -> Floats:
-        """Predicted standard deviations of *rewards*; the authors use them as those of the averages."""
-        assert self._belief is not None
-        return np.sqrt(self._belief.variance + LIKELIHOOD)
-
 
 class AuthorsRun:
-    """A run: its tree, what was measured, and what was recommended.
+    """A run: its tree, what was measured, what was recommended, and the posterior by row, if it is `modelled`."""
 
-    Attributes
-    ----------
-    recommended : list of (depth, index)
-        The recommendation after n = 1, 2, ... measurements.
-    visited, expanded : list of (depth, index)
-        The nodes measured and those split, in order; the root is split even if it was never measured.
-    rewards : list of float
-        The value of each measurement.
-    rows : dict
-        The row of each node.
-    leaves : list of (depth, index)
-        In order of creation.
-    best : (depth, index)
-        The node recommended now.
-    """
-
-    def __init__(self, task: Task, budget: int, rng: np.random.Generator, belief: Posterior | None = None) -> None:
+    def __init__(self, task: Task, budget: int, rng: np.random.Generator, modelled: bool = True) -> None:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
-        self._belief = belief
-        self.recommended: list[Node] = []
-        self.visited: list[Node] = []
-        self.expanded: list[Node] = []
+        self._layout = task.space.layout(task.feedback) if modelled else None
+        self._belief: Any = None
+        self.recommended: list[Node] = []  # after n = 1, 2, ... measurements
+        self.visited: list[Node] = []  # the nodes measured, in order
+        self.expanded: list[Node] = []  # the nodes split, in order, the root even if it was never measured
         self.rewards: list[float] = []
         self.rows: dict[Node, int] = {}
-        self.leaves: list[Node] = []
-        self.best = ROOT
+        self.leaves: list[Node] = []  # in order of creation
+        self.best = ROOT  # the node recommended now
         self._add([ROOT])
 
     @property
@@ -160,9 +89,19 @@ class AuthorsRun:
         """Whether the budget is used up."""
         return len(self.rewards) >= self._budget
 
+    @property
+    def mean(self) -> Floats:
+        """Predicted rewards."""
+        return np.asarray(self._belief.mean)
+
+    @property
+    def std(self) -> Floats:
+        """Predicted standard deviations of *rewards*; the authors use them as those of the averages."""
+        return np.asarray(np.sqrt(self._belief.variance + LIKELIHOOD))
+
     def split(self, leaf: Node) -> None:
         """Split a leaf."""
-        (depth, index), arity = leaf, self._task.arity
+        (depth, index), arity = leaf, self._task.space.arity
         self.expanded.append(leaf)
         self.leaves.remove(leaf)
         self._add([(depth + 1, arity * index + j) for j in range(arity)])
@@ -170,11 +109,18 @@ class AuthorsRun:
     def _add(self, nodes: list[Node]) -> None:
         self.rows.update(zip(nodes, range(len(self.rows), len(self.rows) + len(nodes)), strict=True))
         self.leaves += nodes
-        if self._belief is not None:
-            self._belief.track(self._task.footprints(nodes))
+        if self._layout is None:
+            return
+        space, before = self._task.space, self._belief
+        keys = self._layout.keys(space.footprints([space.cell(node) for node in nodes], self._task.feedback))
+        if before is None:
+            covariance = ProductCovariance(KERNEL, Tables(self._layout))
+            self._belief = GaussianBelief(covariance, Tracked(self._layout, keys))
+        else:
+            self._belief = before.tracking(before.tracked.plus(keys))
 
     def measure(self, node: Node) -> None:
-        """Measure a node and update the posterior.
+        """Measure a node and update the posterior, with the likelihood's variance; repeats are not collapsed.
 
         Open: a node is considered for recommendation when the next round begins, so the recommendation after n
         measurements does not know what the n-th did to its node.
@@ -184,7 +130,7 @@ class AuthorsRun:
         self.visited.append(node)
         self.rewards.append(reward)
         if self._belief is not None:
-            self._belief.observe(self.rows[node], reward)
+            self._belief = self._belief.observing(self.rows[node], reward, LIKELIHOOD, LIKELIHOOD)
 
 
 def _best(leaves: list[Node], value: ArrayLike) -> list[Node]:
@@ -215,8 +161,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     >>> run.recommended[-1][0]
     7
     """
-    posterior = Posterior(task)
-    run = AuthorsRun(task, budget, rng, posterior)
+    run = AuthorsRun(task, budget, rng)
     run.split(ROOT)
     for last in list(run.leaves):
         # Open: until all children are measured, the one measured last is the recommendation.
@@ -225,7 +170,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
         if run.spent:
             break
     while not run.spent:
-        mean, width = posterior.mean, math.sqrt(gpoo_beta(len(run.rewards))) * posterior.std
+        mean, width = run.mean, math.sqrt(gpoo_beta(len(run.rewards))) * run.std
         rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet
         if delta([last], c)[0] >= width[row] and last[0] <= H_MAX:
             rivals.remove(last)
@@ -244,7 +189,7 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
 
     Its widths depend on the budget, so only the last recommendation is valid.
     """
-    run = AuthorsRun(task, budget, rng)
+    run = AuthorsRun(task, budget, rng, modelled=False)
     half_log = math.log(budget**2 / ETA) / 2
     own: dict[Node, list[float]] = {}  # rewards of each node
     # Open: the root is measured like any node, and children compete in the very round that made them.
@@ -289,19 +234,18 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
 
     They set it to 80 and use that one run for every budget.
     """
-    constants = gptree_constants(horizon, task.arity)
+    constants = gptree_constants(horizon, task.space.arity)
     beta, variation = constants.beta, constants.variation
-    posterior = Posterior(task)
-    run = AuthorsRun(task, budget, rng, posterior)
+    run = AuthorsRun(task, budget, rng)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
     run.measure(ROOT)
     while not run.spent:
-        spread = beta * posterior.std
-        upper = posterior.mean + spread
+        spread = beta * run.std
+        upper = run.mean + spread
         rows = [run.rows[leaf] for leaf in run.leaves]
         depth, index = np.array(run.leaves).T
-        parents = [run.rows.get(node, 0) for node in zip(depth - 1, index // task.arity, strict=True)]
+        parents = [run.rows.get(node, 0) for node in zip(depth - 1, index // task.space.arity, strict=True)]
         above = np.where(depth > 0, upper[parents] + variation[depth - 1], np.inf)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.

@@ -161,30 +161,18 @@ def valley(points: Floats) -> Floats:
 
 
 class Truth:
-    """The function of a seed, the same in every case of a problem, and what only the simulation knows about it.
-
-    Attributes
-    ----------
-    f : callable
-    x_star : array, shape (d,)
-    f_star, lowest : float
-        The maximum, where it is, and the minimum.
-    instrument : Simulation
-    averages : dict
-        True averages of all nodes down to h_max + 1.
-    grid, values : array
-        Points along an axis, and f on the grid that they span.
-    """
+    """The function of a seed, the same in every case of a problem, and what only the simulation knows about it."""
 
     def __init__(self, case: Case, seed: Sequence[int]) -> None:
         problem, noise = case.problem, np.random.default_rng([*seed, 1])
         field = Field(problem.kernel, problem.d, np.random.default_rng([*seed, 0]))
         self.f: Callable[[Floats], Floats] = valley if problem == VALLEY else field
-        self.grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)
+        self.grid = np.linspace(0, 1, 4097 if problem.d == 1 else 129)  # of the points along an axis
         self.values = valley(self.grid[:, None]) if problem == VALLEY else field.on_grid(self.grid)
         top = np.unravel_index(np.argmax(self.values), self.values.shape)
         self.x_star = climbed(self.f, self.grid[list(top)], float(self.grid[1]))
         self.f_star = float(self.f(self.x_star[None, :])[0])
         self.lowest = float(self.values.min())
         self.instrument = zn.simulate(self.f, case.feedback, problem.noise, rng=noise)
+        # True averages of all nodes down to h_max + 1.
         self.averages = {node: self.instrument.average(problem.space.cell(node)) for node in problem.nodes}

@@ -51,19 +51,8 @@ def search_run(procedure: str, s: int, budget: int, seed: list[int]) -> Answer:
 def cross_validate(regret: Floats, folds: int) -> tuple[NDArray[np.intp], Floats]:
     """Choose a column on all folds but one and take its regret on that one, fold by fold.
 
-    Parameters
-    ----------
-    regret : array, shape (n, m)
-        One row per function, one column per c.
-    folds : int
-        Number of parts the functions are divided into; at most n. With n parts each function is left out alone.
-
-    Returns
-    -------
-    choices : array, shape (folds,)
-        The column of the lowest mean regret on the other folds; ties go to the first.
-    left_out : array, shape (n,)
-        Regret of each function under the c that was chosen without it.
+    `regret` has a row per function and a column per c. Returns the column chosen without each fold (ties go to the
+    first), and the regret of each function under the c that was chosen without it.
     """
     fold = np.arange(len(regret)) % folds
     choices = np.array([np.argmin(regret[fold != k].mean(axis=0)) for k in range(folds)], dtype=np.intp)

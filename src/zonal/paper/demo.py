@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from time import perf_counter
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
@@ -12,6 +13,7 @@ import zonal as zn
 from zonal.paper.authors import KERNEL
 from zonal.paper.searches import NOISE, policies, study
 from zonal.plots import plot_cells, plot_tree
+from zonal.plots.lines import Function
 from zonal.problems import RewardFunction, Simulation, aggregated_regret, grid_optimum
 from zonal.tables.files import write_picture
 
@@ -22,15 +24,6 @@ def demonstrate(budget: int, rng: int, picture: Path) -> str:
     """Search, plot the tree below the function and its cells, and return the result beside the truth.
 
     Three searches precede the timed one: the first use of everything is slow, which is not the search's own time.
-
-    Parameters
-    ----------
-    budget : int
-        Measurements, of averages of 10 points with noise 0.1.
-    rng : int
-        Seed of the noise.
-    picture : Path
-        Where the plot is written.
     """
     f = zn.reward_function("f1", "authors")
     for _ in range(3):
@@ -69,13 +62,19 @@ def _report(searched: zn.Study, f: RewardFunction, instrument: Simulation) -> st
     )
 
 
-def _figure(searched: zn.Study, f: RewardFunction) -> Figure:
-    figure = Figure(figsize=(9, 7), layout="constrained")
+def cells_above_tree(searched: zn.Study, f: Function, width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure of a study's cells, with f, above its tree, without legends; and the upper panel."""
+    figure = Figure(figsize=(width, height), layout="constrained")
     cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])
     plot_cells(searched, cells, f)
-    cells.set_title(f"GPOO after {searched.told} noisy averages over cells", fontsize=11)
     drawn = plot_tree(searched, tree).get_legend()
     if drawn is not None:
         drawn.remove()  # one legend below explains both panels
+    return figure, cells
+
+
+def _figure(searched: zn.Study, f: RewardFunction) -> Figure:
+    figure, cells = cells_above_tree(searched, f, 9, 7)
+    cells.set_title(f"GPOO after {searched.told} noisy averages over cells", fontsize=11)
     figure.legend(*cells.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure

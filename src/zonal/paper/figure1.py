@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import zonal as zn
+from zonal.paper.demo import cells_above_tree
 from zonal.paper.searches import NOISE, study
 from zonal.paper.sweeps import Plan, Report
-from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
+from zonal.plots import FOUND, INK, column_width, rim
 from zonal.plots.marks import found_label
 from zonal.problems import Simulation, draw
 from zonal.problems.functions import Field
@@ -76,17 +77,12 @@ def _telling(plan: Plan) -> Scene:
 
 def _figure(shown: Scene) -> Figure:
     study = shown.study
-    figure = Figure(figsize=(3.3, 3.9), layout="constrained")
-    cells, tree = figure.subplots(2, 1, sharex=True, height_ratios=[1.25, 1])
-    plot_cells(study, cells, shown.f)
+    figure, cells = cells_above_tree(study, shown.f, 3.3, 3.9)
     leaves = study.tree.first_child < 0
     bands = study.bands()
     mean, reach = study.tree.mean[leaves], (bands.confidence + bands.variation)[leaves]
     low, high = float((mean - reach).min()), float((mean + reach).max())
     cells.set_ylim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    drawn = plot_tree(study, tree).get_legend()
-    if drawn is not None:
-        drawn.remove()  # one legend below explains both panels
     handles = dict(zip(*reversed(cells.get_legend_handles_labels()), strict=True))
     rim(handles["reward function f"])
     handles["reward function f"].set_zorder(1.5)  # below the means

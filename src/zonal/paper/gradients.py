@@ -7,9 +7,9 @@ differences to the whole interval, in which the drift cancels. The model is give
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ BUDGETS = (20, 40, 80)
 FUNCTIONS = ("f1", "f2", "f3", "draw")
 POLICIES = ("GPOO", "default")
 WAYS = ("averages", "averages and slopes", "averages, zero drifting", "differences, zero drifting")
-PAIRS = tuple(pairwise(WAYS))[::2]  # compared run by run
+PAIRS = tuple(itertools.pairwise(WAYS))[::2]  # compared run by run
 SPACING = 0.4  # of the points that define a draw, in lengthscales: between them it is nearly determined
 TWO = 1.96  # standard errors of a 95 % interval
 
@@ -45,22 +45,9 @@ def drawn(kernel: zn.RBF, rng: np.random.Generator) -> Any:
 
 
 def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed: list[int]) -> Answer:
-    """Search one function in one way; noise, drift and a drawn function depend only on the seed.
+    """Search one of `FUNCTIONS` in one of `WAYS`; return the `regret` of the region recommended at the end.
 
-    Parameters
-    ----------
-    preset : {"authors", "paper"}
-        Whose functions; draws are from the same process in both.
-    function, policy, way : str
-        From `FUNCTIONS`, `POLICIES` and `WAYS`.
-    budget : int
-        N.
-    seed : list of int
-
-    Returns
-    -------
-    dict
-        `regret` of the region recommended at the end.
+    Noise, drift and a drawn function depend only on the seed; draws are from the same process in both presets.
     """
     kernel: Kernel = authors.KERNEL
     if function == "draw":
@@ -97,31 +84,20 @@ def run(preset: Preset, function: str, policy: str, way: str, budget: int, seed:
 def experiment(plan: Plan) -> Report:
     """Compare the ways to search; plot mean regrets with their standard errors."""
     budgets = [n for n in BUDGETS if n <= plan.budget] or [plan.budget]
-    cases = {
-        (function, policy, way, n): {"function": function, "policy": policy, "way": way, "budget": n}
-        for function in FUNCTIONS
-        for policy in POLICIES
-        for way in WAYS
-        for n in budgets
-    }
-    found = {
-        case: column(own, "regret")
-        for case, own in sweep(plan, "gradients", run, cases, preset=plan.preset).items()
-    }
+    every = list(itertools.product(FUNCTIONS, POLICIES, WAYS, budgets))
+    cases = {case: dict(zip(("function", "policy", "way", "budget"), case, strict=True)) for case in every}
+    done = sweep(plan, "gradients", run, cases, preset=plan.preset)
+    found = {case: column(own, "regret") for case, own in done.items()}
     names = [f"N={n}" for n in budgets], [f"se {n}" for n in budgets], [f"less {n}" for n in budgets]
     report = Report("gradients", ["f", "search", "with", *names[0], *names[1], *names[2]])
-    for function, policy in ((own, other) for own in FUNCTIONS for other in POLICIES):
-        for way in WAYS:
-            own = [found[function, policy, way, n] for n in budgets]
-            base = next((one for one, other in PAIRS if other == way), None)
-            less = (
-                [_less(found[function, policy, base, n], values) for n, values in zip(budgets, own, strict=True)]
-                if base
-                else []
-            )
-            errors = [float(standard_error(values)) for values in own]
-            means = [float(values.mean()) for values in own]
-            report.rows.append([function, policy, way, *means, *errors, *(less or [""] * len(budgets))])
+    for function, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
+        own = [found[function, policy, way, n] for n in budgets]
+        base = next((one for one, other in PAIRS if other == way), way)
+        before = [found[function, policy, base, n] for n in budgets]
+        less = [_less(*both) if base != way else "" for both in zip(before, own, strict=True)]
+        errors = [float(standard_error(values)) for values in own]
+        means = [float(values.mean()) for values in own]
+        report.rows.append([function, policy, way, *means, *errors, *less])
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
         f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "

@@ -65,12 +65,10 @@ def study(
 def search(
     searched: zn.Study, f: Callable[[Floats], ArrayLike], f_star: float, rng: np.random.Generator
 ) -> Answer:
-    """Let a study spend its budget on a function; `rng` draws the noise.
+    """Let a study spend its budget on a function, with noise from `rng`.
 
-    Returns
-    -------
-    dict
-        `regret` and `recommended` node after each measurement, nodes `visited`, their `rewards`, nodes `expanded`.
+    The answer has `regret` and the `recommended` node after each measurement, the nodes `visited`, their
+    `rewards`, and the nodes `expanded`.
     """
     instrument = zn.simulate(f, searched.feedback, NOISE, rng)
     found = []
@@ -104,27 +102,10 @@ def run(
     arity: int = 2,
     variance: bool = False,
 ) -> Answer:
-    """Run an algorithm on one of the paper's functions.
+    """Run an algorithm, one of `policies`, on a function and by the procedure of a preset.
 
-    Parameters
-    ----------
-    preset : {"authors", "paper"}
-        Whose function and procedure.
-    function : {"f1", "f2", "f3"}
-        The function searched.
-    policy : str
-        One of `policies`; for the authors' procedures, GPOO, StoOO or GPTree.
-    s, budget, arity : int
-        S, N and K: points a measurement averages, measurements, children of a node.
-    seed : list of int
-        Seed of the noise.
-    variance : bool
-        As for `reward_function`.
-
-    Returns
-    -------
-    dict
-        As for `search`.
+    `s`, `budget` and `arity` are S, N and K; the authors' procedures are GPOO, StoOO and GPTree. The answer is that
+    of `search`.
     """
     f, rng = reward_function(function, preset, variance), np.random.default_rng(seed)
     if preset == "authors":

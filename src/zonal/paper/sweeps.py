@@ -71,21 +71,8 @@ def sweep(
 ) -> dict[C, list[Answer]]:
     """Return the answers of all runs of every case, computing those that are not stored in the folder.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its folder, number of runs, seed and number of processes are used.
-    title : str
-        Title of the progress bar.
-    run : callable
-        A top-level function of a module; called with the values of a case, the shared ones, and ``seed=[rng, i]``
-        in the i-th run.
-    cases : mapping
-        The plain values (numbers, strings, lists) of each case.
-    runs : mapping, optional
-        Number of runs of each case, if they differ.
-    **shared
-        Values common to all cases.
+    `run` is a top-level function of a module, called with the plain values of a case (numbers, strings, lists),
+    the shared ones, and ``seed=[rng, i]`` in the i-th run; `runs` has their number by case, if it is not the plan's.
     """
     tasks: dict[str, dict[str, Any]] = {}  # by name
     names: dict[C, list[str]] = {}

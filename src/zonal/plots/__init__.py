@@ -1,4 +1,4 @@
-"""Plots of a study. Every function draws on the axes it is given, or on new ones, and returns them.
+"""Plots of a study. Every function draws on the axes `ax` it is given, or on new ones, and returns them.
 
 They use what a study returns: columns, trials, predictions. matplotlib is imported when something is drawn.
 """
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **more: Any) -> Axes:
-    """Plot a study.
+    """Plot a study. An existing title of `ax` stays; else the title is the progress of the study.
 
     Parameters
     ----------
@@ -58,8 +58,6 @@ def plot(study: Reading, kind: Kind | None = None, ax: Axes | None = None, **mor
         "regions" are the same); the correlation of f at two points; a map of two coordinates, or of all pairs; the
         cells along the only axis. By default what suits the space: f with bands along one axis, a map of two, maps
         of all pairs of more axes or one per symbol, shelves for sequences and for hierarchies without features.
-    ax : Axes, optional
-        Axes to draw on; new ones by default. An existing title stays; else the title is the progress of the study.
     **more
         Further arguments of the plot: see the functions of `zonal.plots`.
     """

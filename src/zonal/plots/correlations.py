@@ -25,19 +25,10 @@ MOST_TICKS = 24
 def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the correlation of f at two points, as learned or given, against their distance on each axis.
 
-    Parameters
-    ----------
-    study : Study
-        With a Gaussian belief, and a kernel that is not the user's function.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        A line for each continuous axis: the correlation of f at two points against their distance, averaged over
-        all models by weight, with the models themselves as thin lines. A bar for each categorical axis: the
-        correlation of two different symbols (for motifs, of two sequences that differ there, about their level).
+    The study has a Gaussian belief and a kernel that is not the user's function. There is a line for each
+    continuous axis, averaged over all models by weight, with the models themselves as thin lines, and a bar for
+    each categorical axis: the correlation of two different symbols (for motifs, of two sequences that differ
+    there, about their level).
     """
     space, models = study.space, study.models
     if not models or isinstance(models[0].model.kernel, Custom):

@@ -25,19 +25,9 @@ MARKS = {"given up": "x", "withdrawn": "+", "retracted": "1", "asked": "|"}
 def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the measurements of a study in order, and the average of the best region so far.
 
-    Parameters
-    ----------
-    study : Study
-        On any space.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        A dot per measurement, darker for smaller regions, with its standard error if one was told; trials given up
-        and under way as ticks below; and the posterior mean of the region recommended after each measurement
-        (after some of them, if there are many), plus and minus two standard deviations.
+    There is a dot per measurement, darker for smaller regions, with its standard error if one was told; trials
+    given up and under way are ticks below. The line is the posterior mean of the region recommended after each
+    measurement (after some of them, if there are many), plus and minus two standard deviations.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -53,21 +53,10 @@ def along(space: Any) -> int | None:
 def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
     """Plot f along its only continuous axis or feature, with its posterior.
 
-    Parameters
-    ----------
-    study : Study
-        On a box of one axis, on members with one feature, or on a `Product` of one continuous axis and symbols.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-    f : callable, optional
-        The true function, vectorised, (n, 1) to (n,).
-
-    Returns
-    -------
-    Axes
-        Posterior mean and two standard deviations of f, a line for every symbol; measured averages as bars as wide
-        as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is under way; and
-        the region found.
+    The study is on a box of one axis, on members with one feature, or on a `Product` of one continuous axis and
+    symbols. It shows posterior mean and two standard deviations of f, a line for every symbol; measured averages
+    as bars as wide as their regions, in the colour of their symbol; what is forbidden, cannot be measured or is
+    under way; the region found; and `f`, the true function, (n, 1) to (n,), if it is given.
     """
     space, j = study.space, along(study.space)
     if j is None:
@@ -158,21 +147,9 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
 
 
 def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None) -> Axes:
-    """Plot the posterior of each leaf of a one-dimensional study, like the paper's first figure.
+    """Plot the posterior of each leaf of a study on a space of one axis, like the paper's first figure.
 
-    Parameters
-    ----------
-    study : Study
-        On a space of one axis.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-    f : callable, optional
-        The true function, vectorised, (n, 1) to (n,).
-
-    Returns
-    -------
-    Axes
-        Posterior means as lines, confidence as dark and variation of f as light bands.
+    Posterior means are lines, confidence a dark and variation of f a light band; `f` as for `plot_function`.
     """
     if not (study.space.continuous and study.space.d == 1):
         raise InvalidInput("this plot is for boxes with one axis", study.space.names, "Use plot_regions.")

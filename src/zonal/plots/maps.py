@@ -51,24 +51,19 @@ def plot_map(
 ) -> Axes:
     """Plot a study over the first two coordinates of its space: posterior, measurements and region found.
 
+    Colours fade where little is known. There is a circle for every region measured, larger for larger regions;
+    regions that are forbidden, cannot be measured or are under way are marked; the region found is green.
+
     Parameters
     ----------
     study : Study
         On `Points` or a `Hierarchy` with two features, or on a `Box` of two axes.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
     truth : array or series, optional
         True values to draw underneath: one per member, by its index if it has one, or for a box one per pixel,
         shape (first axis, second axis). By default the posterior means of the leaves.
     shapes : GeoDataFrame, GeoSeries or sequence of geometries, optional
         Polygons of the members, one per row in the order in which the space was given them; by default those of
         the GeoDataFrame that the space was made from. A geometry is anything with a ``__geo_interface__``.
-
-    Returns
-    -------
-    Axes
-        Colours fade where little is known. A circle for every region measured, larger for larger regions; regions
-        that are forbidden, cannot be measured or are under way; and the region found in green.
     """
     space = study.space
     if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
@@ -85,20 +80,10 @@ def plot_map(
 
 
 def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
-    """Plot a study over pairs of its axes or features, or one map per symbol, in panels.
+    """Plot a study over pairs of its axes or features, of which there are at least two, in panels within `ax`.
 
-    Parameters
-    ----------
-    study : Study
-        On a `Box` or `Product` of at least two continuous axes, or on members with at least two features.
-    ax : Axes, optional
-        Axes to replace by the panels; new ones by default.
-
-    Returns
-    -------
-    Axes
-        The frame of the panels. A panel of a box shows posterior means of cells on two axes, with the other axes
-        as in the region found; with symbols, for those in its title. Colours fade where little is known.
+    A panel of a box shows posterior means of cells on two axes, with the other axes as in the region found; with
+    symbols, for those in its title. Colours fade where little is known.
     """
     panels = [Map(study, j, k, symbols) for j, k, symbols in panels_of(study)]
     if not panels:

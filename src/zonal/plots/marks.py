@@ -31,7 +31,6 @@ HELD: dict[str, Any] = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.
 UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
 BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
 
-
 HIGH = 0.94  # of a plot: text beside a region this high goes below it
 TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
 SOLID = {"dash_offset": 0, "dash_list": None}
@@ -83,17 +82,7 @@ def _held(study: Reading) -> Iterator[Mark]:
 
 
 def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
-    """Mark regions in a plot.
-
-    Parameters
-    ----------
-    marked : iterable of Mark
-    ax : Axes
-    outline : callable
-        Turns a region into the corners of its polygons.
-    across : bool
-        Whether the heights of corners are shares of the plot's height.
-    """
+    """Mark regions in a plot; with `across`, the heights of corners are shares of the plot's height."""
     from matplotlib.patheffects import withStroke
 
     transform = ax.get_xaxis_transform() if across else ax.transData

@@ -15,20 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
-    """Plot the regret of every campaign of a rehearsal, with means and their standard errors.
-
-    Parameters
-    ----------
-    rehearsal : Rehearsal
-        Of one or several players.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        One line per player, the first at the top.
-    """
+    """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per player."""
     ax, names = axes_or_new(ax), list(rehearsal.campaigns)
     for place, (name, own) in enumerate(rehearsal.campaigns.items()):
         colour = ESTIMATE if name.startswith("Zonal") else FUNCTION

@@ -38,19 +38,9 @@ DARK = 0.45  # lightness below which text is white
 def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     """Plot the tree of a study as shelves, a region above its children; above its axis, if there is only one.
 
-    Parameters
-    ----------
-    study : Study
-        On any space.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Every region as wide as its share of the space, coloured by posterior mean, paler where less is known, with
-        a dot where it was measured; what is forbidden, cannot be measured or is under way; the recommended region
-        and its ancestors framed; and the names of regions that are wide enough.
+    Every region is as wide as its share of the space, coloured by posterior mean, paler where less is known, with
+    a dot where it was measured. What is forbidden, cannot be measured or is under way is marked, the recommended
+    region and its ancestors are framed, and regions that are wide enough have names.
     """
     from matplotlib.collections import LineCollection, PolyCollection
 

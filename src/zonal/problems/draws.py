@@ -46,23 +46,11 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Prior:
-    """The distribution of functions: a Gaussian process with mean zero (a constant changes no regret).
+    """The distribution of functions: a Gaussian process with mean zero (a constant changes no regret)."""
 
-    Attributes
-    ----------
-    space : Box, Product, Sequences, Points or Hierarchy
-        With a smallest region.
-    kernel : Kernel or None
-        None: a new one for every function, with lengthscales and correlations drawn from the priors used in
-        learning.
-    std : float
-        Prior standard deviation of f at a point.
-    direction : {"maximize", "minimize"}
-    """
-
-    space: Any
-    kernel: Kernel | None
-    std: float
+    space: Any  # with a smallest region
+    kernel: Kernel | None  # None: a new one for every function, drawn from the priors used in learning
+    std: float  # prior standard deviation of f at a point
     direction: Direction
 
     def draw(self, rng: np.random.Generator) -> Drawn:
@@ -89,16 +77,8 @@ def model_of(
 ) -> Prior:
     """Return the distribution to draw from; raise if the space is too large or does not suit the kernel.
 
-    Parameters
-    ----------
-    space : Box, Product, Sequences, Points or Hierarchy
-        Without a smallest region it gets one: see `with_smallest`.
-    kernel : Kernel, callable or None
-        On `Points` and `Hierarchy` also a function of features.
-    signal : float, optional
-        Standard deviation of f if no kernel is given; 1 by default.
-    direction : {"maximize", "minimize"}
-        Whether high or low averages are best.
+    A space without a smallest region gets one. The kernel may be a function of features on `Points` and
+    `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
     if not hasattr(space, "with_smallest"):
         fix = "Pass a Box, Product, Sequences, Points or Hierarchy."

@@ -22,26 +22,14 @@ PERIOD = 10.0  # lengthscales between an axis and its periodic copy, enough to b
 
 @dataclass(frozen=True)
 class RewardFunction:
-    """One of the paper's reward functions: the posterior mean of a GP given chosen points.
-
-    Attributes
-    ----------
-    name : {"f1", "f2", "f3"}
-    preset : {"authors", "paper"}
-    x, y : tuple of float
-        The points.
-    lengthscale : float
-        Of the function's own RBF kernel, which has variance 0.1.
-    noise : float
-        Standard deviation of the noise of its GP: the text's 0.005, which is a variance in the authors' code.
-    """
+    """One of the paper's reward functions: the posterior mean of a GP given chosen points."""
 
     name: str
     preset: str
     x: tuple[float, ...]
     y: tuple[float, ...]
-    lengthscale: float
-    noise: float
+    lengthscale: float  # of the function's own RBF kernel, which has variance 0.1
+    noise: float  # std of the noise of its GP: the text's 0.005, which is a variance in the authors' code
 
     @property
     def kernel(self) -> RBF:
@@ -96,19 +84,8 @@ class Field:
     """A function of one or two variables drawn from a zero-mean GP with an RBF kernel, exact to rounding.
 
     The RBF is a product over axes and so is its spectrum, which is Gaussian: f is a random Fourier series with a
-    coefficient for every combination of waves along the axes. Its period is so much longer than the axes that
-    values one period apart are independent.
-
-    Parameters
-    ----------
-    kernel : RBF
-        With one lengthscale.
-    d : int
-        Number of axes, 1 or 2.
-    rng : Generator
-        The random numbers.
-    side : float
-        Length of each axis.
+    coefficient for every combination of waves along the `d` axes of length `side`. Its period is so much longer
+    than the axes that values one period apart are independent. The kernel must have one lengthscale.
     """
 
     def __init__(self, kernel: RBF, d: int, rng: np.random.Generator, side: float = 1.0) -> None:
@@ -143,21 +120,9 @@ class Field:
 
 
 def draw(kernel: RBF, low: float, high: float, rng: int | np.random.Generator | None = None) -> Field:
-    """Draw a function of one variable from a zero-mean GP with an RBF kernel, exact to rounding.
+    """Draw a function of one variable, to be used from `low` to `high`, from a zero-mean GP with an RBF kernel.
 
-    Parameters
-    ----------
-    kernel : RBF
-        With one lengthscale.
-    low, high : float
-        Where the function will be used.
-    rng : int or Generator, optional
-        Seed or generator of the random numbers.
-
-    Returns
-    -------
-    callable
-        Turns points of shape (n, 1) into values of shape (n,).
+    It turns points of shape (n, 1) into values of shape (n,) and is exact to rounding.
     """
     return Field(kernel, 1, np.random.default_rng(rng), high - low)
 

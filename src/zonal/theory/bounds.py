@@ -24,18 +24,10 @@ SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that lin
 
 @dataclass(frozen=True)
 class NearOptimality:
-    """How fast the near-optimal part of a function shrinks (Definition 4), as `near_optimality` estimates it.
+    """How fast the near-optimal part of a function shrinks (Definition 4), as `near_optimality` estimates it."""
 
-    Attributes
-    ----------
-    d : float
-        The near-optimality dimension.
-    C : float
-        Its constant.
-    """
-
-    d: float
-    C: float
+    d: float  # the near-optimality dimension
+    C: float  # its constant
 
 
 def tail_rate(slope: float) -> float:
@@ -59,14 +51,7 @@ def interval_failure(counts: Sequence[int], theta: float) -> float:
 
     Lemma 1's union bound is over depths 0 .. h_max, yet x* may lie in a leaf of depth h_max + 1. There the upper
     side is enough, and a normal tail below exp(-z^2 / 2) / (z sqrt(2 pi)) compensates for it: the sum is below
-    theta for any usual arity.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Nodes at depths 0 .. h_max + 1.
-    theta : float
-        Of beta_t.
+    theta for any usual arity. `counts` are the nodes at depths 0 .. h_max + 1.
     """
     log_m = log_nodes(counts[:-1])
     tail = math.sqrt(2 / (math.pi * beta_t(1, log_m, theta)))
@@ -129,22 +114,8 @@ def regret_depth(budget: int, beta: float, noise: float, delta: Delta, arity: in
     """Return h_N of Theorem 1 as printed.
 
     It is the smallest h' with ``N / beta_N <= K sum_{h <= h'} C [3 delta(h)]^-d sigma^2 / delta(h)^2``. The
-    count behind it misses some measurements, and it may exceed h_max; see `proved_depth`.
-
-    Parameters
-    ----------
-    budget : int
-        N.
-    beta : float
-        beta_N.
-    noise : float
-        sigma.
-    delta : callable, depth -> float
-        Decreasing (Assumption 3).
-    arity : int
-        K.
-    near : NearOptimality
-        d and C.
+    count behind it misses some measurements, and it may exceed h_max; see `proved_depth`. `budget` is N, `beta`
+    beta_N, `noise` sigma and `arity` K; `delta` decreases (Assumption 3).
     """
 
     def log_term(h: int) -> float:
@@ -184,16 +155,12 @@ def proved_depth(
     ----------
     budget, beta, delta, arity
         As in `regret_depth`.
-    noise : callable, depth -> float
-        The largest sigma of a node of a depth.
-    nodes : callable, depth -> float
-        A bound on the number of nodes in I_h, such as `near_optimal_nodes`.
-    h_max : int
-        The deepest depth at which nodes are expanded.
+    noise, nodes : callable, depth -> float
+        The largest sigma of a node; a bound on the number of nodes in I_h, such as `near_optimal_nodes`.
+    h_max, deepest : int
+        The deepest depth at which nodes are expanded, and ``space.deepest()``.
     test : {"before", "after"}
         When line 6 is decided. The count holds for both, the bound on the regret for "before" only.
-    deepest : int, optional
-        The depth of the smallest regions, ``space.deepest()``; None if there are none.
     """
     last = h_max if deepest is None else min(h_max, deepest)
 
@@ -252,17 +219,9 @@ def packing_number(
 ) -> int:
     """Return the largest number of disjoint balls with centres where f >= f* - epsilon (Definition 4).
 
-    On a line, going from left to right and taking each centre as early as possible is optimal. f is taken as
-    linear between the grid's points; x* is always a centre, also when the grid misses it.
-
-    Parameters
-    ----------
-    x, values : array, shape (n,)
-        An increasing grid, and f on it.
-    f_star : float
-        The maximum of f.
-    epsilon, radius : float
-        How near-optimal the centres, and how large the balls.
+    On a line, going from left to right and taking each centre as early as possible is optimal. f has `values` on
+    an increasing grid `x` and is taken as linear between its points; x*, where it is `f_star`, is always a centre,
+    also when the grid misses it.
     """
     above = values - (f_star - epsilon)
     steps = np.diff(np.concatenate([[False], above >= 0, [False]]).astype(int))
@@ -289,16 +248,8 @@ def near_optimality(
     On a finite range of epsilon every d has a C, so "the smallest d" is not defined there. The estimate of d is
     the least-squares slope of the log of the packing number against log(1 / epsilon), at least 0; C is then the
     smallest constant for which the packing number is at most C epsilon^-d at every epsilon given. Lemma 2 and
-    Theorem 1 need this pair on that range; it says nothing below the smallest epsilon.
-
-    Parameters
-    ----------
-    x, values, f_star
-        As for `packing_number`.
-    eta : float
-        Balls have radius ``eta epsilon``; Lemma 2 needs ``nu / 3``, since its epsilon is 3 delta(h).
-    epsilons : sequence of float
-        At least two; for a tree 3 delta(h) at each depth.
+    Theorem 1 need this pair on that range; it says nothing below the smallest epsilon. For a tree the epsilons are
+    3 delta(h) at each depth; balls have radius ``eta epsilon``, and Lemma 2 needs ``eta = nu / 3``.
     """
     logs = np.log([packing_number(x, values, f_star, epsilon, eta * epsilon) for epsilon in epsilons])
     inverse = -np.log(np.asarray(epsilons, dtype=float))

@@ -171,30 +171,17 @@ class SpreadDelta(BoundDelta):
 
 @dataclass(frozen=True)
 class Variation:
-    """How f varies within cells, by depth; computed when needed, since many policies do not need it.
+    """How f varies within cells, by depth; computed when needed, since many policies do not need it."""
 
-    Attributes
-    ----------
-    reaches : callable
-        Returns r_j(h), shape (h_max + 2, d): the largest distance, along axis j, between a sampled point and any
-        point of a cell of depth h.
-    smoothness : callable
-        Returns how f varies along the axes; None if it has no derivative.
-    spread : callable
-        Returns the prior standard deviation of f about a cell's average, and the logarithm of the number of
-        smallest regions in a cell, both of shape (h_max + 2,).
-    learned, noise_learned : bool
-        Whether the kernel, or the noise, was learned.
-    endless : bool
-        Whether a measurement includes a little of f beyond its reach.
-    """
-
+    # r_j(h), shape (h_max + 2, d): the largest distance, along axis j, between a sampled point and any of a cell.
     reaches: Callable[[], Floats]
-    smoothness: Callable[[], Smoothness | None]
+    smoothness: Callable[[], Smoothness | None]  # along the axes; None if f has no derivative
+    # The prior standard deviation of f about a cell's average, and the logarithm of the number of its smallest
+    # regions, both of shape (h_max + 2,).
     spread: Callable[[], tuple[Floats, Floats]]
-    learned: bool = False
+    learned: bool = False  # whether the kernel was learned
     noise_learned: bool = False
-    endless: bool = False
+    endless: bool = False  # whether a measurement includes a little of f beyond its reach
 
 
 def _positive(delta: Floats) -> Floats:

@@ -22,26 +22,15 @@ FAR = 12.0  # standard deviations beyond which a normal tail is neglected
 
 @dataclass(frozen=True)
 class Smoothness:
-    """How f varies along the axes, as prior standard deviations.
+    """How f varies along the axes, as prior standard deviations."""
 
-    Attributes
-    ----------
-    slopes : array, shape (d,)
-        Of f's derivative along each axis (on a categorical axis, of the difference of two symbols).
-    curvatures : array, shape (d, d), or None
-        Of f's second derivatives; None if one of them does not exist.
-    bends : array, shape (d, d), or None
-        In row j and column i: given f's slope along axis j, the std of the slope's second derivative along axis i,
-        relative to the mean of the latter at a slope of one standard deviation. None if f has no third derivative,
-        or the kernel is not a product.
-    sides : array, shape (d,)
-        Widths of the box on which f is considered.
-    """
-
-    slopes: Floats
-    curvatures: Floats | None
+    slopes: Floats  # of f's derivative along each axis (on a categorical axis, of the difference of two symbols)
+    curvatures: Floats | None  # of f's second derivatives, shape (d, d); None if one of them does not exist
+    # In row j and column i: given f's slope along axis j, the std of the slope's second derivative along axis i,
+    # relative to the mean of the latter at a slope of one standard deviation. None if f has no third derivative,
+    # or the kernel is not a product.
     bends: Floats | None
-    sides: Floats
+    sides: Floats  # widths of the box on which f is considered
 
     @property
     def turns(self) -> Floats:
@@ -53,14 +42,8 @@ class Smoothness:
 def crossing_bound(z: float, turns: float) -> float:
     """Return a bound on the probability that a stationary process of variance 1 on an interval reaches z (Rice).
 
-    It either starts above z or crosses z upwards, which happens ``turns / (2 pi) exp(-z^2 / 2)`` times on average.
-
-    Parameters
-    ----------
-    z : float
-        In standard deviations.
-    turns : float
-        The length of the interval times the standard deviation of the derivative.
+    It either starts above z or crosses z upwards, which happens ``turns / (2 pi) exp(-z^2 / 2)`` times on average;
+    `turns` is the length of the interval times the standard deviation of the derivative.
     """
     return min(1.0, float(_tail(z)) + turns / (2 * math.pi) * math.exp(-z * z / 2))
 
@@ -69,14 +52,8 @@ def maxima_bound(z: float, turns: Floats, bends: Floats) -> float:
     """Return a bound on the probability that a product process of variance 1 on a box reaches z.
 
     If it does, it has a local maximum above z inside the box or on one of its faces; this is the expected number
-    of these, with the determinant of the Hessian replaced by the product of its diagonal (Hadamard).
-
-    Parameters
-    ----------
-    z : float
-        In standard deviations.
-    turns, bends : array, shape (d,)
-        As in `crossing_bound`, one per axis; rows of `Smoothness.bends`.
+    of these, with the determinant of the Hessian replaced by the product of its diagonal (Hadamard). `turns` are
+    as in `crossing_bound`, one per axis, and `bends` a row of `Smoothness.bends`.
     """
     x = np.linspace(z, max(z, 0.0) + FAR, STEPS)
     density = _density(x)
