@@ -104,8 +104,8 @@ def run(
 ) -> Answer:
     """Run an algorithm, one of `policies`, on a function and by the procedure of a preset.
 
-    `s`, `budget` and `arity` are S, N and K; the authors' procedures are GPOO, StoOO and GPTree. The answer is that
-    of `search`.
+    `s`, `budget` and `arity` are S, N and K; the authors' procedures are GPOO, StoOO and GPTree. The answer is
+    that of `search`.
     """
     f, rng = reward_function(function, preset, variance), np.random.default_rng(seed)
     if preset == "authors":

@@ -72,7 +72,7 @@ def sweep(
     """Return the answers of all runs of every case, computing those that are not stored in the folder.
 
     `run` is a top-level function of a module, called with the plain values of a case (numbers, strings, lists),
-    the shared ones, and ``seed=[rng, i]`` in the i-th run; `runs` has their number by case, if it is not the plan's.
+    the shared ones, and ``seed=[rng, i]`` in the i-th run; `runs` has their number by case, if it differs.
     """
     tasks: dict[str, dict[str, Any]] = {}  # by name
     names: dict[C, list[str]] = {}
