@@ -386,7 +386,7 @@ def test_the_examples_in_the_documentation_are_true() -> None:
 
 def test_an_axis_at_its_smallest_is_passed_over_and_the_others_go_on() -> None:
     box = zn.Box({"x": (0, 1), "y": (0, 1)}, smallest={"x": 0.5, "y": 0.01})
-    assert [box.axis_at(depth) for depth in range(7)] == [0, 1, 1, 1, 1, 1, 1]
+    assert [box.level(depth).axis for depth in range(7)] == [0, 1, 1, 1, 1, 1, 1]
     assert (box.deepest(), box.count(7)) == (7, 128)
     cells = [box.cell((7, index)) for index in range(128)]
     assert {cell.sizes for cell in cells} == {(0.5, 1 / 64)}
@@ -400,9 +400,9 @@ def test_an_axis_at_its_smallest_is_passed_over_and_the_others_go_on() -> None:
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_a_box_without_a_smallest_width_is_split_by_turns(d: int) -> None:
     box = zn.Box([(0, 1)] * d, arity=3)
-    assert [box.axis_at(depth) for depth in range(12)] == [depth % d for depth in range(12)]
+    assert [box.level(depth).axis for depth in range(12)] == [depth % d for depth in range(12)]
     assert box.count(200) == 3**200
-    assert [box.splits(j, 7) for j in range(d)] == [(7 + d - 1 - j) // d for j in range(d)]
+    assert box.level(7).splits == [(7 + d - 1 - j) // d for j in range(d)]
 
 
 def test_deep_searches_of_small_trees_begin_at_once() -> None:

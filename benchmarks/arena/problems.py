@@ -103,13 +103,7 @@ class Problem:
 
     def cell(self, parts: Parts) -> Region:
         """Return a smallest cell by its part along each axis."""
-        left, index, scale = list(parts), 0, 1
-        for level in reversed(range(self.depth)):  # the last split wrote the last digit
-            axis, children = self.space.axis_at(level), self.space.children_at(level)
-            left[axis], digit = divmod(left[axis], children)
-            index += digit * scale
-            scale *= children
-        found: Region = self.space.cell((self.depth, index))
+        found: Region = self.space.cell((self.depth, int(self.space.indices(self.depth, parts)[0])))
         return found
 
     def at(self, point: Any) -> Parts:

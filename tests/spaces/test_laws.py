@@ -172,12 +172,8 @@ def test_the_axis_split_is_among_the_least_split_so_far(kind: Kind) -> None:
         assert len({tuple(cell.widths) for cell in level if space.continuous}) <= 1
         if not space.may_split(level[0]):
             break
-        splits = [space.splits(axis, depth) for axis in range(space.d)]
-        chosen = space.axis_at(depth)
-        assert space.splits(chosen, depth + 1) == splits[chosen] + 1
-        assert [space.splits(axis, depth + 1) for axis in range(space.d) if axis != chosen] == [
-            number for axis, number in enumerate(splits) if axis != chosen
-        ]
+        splits, chosen = space.level(depth).splits, space.level(depth).axis
+        assert space.level(depth + 1).splits == [number + (axis == chosen) for axis, number in enumerate(splits)]
         if isinstance(space, zn.Box):
             able = [
                 splits[j]

@@ -37,7 +37,7 @@ def _bind(problem: Problem, state: State) -> Rules:
     bound = problem.policy.bind(
         Setting(
             counts=state.counts,
-            base=space.base,
+            base=space.arity,
             budget=state.looks,
             h_max=h_max,
             variation=Variation(

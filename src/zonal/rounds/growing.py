@@ -34,7 +34,7 @@ def open_to_allowed(draft: State, cell: int) -> None:
     level, left = [cell], MOST_PARTS
     while level and left > 0 and draft.table.forbidden[level].all():
         before = draft.table.size
-        open_nodes(draft, level[: max(1, left // draft.problem.space.base)], expanded=False)
+        open_nodes(draft, level[: max(1, left // draft.problem.space.arity)], expanded=False)
         level = list(range(before, draft.table.size))
         left -= len(level)
 

@@ -282,7 +282,7 @@ class Problem:
         deepest = whole_number(h_max, name, -1, DEEPEST)
         if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
             raise InvalidInput(
-                f"a tree of arity {self.space.base} has too many nodes at this depth to number them",
+                f"a tree of arity {self.space.arity} has too many nodes at this depth to number them",
                 h_max,
                 "Lower the policy's h_max.",
             )

@@ -399,7 +399,7 @@ class State:
 
         A forbidden cell is replaced by one of its largest allowed parts.
         """
-        table, base = self.table, self.problem.space.base
+        table, base = self.table, self.problem.space.arity
 
         def place(row: int) -> float:
             depth = int(table.depth[row])

@@ -65,7 +65,7 @@ class AxisSpace(Space):
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The axes' names."""
         return tuple(axis.name for axis in self.axes)
@@ -75,25 +75,10 @@ class AxisSpace(Space):
         """The axes' units."""
         return tuple(axis.unit for axis in self.axes)
 
-    @property
-    def d(self) -> int:
-        """The number of axes."""
-        return len(self.axes)
-
-    @property
-    def base(self) -> int:
-        """The usual number of children of a node."""
-        return self.arity
-
     @cached_property
     def lines(self) -> tuple[int, ...]:
         """The numbers of the axes that have distances."""
         return tuple(j for j, axis in enumerate(self.axes) if not axis.symbolic)
-
-    @property
-    def continuous(self) -> bool:
-        """Whether all axes have distances."""
-        return len(self.lines) == self.d
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
@@ -125,7 +110,7 @@ class AxisSpace(Space):
         left = [j for j, (axis, number) in enumerate(each) if axis.may_split(number, self.arity)]
         return min(left, key=splits.__getitem__, default=None)
 
-    def _level(self, depth: int) -> _Level:
+    def level(self, depth: int) -> _Level:
         """Return what all cells of a depth have in common; beyond the deepest level, that of the deepest."""
         levels = self._levels
         last = levels[len(levels) - 1]
@@ -149,21 +134,9 @@ class AxisSpace(Space):
         able = self.axes[j].may_split(splits[j], self.arity)
         return _Level(depth, splits, pieces, j, self.axes[j].parts(self.arity), able)
 
-    def axis_at(self, depth: int) -> int | None:
-        """Return the axis along which cells of a depth are split, None if they are not."""
-        return self._level(depth).axis
-
-    def splits(self, axis: int, depth: int) -> int:
-        """Return how often `axis` was split on the way to `depth`."""
-        return self._level(depth).splits[axis]
-
-    def children_at(self, depth: int) -> int:
-        """Return the number of children of a cell of a depth."""
-        return self._level(depth).children
-
     def pieces(self, depth: int) -> list[int]:
         """Return into how many parts each axis is split at a depth."""
-        return (self._levels[depth] if depth in self._levels else self._level(depth)).pieces
+        return (self._levels[depth] if depth in self._levels else self.level(depth)).pieces
 
     @cached_property
     def _even(self) -> bool:
@@ -172,14 +145,14 @@ class AxisSpace(Space):
 
     def slots(self, depth: int) -> int:
         """Return the number of possible indices at a depth; some may be empty."""
-        level = self._level(depth)
+        level = self.level(depth)
         return math.prod(level.pieces) if level.depth == depth else 0
 
     def count(self, depth: int) -> int:
         """Return the number of cells at a depth, exactly."""
         if self._even or depth == 0 or not self.slots(depth):
             return self.slots(depth)
-        above = self._level(depth - 1)
+        above = self.level(depth - 1)
         each = zip(self.axes, above.pieces, above.splits, strict=True)
         return self.leaves(depth) - math.prod([axis.stuck(n, s, self.arity) for axis, n, s in each])
 
@@ -187,7 +160,7 @@ class AxisSpace(Space):
         """Return the indices of cells of a depth, given their parts, one array per axis."""
         left, index, scale = [np.array(own) for own in parts], np.zeros(1, dtype=np.int64), 1
         for above in reversed(range(depth)):  # the last split is the last digit of the index
-            level = self._level(above)
+            level = self.level(above)
             assert level.axis is not None
             left[level.axis], digit = np.divmod(left[level.axis], level.children)
             index = index + digit * scale
@@ -227,7 +200,7 @@ class AxisSpace(Space):
         """Return the depth of the smallest cells, None if there is no limit."""
         endless = any(axis.endless for axis in self.axes)
         depth = 0
-        while self._level(depth).able:
+        while self.level(depth).able:
             depth += 1
             if endless and depth > MOST_LEVELS:
                 return None
@@ -236,9 +209,10 @@ class AxisSpace(Space):
     def cut(self) -> int:
         """Return the depth of the smallest regions if none are given: every axis has at least `PARTS` parts."""
         wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
-        while self._level(depth).able and not all(
-            axis.is_fine(self.splits(j, depth), self.arity, wanted) for j, axis in enumerate(self.axes)
-        ):
+        while (level := self.level(depth)).able:
+            each = zip(self.axes, level.splits, strict=True)
+            if all(axis.is_fine(splits, self.arity, wanted) for axis, splits in each):
+                break
             depth += 1
         return depth
 
@@ -279,7 +253,7 @@ class AxisSpace(Space):
         """Return the number of a cell's part on each axis."""
         parts, scale, digits = [0] * self.d, [1] * self.d, index
         for above in reversed(range(depth)):  # the last split is the last digit of the index
-            level = self._level(above)
+            level = self.level(above)
             assert level.axis is not None
             digits, digit = divmod(digits, level.children)
             parts[level.axis] += digit * scale[level.axis]
@@ -299,7 +273,7 @@ class AxisSpace(Space):
 
     def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
         """Return the children of a cell: their indices, and the numbers of their parts, one row each."""
-        level = self._levels[depth] if depth in self._levels else self._level(depth)
+        level = self._levels[depth] if depth in self._levels else self.level(depth)
         cells = cell[None].repeat(level.children, 0)
         numbers = np.arange(level.children)
         cells[:, level.axis] *= level.children
@@ -312,34 +286,24 @@ class AxisSpace(Space):
 
     def splittable(self, depth: int, indices: Ints) -> Any:
         """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
-        able = (self._levels[depth] if depth in self._levels else self._level(depth)).able
-        if self._even or not able:
-            return able
-        return np.array([self._may_part(depth, self._parts(depth, index)) for index in indices.tolist()])
-
-    def _may_part(self, depth: int, parts: Sequence[int]) -> bool:
-        """Tell whether one cell can be split, along any axis."""
-        level = self._level(depth)
-        able = [axis.may_split(number, self.arity) for axis, number in zip(self.axes, level.splits, strict=True)]
-        each = zip(able, self.axes, parts, level.pieces, strict=True)
-        return level.able and any(may and (axis.even or axis.cell(p, n)[1] > 1) for may, axis, p, n in each)
+        level = self._levels[depth] if depth in self._levels else self.level(depth)
+        if self._even or not level.able:
+            return level.able
+        along = list(zip(self.axes, level.pieces, level.splits, strict=True))
+        left = [(j, axis, n) for j, (axis, n, splits) in enumerate(along) if axis.may_split(splits, self.arity)]
+        cells = [self._parts(depth, index) for index in indices.tolist()]
+        return np.array([any(axis.even or axis.cell(cell[j], n)[1] > 1 for j, axis, n in left) for cell in cells])
 
     def split(self, region: ProductRegion) -> tuple[ProductRegion, ...]:
         """Return the children of a cell of the tree, in order of the coordinate or of the symbols."""
-        if region.node is None or region.parts is None:
+        if region.node is None:
             raise InvalidInput("only a cell of the tree can be split", region.name, "Use cell().")
         depth, index = region.node
-        if self.axis_at(depth) is None:
+        if self.level(depth).axis is None:
             raise InvalidInput("this cell cannot be split", region.name, "Ask may_split() first.")
         numbers, cells = self.children(depth, 0, np.array(region.parts, dtype=object))  # any number of digits
-        first, each = index * self.children_at(depth), zip(numbers.tolist(), cells, strict=True)
+        first, each = index * self.level(depth).children, zip(numbers.tolist(), cells, strict=True)
         return tuple(self.seen((depth + 1, first + number), parts, region.feedback) for number, parts in each)
-
-    def may_split(self, region: ProductRegion) -> bool:
-        """Tell whether a cell has children, none of them smaller than the smallest useful size."""
-        if region.node is None or region.parts is None:
-            return False
-        return self._level(region.node[0]).able if self._even else self._may_part(region.node[0], region.parts)
 
     # From the user's description to a region.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.arrays import Ints
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
@@ -169,7 +169,8 @@ class Hierarchy(MemberSpace):
                 raise InvalidInput(f"feature_names must be {table.shape[1]} names", feature_names, "Pass as many.")
         least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
         nested = _levels(paths, checked, least)
-        self._keep(table, checked, rows, names, features is None, labels, smallest, nested)
+        members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
+        self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
@@ -215,8 +216,6 @@ class Hierarchy(MemberSpace):
         what : str, tuple of str, or sequence of int or of names
             A name such as ``"NSW > Coast"``, the same as a tuple, the name of a leaf, or row numbers or names of
             leaves in a list. What ``region.as_dict()`` returns is accepted too.
-        feedback : feedback, optional
-            How the region is measured; needed for its representative points.
         """
         if isinstance(what, Mapping):
             what = (
@@ -233,9 +232,7 @@ class Hierarchy(MemberSpace):
             inside = [int(self.place[self._row_of[what]])]
         if not inside:
             raise InvalidInput("there is no such region", what, f"Names look like {JOINT.join(self.paths[0])!r}.")
-        if inside[-1] - inside[0] + 1 == len(inside):
-            return MemberRegion(self, None, feedback, inside[0], inside[-1] + 1)
-        return MemberRegion(self, None, feedback, -1, -1, tuple(inside))
+        return self._at(inside, feedback)
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
@@ -313,27 +310,22 @@ def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Le
     runs: list[tuple[int, int]] = [(0, len(paths))]
     levels: list[Level] = []
     while runs:
-        depth = len(levels)
         below: list[tuple[int, int]] = []
-        first, children = [], []
+        cells = []
         for start, stop in runs:
-            own: list[tuple[int, int]] = []
-            if len(paths[start]) > depth:  # else the leaf's path ends here
-                edges = [start]
-                for row in range(start + 1, stop):
-                    if paths[row][depth] != paths[row - 1][depth]:
-                        edges.append(row)
-                own = list(zip(edges, [*edges[1:], stop], strict=True))
-                if least and min(float(weights[a:b].sum()) for a, b in own) < least:
-                    own = []
-            first.append(len(below))
-            children.append(len(own))
+            own = _children(paths, start, stop, len(levels))
+            if least and any(float(weights[a:b].sum()) < least for a, b in own):
+                own = []
+            cells.append((start, stop, len(below), len(own)))
             below += own
-        start_, stop_ = (np.array(column, dtype=np.intp) for column in zip(*runs, strict=True))
-        levels.append(Level(start_, stop_, _ints(first), _ints(children)))
+        levels.append(Level(*np.array(cells, dtype=np.intp).T.copy()))
         runs = below
     return levels
 
 
-def _ints(values: list[int]) -> Ints:
-    return np.array(values, dtype=np.intp)
+def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
+    """Return the runs of leaves whose paths go on alike at a depth; none if the path ends there."""
+    if len(paths[start]) <= depth:
+        return []
+    edges = [row for row in range(start + 1, stop) if paths[row][depth] != paths[row - 1][depth]]
+    return list(itertools.pairwise([start, *edges, stop]))

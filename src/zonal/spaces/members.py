@@ -68,34 +68,16 @@ def _part(above: Level, below: Level) -> bool:
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class MemberSpace(Space):
-    """Base class of spaces of weighted members.
+    """Base class of spaces of weighted members."""
 
-    Attributes
-    ----------
-    features : array, shape (n, d)
-        In the order of the tree.
-    weights : array, shape (n,)
-        In the order of the tree.
-    rows : array, shape (n,)
-        The user's row number of each member.
-    names : tuple of str
-        Of the features.
-    smallest : float or None
-        The smallest useful weight of a region, if one was given.
-    symbolic : bool
-        Whether features are codes, which have no distances.
-    labels : tuple or None
-        The user's name of each row, in the user's order; None if rows are numbered.
-    """
-
-    features: Floats
-    weights: Floats
-    rows: Ints
-    names: tuple[str, ...]
-    symbolic: bool
-    smallest: float | None
+    features: Floats  # shape (n, d), in the order of the tree
+    weights: Floats  # shape (n,), in the order of the tree
+    rows: Ints  # the user's row number of each member
+    names: tuple[str, ...]  # of the features
+    symbolic: bool  # whether features are codes, which have no distances
+    smallest: float | None  # useful weight of a region
     _levels: tuple[Level, ...]
-    labels: Labels | None = None  # as in files of releases without labels
+    labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
     shapes: ClassVar[Any] = None  # polygons of the GeoDataFrame it was made from, for plots; not stored in files
     _or_else = ""  # other descriptions of a region, for messages
 
@@ -111,23 +93,11 @@ class MemberSpace(Space):
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return a region as cells of a table."""
 
-    def _keep(
-        self,
-        features: Floats,
-        weights: Floats,
-        rows: Ints,
-        names: Sequence[str],
-        symbolic: bool,
-        labels: Labels | None,
-        smallest: float | None,
-        levels: Iterable[Level],
-        **more: Any,
-    ) -> None:
+    def _keep(self, names: Iterable[str], levels: Iterable[Level], **own: Any) -> None:
         """Set all attributes, once."""
-        for column in (features, weights, rows):
-            column.flags.writeable = False
-        vars(self).update(features=features, weights=weights, rows=rows, names=tuple(names), symbolic=symbolic)
-        vars(self).update(labels=labels, smallest=smallest, _levels=tuple(levels), **more)
+        for column in ("features", "weights", "rows"):
+            own[column].flags.writeable = False
+        vars(self).update(own, names=tuple(names), _levels=tuple(levels))
 
     @property
     def ways(self) -> list[Sequence[Hashable]]:
@@ -151,29 +121,14 @@ class MemberSpace(Space):
         """None: it has members instead."""
 
     @property
-    def d(self) -> int:
-        """The number of features."""
-        return int(self.features.shape[1])
-
-    @property
     def size(self) -> int:
         """The number of members."""
         return len(self.weights)
 
     @property
-    def base(self) -> int:
-        """The usual number of children of a node."""
-        return 2
-
-    @property
     def lines(self) -> tuple[int, ...]:
         """The numbers of the features that have distances."""
         return () if self.symbolic else tuple(range(self.d))
-
-    @property
-    def continuous(self) -> bool:
-        """Whether there are axes: no."""
-        return False
 
     def with_smallest(self) -> Self:
         """Return the space itself: its members are its smallest regions."""
@@ -191,7 +146,7 @@ class MemberSpace(Space):
         size = len(checked_features(self.features, None, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
         right = (
-            len(self.names) == self.d
+            len(self.names) == self.features.shape[1]
             and all(isinstance(name, str) for name in self.names)
             and isinstance(self.symbolic, bool)
             and (self.labels is None or len(self.labels) == size)
@@ -235,9 +190,8 @@ class MemberSpace(Space):
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: some of them, spread evenly."""
         number = self.count(depth)
-        if number <= most:
-            return [(depth, index) for index in range(number)]
-        return [(depth, index) for index in np.unique(np.linspace(0, number - 1, most).astype(int)).tolist()]
+        spread = np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
+        return [(depth, index) for index in spread.tolist()]
 
     def inside(self, depth: int, bottom: int) -> int:
         """Return the number of members in the largest cell of a depth."""
@@ -254,10 +208,7 @@ class MemberSpace(Space):
 
     def deepest(self) -> int:
         """Return the depth of the deepest cells."""
-        depth = 0
-        while self.count(depth + 1):
-            depth += 1
-        return depth
+        return len(self._levels) - 1
 
     def cut(self) -> int:
         """Return the depth of the deepest cells, the single members."""
@@ -295,10 +246,6 @@ class MemberSpace(Space):
         depth, index = region.node
         children = zip(*self.children(depth, index, self.whole()[0]), strict=True)
         return tuple(self.seen((depth + 1, int(child)), cell, region.feedback) for child, cell in children)
-
-    def may_split(self, region: MemberRegion) -> bool:
-        """Tell whether a cell has children, none of them below the smallest useful weight."""
-        return region.node is not None and bool(self.level(region.node[0]).children[region.node[1]])
 
     def sides(self) -> Floats:
         """Return the range of each feature; 1 for a feature that is constant."""
@@ -358,10 +305,13 @@ class MemberSpace(Space):
         if listed.min() < 0 or listed.max() >= self.size:
             wrong = listed[(listed < 0) | (listed >= self.size)][0]
             raise InvalidInput(f"a row number must lie between 0 and {self.size - 1}", int(wrong), "Correct it.")
-        places = np.unique(self.place[listed])
+        return self._at(np.unique(self.place[listed]).tolist(), feedback)
+
+    def _at(self, places: list[int], feedback: Feedback | None) -> MemberRegion:
+        """Return the region of the members at some positions, in order."""
         if places[-1] - places[0] + 1 == len(places):  # a run of members: perhaps a cell of the tree
-            return MemberRegion(self, None, feedback, int(places[0]), int(places[-1]) + 1)
-        return MemberRegion(self, None, feedback, -1, -1, tuple(places.tolist()))
+            return MemberRegion(self, None, feedback, places[0], places[-1] + 1)
+        return MemberRegion(self, None, feedback, -1, -1, tuple(places))
 
     def _listed(self, what: Any) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""

@@ -70,18 +70,14 @@ class Points(MemberSpace):
         checked = checked_weights(in_order(weights, ways, "weights"), len(features))
         least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
         rows, levels = _kd_tree(features, checked, int(arity), least)
-        more = {"arity": int(arity), "shapes": shapes_of(X)}
-        self._keep(features[rows], checked[rows], rows, names, False, own, smallest, levels, **more)
+        members = {"features": features[rows], "weights": checked[rows], "rows": rows, "labels": own}
+        more = {"smallest": smallest, "arity": int(arity), "shapes": shapes_of(X)}
+        self._keep(names, levels, symbolic=False, **members, **more)
 
     def check(self) -> None:
         """Raise if these points, read from a file, are not possible."""
         super().check()
         whole_number(self.arity, "arity", 2, max(self.size, FEW_PARTS))
-
-    @property
-    def base(self) -> int:
-        """The usual number of children of a node."""
-        return self.arity
 
     def _identity(self) -> tuple[Hashable, ...]:
         return self.names, self.labels, self.arity, self.smallest, self.features.shape
@@ -97,8 +93,6 @@ class Points(MemberSpace):
         what : sequence of int, of labels, or of n bool
             Row numbers in the order in which the points were given, labels if there are any (one, or a list), or a
             mask. What ``region.as_dict()`` returns is accepted too.
-        feedback : feedback, optional
-            How the region is measured; needed for its representative points.
         """
         return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
 
@@ -184,10 +178,7 @@ def _sort_and_cut(
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Sort the members of each cell, in place, along its widest feature; return where each is cut.
 
-    Returns
-    -------
-    cuts, used : arrays of shape (cells, arity - 1)
-        The first members of all parts but the first, and whether each cut is made.
+    That is the first members of all parts but the first, and whether each cut is made, by cell.
     """
     sizes = stop - start
     ends = np.cumsum(sizes)

@@ -96,20 +96,10 @@ class Region(ABC):
         """Where it is: the centre, the pool of sequences, a name, or a number or symbol per axis."""
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
-        """Return points drawn uniformly at random from the region, for objectives that need points.
+        """Return `n` points drawn uniformly at random from the region, for objectives that need points.
 
-        Parameters
-        ----------
-        n : int
-            Number of points.
-        rng : int or Generator, optional
-            Seed or generator of the random numbers.
-
-        Returns
-        -------
-        array of shape (n, d), or list
-            Points if all axes are numeric; with symbols, a mapping from axis to value each; for sequences, texts;
-            for leaves without features, their names.
+        An array of shape (n, d) if all axes are numeric; with symbols, a mapping from axis to value each; for
+        sequences, texts; for leaves without features, their names.
         """
         return self._sample(whole_number(n, "n", 0, MOST_DRAWN), random_generator(rng))
 
@@ -184,22 +174,24 @@ class Space(ABC):
         None for a space of members.
     lines : tuple of int
         The numbers of the axes, or features, that have distances.
-    continuous : bool
-        Whether this is a space of axes that all have distances.
-    base : int
+    arity : int
         The usual number of children of a node.
     """
 
     names: Any
     axes: Any
     lines: Any
-    continuous: Any
-    base: Any
+    arity: int = 2
 
     @property
-    @abstractmethod
     def d(self) -> int:
         """The number of axes, or of features."""
+        return len(self.names)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether this is a space of axes that all have distances."""
+        return self.axes is not None and len(self.lines) == len(self.axes)
 
     @abstractmethod
     def cell(self, node: Node, feedback: Feedback | None = None) -> Region:
@@ -210,8 +202,15 @@ class Space(ABC):
         """Return the children of a cell of the tree, in order."""
 
     @abstractmethod
+    def splittable(self, depth: int, indices: Ints) -> Any:
+        """Tell which cells of a depth have children, none of them smaller than the smallest useful size."""
+
     def may_split(self, region: Any) -> bool:
         """Tell whether a cell has children, none of them smaller than the smallest useful size."""
+        if region.node is None:
+            return False
+        depth, index = region.node
+        return bool(np.all(self.splittable(depth, np.array([index]))))
 
     @abstractmethod
     def count(self, depth: int) -> int:

@@ -144,8 +144,6 @@ class Sequences(AxisSpace):
         what : str, or sequence with one symbol or list of symbols per position
             For DNA in IUPAC codes, ``"ATRNNNNN"``; for any alphabet ``*`` stands for all symbols and ``[AC]`` for
             some. Lower case is accepted if the alphabet is upper case only.
-        feedback : feedback, optional
-            How the region is measured; needed for its representative points.
         """
         if isinstance(what, Mapping):
             what = what.get(self.spelled)
