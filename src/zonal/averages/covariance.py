@@ -10,6 +10,7 @@ not products; their averages are in `motifs.py`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,18 +29,28 @@ from zonal.averages.sums import OwnSums, Pairs, Sums
 TOGETHER = 1 << 16  # pairs without a shared case that are averaged at a time
 FEW = 64  # most cases that are computed without removing duplicates
 MOST_KEPT = 1024  # factors of kernels whose averages are cached
+MOST_KIN = 16  # lengthscales for which a few cases are computed together
 
 
 class Distances:
-    """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout."""
+    """Averages of one factor of a kernel along a continuous axis: one number for each case of the layout.
+
+    `kin` are others that differ in the lengthscale only, the last ones used: a few cases are computed for all.
+    """
 
     def __init__(
-        self, intervals: Intervals, measures: Sequence[Measure], profile: Profile, lengthscale: float
+        self,
+        intervals: Intervals,
+        measures: Sequence[Measure],
+        profile: Profile,
+        lengthscale: float,
+        kin: deque[Distances],
     ) -> None:
         self._intervals = intervals
         self._measures = measures
         self._profile = profile
         self._scale = 1 / lengthscale
+        self._kin = kin
         self._values = np.zeros(0)  # NaN if not computed yet, or for pairs without a shared case
 
     def of(self, alike: Alike | Repeated) -> Floats:
@@ -48,8 +59,7 @@ class Distances:
             return self.of(alike.alike).take(alike.columns, axis=1).take(alike.rows, axis=0)
         case = alike[0]
         if self._values.size < self._intervals.cases:
-            more = max(self._intervals.cases - self._values.size, self._values.size)
-            self._values = np.concatenate((self._values, np.full(more, np.nan)))
+            self._grow()
         mean = self._values.take(case)
         if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # false for NaN
             return mean
@@ -69,6 +79,11 @@ class Distances:
             at, geometry, views = self._intervals.alone(where)
             mean[own].reshape(-1)[at] = means(self._measures, views, self._profile, geometry, self._scale)
 
+    def _grow(self) -> None:
+        """Make room for all cases of the layout."""
+        more = max(self._intervals.cases - self._values.size, self._values.size)
+        self._values = np.concatenate((self._values, np.full(more, np.nan)))
+
     def _compute(self, cases: NDArray[np.intp]) -> None:
         if cases.size > FEW:  # many of them more than once
             wanted = np.zeros(self._values.size, dtype=bool)
@@ -78,12 +93,26 @@ class Distances:
         known = geometry[0] >= 0
         if not np.logical_and.reduce(known):  # pairs without a shared case stay NaN
             cases, geometry, view = cases[known], geometry[:, known], view[known]
+        if self not in self._kin:
+            self._kin.append(self)
         if len(self._measures) == 1:
-            self._values[cases] = self._measures[0].mean(self._profile, geometry, self._scale)
+            self._fill(self._measures[0], cases, geometry)
             return
         for number, measure in enumerate(self._measures):
             own = view == number
-            self._values[cases[own]] = measure.mean(self._profile, geometry[:, own], self._scale)
+            self._fill(measure, cases[own], geometry[:, own])
+
+    def _fill(self, measure: Measure, cases: NDArray[np.intp], geometry: Floats) -> None:
+        """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""
+        if len(self._kin) == 1 or cases.size > FEW:
+            self._values[cases] = measure.mean(self._profile, geometry, self._scale)
+            return
+        scales = np.array([own._scale for own in self._kin]).repeat(cases.size)
+        every = measure.mean(self._profile, np.tile(geometry, len(self._kin)), scales)
+        for own, values in zip(self._kin, every.reshape(len(self._kin), cases.size), strict=True):
+            if own._values.size < self._intervals.cases:
+                own._grow()
+            own._values[cases] = values
 
 
 class Matches:
@@ -97,11 +126,13 @@ class Matches:
         return self._correlation + (1 - self._correlation) * overlap
 
 
-def averages(layout: Any, measures: Sequence[Any], factor: Factor) -> Distances | Matches:
+def averages(
+    layout: Any, measures: Sequence[Any], factor: Factor, kin: deque[Distances] | None = None
+) -> Distances | Matches:
     """Return the averages of a factor of a kernel along an axis with this layout."""
     if isinstance(factor, Match):
         return Matches(factor.correlation)
-    return Distances(layout, measures, factor.profile, factor.lengthscale)
+    return Distances(layout, measures, factor.profile, factor.lengthscale, deque() if kin is None else kin)
 
 
 class Products:
@@ -135,13 +166,16 @@ class Tables:
     def __init__(self, layout: ProductLayout) -> None:
         self.layout = layout
         self._kept: dict[tuple[int, Factor], Distances] = {}
+        self._kin: dict[tuple[int, Profile], deque[Distances]] = {}
         self._pieces: dict[Motif, Pieces] = {}
 
     def _factor(self, j: int, factor: Factor) -> Distances | Matches:
         """Return the averages of a factor along an axis."""
         if (j, factor) in self._kept:
             return self._kept[j, factor]
-        found = averages(self.layout.parts[j], self.layout.measures[j], self.layout.axes[j].factor(factor))
+        own = self.layout.axes[j].factor(factor)
+        kin = None if isinstance(own, Match) else self._kin.setdefault((j, own.profile), deque(maxlen=MOST_KIN))
+        found = averages(self.layout.parts[j], self.layout.measures[j], own, kin)
         if isinstance(found, Distances):  # these cache what they have computed
             if len(self._kept) >= MOST_KEPT:  # the oldest is the least likely to be used again
                 self._kept.pop(next(iter(self._kept)))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 
 NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
+EDGE = 0.5 - 1e-12  # from the centre, in widths: farther out counts as outside
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
@@ -85,11 +86,21 @@ def _both_narrow(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats)
     """Integrate the profile against the density of the difference of two uniforms, a trapezoid."""
     half, flat = (wide + narrow) / 2, (wide - narrow) / 2
     kink = np.clip(-gap, -half, half)  # the profile is not smooth at distance 0
-    edges = np.sort(np.stack([-half, -flat, flat, half, kink], axis=-1), axis=-1)
-    x, weights = _pieces(edges)
-    ramp = (half[..., None] - np.abs(x)) / narrow[..., None]
-    density = np.clip(ramp, 0, 1) / wide[..., None]
-    return np.asarray(np.einsum("...i,...i->...", profile.value(gap[..., None] + x), density * weights))
+    mean = np.empty(gap.shape)
+    apart, same = gap >= half, flat == 0
+    for where, breaks in (
+        (apart & same, (-half, flat, half)),
+        (apart & ~same, (-half, -flat, flat, half)),
+        (~apart, (-half, -flat, flat, half, kink)),
+    ):
+        if where.any():
+            edges = np.sort(np.stack([edge[where] for edge in breaks], axis=-1), axis=-1)
+            x, weights = _pieces(edges)
+            ramp = (half[where, None] - np.abs(x)) / narrow[where, None]
+            density = np.clip(ramp, 0, 1) / wide[where, None]
+            values = profile.value(gap[where, None] + x)
+            mean[where] = np.einsum("...i,...i->...", values, density * weights)
+    return mean
 
 
 def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
@@ -122,18 +133,25 @@ def _both_wide(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -
 def _mixed(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
     with np.errstate(over="ignore"):  # for nearly a point the break does not matter
-        ends = [np.clip((gap + side * wide / 2) / narrow, -0.5, 0.5) for side in (-1, 1)]
+        low, high = (np.clip((gap + side * wide / 2) / narrow, -0.5, 0.5) for side in (-1, 1))
     sides = np.full(gap.shape, 0.5)
-    edges = np.stack([-sides, ends[0], ends[1], sides], axis=-1)
-    x, weights = _pieces(edges)
-    position = gap[..., None] - x * narrow[..., None]  # of the wide interval's centre, relative to a point
-    reach = wide[..., None] / 2
+    mean = np.empty(gap.shape)
+    whole = (low > EDGE) | ((low < -EDGE) & (high > EDGE))  # no end of the wide one is inside the narrow one
+    for where, breaks in ((whole, (-sides, sides)), (~whole, (-sides, low, high, sides))):
+        if where.any():
+            x, weights = _pieces(np.stack([edge[where] for edge in breaks], axis=-1))
+            # Of the wide interval's centre, relative to a point of the narrow one.
+            position = gap[where, None] - x * narrow[where, None]
+            reach = wide[where, None] / 2
+            high_end, low_end = position + reach, position - reach
+            means = _odd(profile.first, high_end) - _odd(profile.first, low_end)
+            mean[where] = np.einsum("...i,...i->...", means / wide[where, None], weights)
+    return mean
 
-    def k1(r: Floats) -> Floats:
-        return np.sign(r) * profile.first(np.abs(r))
 
-    mean = (k1(position + reach) - k1(position - reach)) / wide[..., None]
-    return np.asarray(np.einsum("...i,...i->...", mean, weights))
+def _odd(function: Callable[[Floats], Floats], r: Floats) -> Floats:
+    """Return an odd function that is known for r >= 0."""
+    return np.asarray(np.sign(r) * function(np.abs(r)))
 
 
 _FINE_NODES, _FINE_WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -36,7 +36,7 @@ class Measure(ABC):
     total = 1.0  # of its weights, which multiplies the prior mean: 1 for averages, 0 for slopes
 
     @abstractmethod
-    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
 
         Parameters
@@ -45,8 +45,8 @@ class Measure(ABC):
             The function, of distances in lengthscales.
         geometry : array, shape (3, n)
             Distance of the centres, and the two widths.
-        scale : float
-            One over the lengthscale.
+        scale : float, or array of shape (n,)
+            One over the lengthscale, or over that of each pair.
         """
 
     def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
@@ -129,7 +129,7 @@ class Nodes(Measure):
         apart = self.fixed[ours] - self.fixed[theirs]
         return self.places[ours], self.places[theirs], apart, self.weights[ours] * self.weights[theirs]
 
-    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
 
         No matrix products: their last digit could depend on how many pairs are averaged at once.
@@ -139,17 +139,18 @@ class Nodes(Measure):
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
         if number <= step:
             return self._mean(profile, scale * geometry, scale)
-        parts = [geometry[:, start : start + step] for start in range(0, number, step)]
-        return np.concatenate([self._mean(profile, scale * part, scale) for part in parts])
+        scale = np.broadcast_to(scale, number)
+        parts = [slice(start, start + step) for start in range(0, number, step)]
+        return np.concatenate([self._mean(profile, scale[own] * geometry[:, own], scale[own]) for own in parts])
 
-    def _mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def _mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         ours, theirs, apart, weights = self._pairs
         gap, wide_a, wide_b = geometry
         distance = np.multiply.outer(wide_a, ours)
         distance -= np.multiply.outer(wide_b, theirs)
         distance += gap[:, None]
         if self._moved:
-            distance += scale * apart
+            distance += np.multiply.outer(scale, apart)
         values = profile.value(distance)
         values *= weights
         mean: Floats = np.add.reduce(values, 1)
@@ -172,7 +173,7 @@ class Nodes(Measure):
 class Uniform(Measure):
     """Uniform over the interval."""
 
-    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between two intervals."""
         if _are_points(geometry):
             return profile.value(scale * geometry[0])
@@ -223,7 +224,7 @@ class Normal(Measure):
         """Return the standard deviation for an interval of this width."""
         return self._fixed + self._relative * width
 
-    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance: the difference of two normal variables is normal too."""
         gap, wide_a, wide_b = scale * geometry
         fixed = scale * self._fixed

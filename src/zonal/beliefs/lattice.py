@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
@@ -187,8 +188,8 @@ class Explorer:
         self.found: dict[Cell, tuple[Floats, Floats]] = {}
         self.height: dict[Cell, float] = {}
 
-    def axes(self, steps: Steps | Floats) -> Floats:
-        """Return lengthscales in the units of the axes, and correlations."""
+    def axes(self, steps: ArrayLike) -> Floats:
+        """Return lengthscales in the units of the axes, and correlations, for some steps along the last axis."""
         logs = self.steps * np.asarray(steps)
         lengths = LENGTHSCALE_PRIOR[0] * np.exp(logs) * self._frame.sides
         return np.asarray(np.where(self._symbols, 1 / (1 + np.exp(-logs)), lengths))
@@ -198,11 +199,12 @@ class Explorer:
         fresh = [cell for cell in dict.fromkeys(cells) if cell not in self.found and self._within(cell[1])]
         if not fresh:
             return
-        correlations = np.stack([self._correlate(self._families[f][0], self.axes(steps)) for f, steps in fresh])
-        heights, means = self._evidence(correlations)
-        logs = self.steps * np.array([steps for _, steps in fresh])
-        families = np.array([self._families[f][1] for f, _ in fresh])
-        heights += (families - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
+        steps = np.array([steps for _, steps in fresh])
+        families, priors = zip(*[self._families[family] for family, _ in fresh], strict=True)
+        each = zip(families, self.axes(steps), strict=True)
+        heights, means = self._evidence(np.stack([self._correlate(family, axes) for family, axes in each]))
+        logs = self.steps * steps
+        heights += (np.array(priors) - 0.5 * np.add.reduce(logs @ self._precision * logs, 1))[:, None, None]
         tops = heights.max(axis=(1, 2))
         weights = np.exp(heights - tops[:, None, None]).sum(axis=(1, 2))
         self.found.update(zip(fresh, zip(heights, means, strict=True), strict=True))

@@ -220,16 +220,16 @@ class Lumped(Measure):
         places, shares = self._row(round(width))
         return places[shares != 0], shares[shares != 0]
 
-    def mean(self, profile: Profile, geometry: Floats, scale: float) -> Floats:
+    def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between integers of two runs."""
-        mean = np.empty(geometry.shape[1])
+        mean, scale = np.empty(geometry.shape[1]), np.broadcast_to(scale, geometry.shape[1])
         for pair in np.unique(geometry[1:], axis=1).T:
             lags, weights = self._lags(*pair.tolist())
             (own,) = (geometry[1:] == pair[:, None]).all(axis=0).nonzero()
             step = BLOCK // len(lags) + 1
             for start in range(0, len(own), step):
                 some = own[start : start + step]
-                values = profile.value(scale * np.add.outer(geometry[0, some], lags))
+                values = profile.value(scale[some, None] * np.add.outer(geometry[0, some], lags))
                 values *= weights
                 mean[some] = np.add.reduce(values, 1)
         return mean
