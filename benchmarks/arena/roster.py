@@ -16,7 +16,7 @@ NOT_SEARCHING = {
     "cli.py",
     "demo.py",
     "plots.py",
-    "rehearsing.py",
+    "reports.py",
     "__main__.py",
 }  # rooms no search enters
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from importlib import import_module
 from pathlib import Path
@@ -27,10 +26,13 @@ from zonal.commands.frame import (
 )
 from zonal.commands.where import (
     NUMBERS,
+    Finite,
     axis_options,
     column_options,
-    positive_numbers,
+    numbers,
+    one_or_more,
     price_options,
+    whole,
     with_options,
 )
 
@@ -119,41 +121,17 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-def _budgets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
-    """Return budgets from an option that may be repeated, or be a comma-separated list."""
-    try:
-        return tuple(_whole(float(part)) for value in values for part in value.split(","))
-    except ValueError:
-        raise click.BadParameter(f"{','.join(values)!r} must be numbers separated by commas.") from None
-
-
-def _whole(number: float) -> float:
-    return int(number) if number.is_integer() else number
-
-
-def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number.")
-    return value
-
-
 def _of_runs(picture: str) -> Decorator:
     """Add the options that every simulation has."""
     return with_options(
-        click.option(
-            "--noise",
-            required=True,
-            callback=_finite,
-            type=click.FloatRange(min=0),
-            help="Standard deviation of one measurement.",
-        ),
+        click.option("--noise", required=True, type=Finite(min=0), help="Standard deviation of one measurement."),
         number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
         number_option("--jobs", help="Processes  [default: one per core]"),
         picture_option(picture),
     )
 
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
+POSITIVE = Finite(min=0, min_open=True)
 _sequence = click.option("--sequence", help="Column of sequences, all possible ones of one length.")
 
 
@@ -165,23 +143,23 @@ _sequence = click.option("--sequence", help="Column of sequences, all possible o
 @click.option(
     "--budget",
     required=True,
-    callback=lambda ctx, param, value: _whole(_finite(ctx, param, value) or 0.0),
+    callback=lambda ctx, param, value: whole(value),
     type=POSITIVE,
     help="Number of measurements in a campaign, or their total cost.",
 )
 @price_options
 @number_option("--runs", default=30, help="Campaigns per method.")
 @_of_runs("zonal-rehearsal.png")
-def rehearse(table: Path, out: Path, **options: Any) -> None:
+def rehearse(**options: Any) -> None:
     """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
 
     Every row is a smallest part: a point (--coords), an area (--levels, with --coords for its position) or a
     sequence (--sequence). Zonal and three simple alternatives spend the same budget on noisy averages
     computed from the table.
     """
-    from zonal.campaigns.rehearsing import report
+    from zonal.campaigns.reports import rehearsed
 
-    _tell(report, out, table, **options)
+    _tell(rehearsed, **options)
 
 
 @main.command()
@@ -190,11 +168,11 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
 @click.option("--value", help="Column of a table's values to average.")
 @column_options
 @_sequence
-@click.option("--signal", callback=_finite, type=POSITIVE, help="Standard deviation of f  [default: 1]")
-@click.option("--variance", callback=_finite, type=POSITIVE, help="Its square, instead of --signal.")
+@click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
+@click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
     "--lengthscale",
-    callback=positive_numbers,
+    callback=one_or_more,
     metavar=NUMBERS,
     help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
@@ -204,32 +182,32 @@ def rehearse(table: Path, out: Path, **options: Any) -> None:
     "budgets",
     required=True,
     multiple=True,
-    callback=_budgets,
+    callback=numbers,
     metavar=NUMBERS,
     help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
 )
 @price_options
 @number_option("--runs", default=50, least=2, help="Campaigns per budget.")
 @_of_runs("zonal-power.png")
-def power(out: Path, **options: Any) -> None:
+def power(**options: Any) -> None:
     """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
 
     The campaigns are on functions drawn from the model, over axes (--axis) or sequences (--sequences), or on a
     TABLE with the columns that `zonal rehearse` takes.
     """
-    from zonal.campaigns.powering import report
+    from zonal.campaigns.reports import powered
 
-    _tell(report, out, **options)
+    _tell(powered, **options)
 
 
-def _tell(report: Any, out: Path, *what: Any, **options: Any) -> None:
+def _tell(report: Any, **options: Any) -> None:
     """Print a report line by line, as it is produced."""
     from zonal.recipe import PRICES
 
     prices = {name: options.pop(name) for name in PRICES}
-    options["prices"] = {name: own for name, own in prices.items() if own is not None}
+    options["prices"] = {name: own for name, own in prices.items() if own not in (None, ())}
     try:
-        for line in report(*what, out=out, **options):
+        for line in report(**options):
             click.echo(line)
     except KeyboardInterrupt:
         raise click.ClickException("interrupted; nothing was written.") from None

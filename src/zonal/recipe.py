@@ -275,7 +275,7 @@ def _forbidden(recipe: Recipe, space: Any) -> list[Region]:
     with recipe.blamed("forbidden"):
         regions = []
         for own in words if isinstance(words, list) else [words]:
-            if not isinstance(own, str | Mapping):
+            if not isinstance(own, str | Mapping) or not own:
                 raise InvalidInput("a forbidden region must be text", own, "Write it as for `zonal observe`.")
             regions.append(space.region(space.from_text(own) if isinstance(own, str) else own))
         return regions

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from zonal.study import Study
 from zonal.tables import Table
 from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
+
+R = TypeVar("R")
 
 
 class Player(Protocol):
@@ -276,10 +278,15 @@ class _Campaign:
     def __call__(self, task: tuple[str, int]) -> Node | Region:
         """Return the recommended region, or its node if it has one, which is smaller to send."""
         name, run = task
-        seeds = np.random.SeedSequence([self.rng, run]).spawn(2)
-        instrument = self.landscape.simulate(self.noise, np.random.default_rng(seeds[0]))
-        found = self.players[name](self.landscape, instrument, self.budget, np.random.default_rng(seeds[1]))
+        found = campaign(self.players[name], self.landscape, self.noise, self.budget, self.rng, run)
         return found if found.node is None else found.node
+
+
+def campaign(player: Callable[..., R], landscape: Landscape, noise: Noise, budget: float, rng: int, run: int) -> R:
+    """Let a player spend a budget once; run k has the same seed for every player."""
+    seeds = np.random.SeedSequence([rng, run]).spawn(2)
+    instrument = landscape.simulate(noise, np.random.default_rng(seeds[0]))
+    return player(landscape, instrument, budget, np.random.default_rng(seeds[1]))
 
 
 def landscape_of(

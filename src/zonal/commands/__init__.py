@@ -3,10 +3,9 @@
 import click
 
 from zonal.commands.begin import extend, new, refit
-from zonal.commands.bench import allow, ask, give_up, observe, tell
+from zonal.commands.bench import allow, ask, correct, give_up, observe, retract, tell
 from zonal.commands.carry import export, import_, verify
 from zonal.commands.look import above, below, plot, predict, recommend, show
-from zonal.commands.mend import correct, retract
 from zonal.commands.run import run
 
 CAMPAIGN: tuple[click.Command, ...] = (

@@ -9,7 +9,7 @@ import click
 
 from zonal.commands.bench import standing
 from zonal.commands.frame import Command, FilePath, number_option, say, study_command
-from zonal.commands.where import axis_options, column_options, price_options
+from zonal.commands.where import axis_options, column_options, price_options, whole
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template, where
 from zonal.study import Study
@@ -69,31 +69,27 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
     measured = {key: own for name, key in MEASURED.items() if (own := flags.pop(name)) is not None}
     said = {
         **flags,
-        "budget": int(budget) if budget.is_integer() else budget,
+        "budget": whole(budget),
         "forbidden": list(forbidden) or None,
         "direction": "minimize" if minimize else None,
         "measurement": measured,
     }
     places: dict[Key, str] = {(key,): f"--{key.replace('_', '-')}" for key in said}
     places |= {("measurement", "noise"): "--noise"}
-    words = {key: own for key, own in said.items() if own is not None}
+    words = {key: own for key, own in said.items() if own not in (None, ())}
     return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
 
 
 @study_command()
 def refit(study: Study) -> None:
     """Learn the model again from all measurements; studies often do so by themselves."""
-    learned = study.refit()
-    say(
-        "learned again."
-        if learned
-        else "there was nothing to learn: no new measurement, or the whole model is given."
-    )
+    nothing = "there was nothing to learn: no new measurement, or the whole model is given."
+    say("learned again." if study.refit() else nothing)
 
 
 @study_command()
 @click.argument("n", type=float)
 def extend(study: Study, n: float) -> None:
     """Add N measurements to the budget; where looks have a cost, that amount."""
-    study.extend(n if study.settings.priced or not n.is_integer() else int(n))
+    study.extend(n if study.settings.priced else whole(n))
     say(standing(study))

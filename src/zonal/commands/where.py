@@ -23,22 +23,36 @@ def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     return found
 
 
-def positive_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
-    """Return a positive number, several from a comma-separated list, or None."""
-    if value is None:
-        return None
+def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> tuple[float, ...]:
+    """Return numbers from comma-separated lists."""
+    texts = ",".join(value) if isinstance(value, tuple) else value
     try:
-        found = tuple(int(part) if part.strip().isdecimal() else float(part) for part in value.split(","))
+        found = tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a number, or numbers separated by commas.") from None
+        raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
+    return found
+
+
+def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """Return a positive number, several from a comma-separated list, or None."""
+    found = numbers(ctx, param, value)
     if not all(0 < number < math.inf for number in found):
         raise click.BadParameter(f"{value!r} must be positive and finite.")
-    return found if len(found) > 1 else found[0]
+    return found if len(found) > 1 else next(iter(found), None)
 
 
-def _times(ctx: click.Context, param: click.Parameter, value: str | None) -> list[Any] | None:
-    found = positive_numbers(ctx, param, value)
-    return [*found] if isinstance(found, tuple) else None if found is None else [found]
+def whole(number: float) -> float:
+    """Return a whole number as an integer, as it would be written in Python."""
+    return int(number) if number.is_integer() else number
+
+
+class Finite(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; raise if it is not finite."""
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{number} is not a finite number.", param, ctx)
 
 
 def with_options(*options: Decorator) -> Decorator:
@@ -68,7 +82,7 @@ column_options = with_options(
     click.option("--weight", help="Column of weights, such as populations  [default: 1 each]"),
     click.option(
         "--smallest",
-        callback=positive_numbers,
+        callback=one_or_more,
         metavar=NUMBERS,
         help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
     ),
@@ -76,7 +90,7 @@ column_options = with_options(
 )
 price_options = with_options(
     click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
-    click.option("--times", callback=_times, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
+    click.option("--times", callback=numbers, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
     click.option("--overhead", type=float, help="Further cost of every look."),
     click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
 )

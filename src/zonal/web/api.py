@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from sys import float_info
 from typing import Any
 
 from zonal.commands import sheets
+from zonal.commands.bench import recorded
 from zonal.commands.carry import document, exported
 from zonal.errors import InvalidInput
 from zonal.looking import plain
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
-from zonal.rounds.trials import Observation
 from zonal.study import Study
 from zonal.tables import parse_table
 from zonal.tables.wording import Recipe, check_values
 from zonal.web import documents
+from zonal.web.record import Record
 from zonal.web.regions import feedback_of, region_of
 from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
@@ -42,7 +43,7 @@ def _says(route: Route, study: Study, **said: Any) -> Any:
     for name in READ.keys() & said.keys():
         said[name] = READ[name](study, said[name])
     if said.pop("observation", False):
-        said["trial"] = _observation(study, said["trial"])
+        said["trial"] = recorded(study, said["trial"], observation=True)
     found = getattr(study, route.word)(**said)
     if route.answer is None:
         return found
@@ -54,13 +55,6 @@ def _sheet(study: Study, csv: str, by: str, correct: bool = False) -> Any:
     sheets.take(found, study, by)
     taken = {"new": len(found.new), "corrected": len(found.changed), "known": len(found.known)}
     return {**taken, "empty": found.empty, **standing(study)}
-
-
-def _observation(study: Study, number: int) -> Observation:
-    every = [own for own, _ in study.history() if isinstance(own, Observation)]
-    if number >= len(every):
-        raise InvalidInput("there is no such observation", number, f"There are {len(every)}, counted from 0.")
-    return every[number]
 
 
 def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
@@ -115,9 +109,9 @@ def _settings(study: Study) -> Any:
     return {"id": study.id, "read_only": study.read_only, "settings": json.loads(settings_to_json(study.settings))}
 
 
-def event_of(row: Any) -> dict[str, Any]:
-    """Return an event as it is stored."""
-    return {"number": row.number, "time": row.time, "facts": json.loads(row.event)}
+def _journal(record: Record, after: int = -1) -> Any:
+    rows = record.journal.rows(after + 1)[:MOST_REGIONS]
+    return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
 
 
 # What is not simply a method of a study, by path.
@@ -148,7 +142,7 @@ DOES: dict[str, Does] = {
 # What is answered at once, from the file alone.
 AT_ONCE: dict[str, Callable[..., Any]] = {
     "/trials": lambda record, **said: record.trials(said.get("from", 0), said.get("named", False)),
-    "/journal": lambda record, after=-1: [event_of(row) for row in record.journal.rows(after + 1)[:MOST_REGIONS]],
+    "/journal": _journal,
     "/export/study.db": lambda record: record.journal.copy(),
 }
 
@@ -177,31 +171,28 @@ class Misspoken(InvalidInput):
         self.field = name
 
 
+# Of each type of field: whether a value fits its schema, what it must be, and how to send it.
+FITS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
+    "number": (lambda own, schema: type(own) in (int, float) and abs(own) <= float_info.max,
+               "a number", "Send a finite number, such as 0.73."),
+    "integer": (lambda own, schema: type(own) is int and schema["minimum"] <= own <= schema["maximum"],
+                "a whole number", "Send one from {minimum} to {maximum}."),
+    "boolean": (lambda own, schema: type(own) is bool, "true or false", "Send one of the two."),
+    "string": (lambda own, schema: type(own) is str and len(own) <= schema["maxLength"],
+               "text", "Send a string of {maxLength} characters at most."),
+    "array": (lambda own, schema: type(own) is list and len(own) <= schema["maxItems"],
+              "a list of {maxItems} at most", "Send fewer."),
+}  # fmt: skip
+
+
 def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
-    kind = schema.get("type")
-    if kind == "number":
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise Misspoken(name, f"{name} must be a number", value, "Send a finite number, such as 0.73.")
-        try:
-            return float(value)
-        except OverflowError:
-            raise Misspoken(name, f"{name} is too large", "a whole number", "Send a smaller one.") from None
-    if kind == "integer":
-        low, high = schema["minimum"], schema["maximum"]
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise Misspoken(name, f"{name} must be a whole number", value, f"Send one from {low} to {high}.")
-    if kind == "boolean" and not isinstance(value, bool):
-        raise Misspoken(name, f"{name} must be true or false", value, "Send one of the two.")
-    if kind == "string" and not isinstance(value, str):
-        raise Misspoken(name, f"{name} must be text", value, "Send a string.")
-    if kind == "string" and len(value) > schema["maxLength"]:
-        raise Misspoken(name, f"{name} is too long", len(value), f"Send {schema['maxLength']} characters at most.")
+    kind = schema.get("type", "")
+    fits, what, fix = FITS.get(kind, (lambda own, schema: True, "", ""))
+    if not fits(value, schema):
+        raise Misspoken(name, f"{name} must be {what.format(**schema)}", value, fix.format(**schema))
     if kind == "array":
-        if not isinstance(value, list) or len(value) > schema["maxItems"]:
-            most = schema["maxItems"]
-            raise Misspoken(name, f"{name} must be a list of {most} at most", value, "Send fewer.")
         return [_checked(name, own, schema["items"]) for own in value]
-    return value
+    return float(value) if kind == "number" else value
 
 
 FILES = {"points": "table", "hierarchy": "table"}  # keys of a recipe that name a file

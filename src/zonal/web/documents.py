@@ -156,10 +156,8 @@ def _points(study: Study) -> dict[str, Any]:
     leaf = np.zeros(space.size, dtype=int)
     for row in np.flatnonzero(np.bincount(tree.parent[1:], minlength=len(tree)) == 0).tolist():
         leaf[space.cell((int(tree.depth[row]), int(tree.index[row]))).members] = row
-    features = space.features[space.place][:, :MOST_FEATURES]
-    return {"names": list(space.names[:MOST_FEATURES]), "features": [_short(own) for own in features.T]} | {
-        "leaf": leaf.tolist()
-    }
+    features = [_short(own) for own in space.features[space.place][:, :MOST_FEATURES].T]
+    return {"names": list(space.names[:MOST_FEATURES]), "features": features, "leaf": leaf.tolist()}
 
 
 def _panels(study: Study) -> list[dict[str, Any]]:
@@ -178,12 +176,10 @@ def _panels(study: Study) -> list[dict[str, Any]]:
 
 def history(study: Study) -> dict[str, Any]:
     """Return what was recommended after some of the trials, with its posterior at that time."""
-    number: Any = []
-    mean: Any = []
-    std: Any = []
+    found: Any = [[], [], []]
     with suppress(StudyFileError):  # no posterior without the user's own kernel
-        number, mean, std = best_then(study) if study.told else ([], [], [])
-    return {"number": _short(number), "mean": _short(mean), "std": _short(std)}
+        found = best_then(study) if study.told else found
+    return dict(zip(("number", "mean", "std"), map(_short, found), strict=True))
 
 
 def outlook(study: Study, n: int) -> dict[str, Any]:

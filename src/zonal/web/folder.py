@@ -24,13 +24,7 @@ MOST_OPEN = 64  # studies whose posteriors are kept in memory
 
 
 class Entry:
-    """One study of the folder: its journal, available at once, and the study itself, opened when needed.
-
-    Parameters
-    ----------
-    path : Path
-        Its file.
-    """
+    """One study of the folder: what its file says, available at once, and the study itself, opened when needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -42,10 +36,13 @@ class Entry:
         self._thread: ThreadPoolExecutor | None = None
         self._opening: Future[Study] | None = None
 
-    def record(self) -> Record:
-        """Return what the journal says now; a file that was replaced is read from the start."""
+    def record(self, surely: bool = False) -> Record:
+        """Return what the file says now; one that was replaced is read from the start.
+
+        If `surely`, it is read even if it seems unchanged.
+        """
         with self._lock:
-            if self._record is not None and self._record.stamp != stamp_of(self.path):
+            if self._record is not None and (surely or self._record.stamp != stamp_of(self.path)):
                 try:
                     self._record = Record(self.path, self._record)
                 except StudyFileError as error:
@@ -75,17 +72,15 @@ class Entry:
             self._opening = self.submit(lambda study: study)
         return self.study is not None
 
-    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> T:
-        """Return an answer about the current study, computed once per event; only in the study's own thread."""
+    def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> tuple[int, T]:
+        """Return the number of events, and an answer computed once for each; only in the study's own thread."""
         study.refresh()
         at = len(study._state.events)
-        known = self.kept.get(what)
-        if known is None or known[0] != at:
-            for old in [name for name, own in self.kept.items() if own[0] != at and name != "answer"]:
-                del self.kept[old]
-            known = self.kept[what] = at, make(study)
-        found: T = known[1]
-        return found
+        if what not in self.kept or self.kept[what][0] != at:
+            found = make(study)
+            self.kept = {name: own for name, own in self.kept.items() if own[0] == at or name == "answer"}
+            self.kept[what] = at, found
+        return self.kept[what]
 
     def forget(self) -> None:
         """Drop the study from memory; it is opened again when needed."""
@@ -98,13 +93,7 @@ class Entry:
 
 
 class Folder:
-    """The studies of a folder, by name: the file's name without its ending.
-
-    Parameters
-    ----------
-    path : Path
-        An existing folder.
-    """
+    """The studies of an existing folder, by name: the file's name without its ending."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()

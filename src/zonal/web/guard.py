@@ -17,11 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MOST_BYTES = 1_000_000  # of a request
 COOKIE = "zonal"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-OPEN = (
-    "/static/",
-    "/login",
-    "/favicon.ico",
-)  # open to anybody: the page's own code, and where to enter the token
+OPEN = ("/static/", "/login", "/favicon.ico")  # to anybody: the page's own code, and where to enter the token
 HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'; require-trusted-types-for 'script'",
@@ -101,13 +97,9 @@ class Guard:
         if len(headers.getlist("host")) != 1 or not self._known(host, scope):
             named = "Use the address that `zonal serve` printed, or name this one with --name."
             return problem(421, "Unknown host", f"this service is not known as {host[:100]!r}. {named}")
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            return problem(403, "Foreign origin", "pages of other sites may not use this service.")
-        if (
-            headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            and scope["path"][:5] == "/api/"
-        ):
+        origin, fetched = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+        if foreign or (fetched not in ("same-origin", "none") and scope["path"].startswith("/api/")):
             return problem(403, "Foreign origin", "pages of other sites may not use this service.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:

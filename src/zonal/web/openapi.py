@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -75,4 +76,4 @@ def _parameter(name: str, schema: Mapping[str, Any], where: str, needed: bool = 
 
 def _called(route: Route) -> str:
     words = route.path.replace("{", "").replace("}", "").replace("/api", "").strip("/")
-    return f"{route.method.lower()}_{words.replace('/', '_').replace('-', '_').replace('.', '_')}"
+    return f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"

@@ -93,6 +93,11 @@ class Record:
             self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
         return self._places[asked.row]
 
+    def news(self, number: int) -> dict[str, Any]:
+        """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
+        kinds = [type(fact).__name__ for fact in self.study._state.events[number]]
+        return {"number": number, "time": self.times[number], "facts": kinds}
+
     def head(self, name: str) -> dict[str, Any]:
         """Return the main facts: progress, and the trials under way."""
         study, settings = self.study, self.study.settings

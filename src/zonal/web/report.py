@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from html import escape
@@ -115,17 +116,16 @@ def _svg(study: Study, kind: Kind | None) -> str:
 def _table(listing: Listing) -> str:
     """Return a table; if there are very many rows, the last ones."""
     columns = listing.to_dict()
-    hidden = max(len(listing) - MOST_ROWS, 0)
-    numeric = [not any(isinstance(cell, str) for cell in cells) for cells in columns.values()]
-    names = list(columns)
-    kinds = [' class="num"' if own else "" for own in numeric]
-    head = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(names, kinds, strict=True))
-    rows = []
-    for cells in list(zip(*columns.values(), strict=True))[hidden:]:
-        shown = (f"<td{kind}>{escape(_cell(cell))}</td>" for cell, kind in zip(cells, kinds, strict=True))
-        rows.append(f"<tr>{''.join(shown)}</tr>")
-    note = f"<p>The last {MOST_ROWS} of {len(listing)} rows.</p>" if hidden else ""
-    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
+
+    def row(tag: str, cells: Iterable[Any]) -> str:
+        shown = (f"<{tag}{kind}>{escape(_cell(cell))}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+        return f"<tr>{''.join(shown)}</tr>"
+
+    rows = list(zip(*columns.values(), strict=True))
+    note = f"<p>The last {MOST_ROWS} of {len(rows)} rows.</p>" if len(rows) > MOST_ROWS else ""
+    body = "".join(row("td", cells) for cells in rows[-MOST_ROWS:])
+    whole = f"<table><thead>{row('th', columns)}</thead><tbody>{body}</tbody></table>"
     return f"{note}<div class='scroll'>{whole}</div>"
 
 
@@ -137,9 +137,7 @@ def _cell(cell: Any) -> str:
 
 def _settings(study: Study) -> dict[str, str]:
     given = {own.name: getattr(study.settings, own.name) for own in fields(Settings)}
-    found = {
-        name: str(value) if len(str(value)) < 400 else f"{str(value)[:400]} ..." for name, value in given.items()
-    }
+    found = {name: str(value)[:400] + " ..." * (len(str(value)) > 400) for name, value in given.items()}
     found["budget"] = str(study.budget)
     if study.path is not None:
         found["file"] = study.path.name
@@ -167,8 +165,8 @@ def methods(study: Study) -> list[str]:
         f"measurements (of a budget of {study.budget}) returned a noisy average over a region"
     )
     text += f" ({len(study.observations)} earlier measurements were included)" if study.observations else ""
-    cited = 3 if kind.startswith("Knowledge") else 1
-    text += f". Regions to measure were chosen one after the other by {_named(kind)} [{cited}]"
+    named, cited = ("the knowledge gradient", 3) if kind == "KnowledgeGradient" else (kind, 1)
+    text += f". Regions to measure were chosen one after the other by {named} [{cited}]"
     references = [f"[1] {PAPER}"]
     model = None if not study.models else study.model
     if model is not None:
@@ -179,17 +177,13 @@ def methods(study: Study) -> list[str]:
             f"its kernel, noise and mean were {learned} (now {kernel})"
         )
         references.append(f"[2] {GP}")
-    if kind.startswith("Knowledge"):
+    if cited == 3:
         references.append(f"[3] {KG}")
     text += ". "
     changed = {state: states.count(state) for state in ("given up", "withdrawn", "retracted") if state in states}
     if changed:
         text += f"Of {len(states)} trials {', '.join(f'{n} were {state}' for state, n in changed.items())}. "
     return [text + _found(study), *references]
-
-
-def _named(kind: str) -> str:
-    return {"KnowledgeGradient": "the knowledge gradient", "GPOO": "GPOO", "StoOO": "StoOO"}.get(kind, kind)
 
 
 def _found(study: Study) -> str:

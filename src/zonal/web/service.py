@@ -49,17 +49,7 @@ ATTACHED = (".db", ".html")  # answers that a browser stores under the study's n
 
 
 class Service:
-    """The service.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of studies.
-    token : str
-        Required from everybody; "" for none.
-    hosts : iterable of str
-        Host names by which it is reached from elsewhere.
-    """
+    """The service of a folder of studies; `token` and `hosts` as for `Guard`."""
 
     def __init__(self, folder: Path, token: str = "", hosts: Iterable[str] = ()) -> None:
         self.folder = Folder(folder)
@@ -151,15 +141,11 @@ class Service:
                 return as_json(await self._in_study(entry, lambda study: dumped(does(study, **fields))))
             if at_once is not None:
                 record = await run_in_threadpool(entry.record)
-                content, event = await run_in_threadpool(lambda: as_bytes(at_once(record, **fields))), record.event
+                event, content = record.event, await run_in_threadpool(lambda: as_bytes(at_once(record, **fields)))
             else:
                 what = route.path, tuple(sorted((name, str(own)) for name, own in fields.items()))
-                content, event = await self._in_study(
-                    entry,
-                    lambda study: (
-                        entry.answer(study, what, lambda now: as_bytes(does(now, **fields))),
-                        len(study._state.events),
-                    ),
+                event, content = await self._in_study(
+                    entry, lambda study: entry.answer(study, what, lambda now: as_bytes(does(now, **fields)))
                 )
             found = tagged(request, content, event, route.kind)
             if route.path.endswith(ATTACHED):
@@ -209,7 +195,7 @@ class Service:
         head = await run_in_threadpool(record.head, entry.name)
         wait = LONGEST_WAIT if entry.study is not None or record.event < MANY_EVENTS else 0.01
         try:
-            found = await self._in_study(entry, lambda own: entry.answer(own, "answer", documents.answer), wait)
+            _, found = await self._in_study(entry, lambda own: entry.answer(own, "answer", documents.answer), wait)
         except TimeoutError:
             known = entry.kept.get("answer")
             found = {"best": [], **(known[1] if known else {}), "busy": True}
@@ -223,42 +209,31 @@ class Service:
         after = int(last) if last.isdecimal() and len(last) < 16 else said.get("after", -1)
         entry = await run_in_threadpool(self._entry, request)
         await run_in_threadpool(entry.record)  # raises now
+        known, seen = after + 1, None
 
-        async def news() -> AsyncIterator[str]:
-            known, seen = after + 1, None
-            for look in itertools.count():
-                stamp = stamp_of(entry.path)
-                if stamp != seen or look % SURELY == 0:
-                    seen = stamp
-                    record = await run_in_threadpool(entry.record)
-                    rows = await run_in_threadpool(record.journal.rows, known)
-                    for row in rows:
-                        facts = api.event_of(row)["facts"]  # an event of an early release is one fact
-                        kinds = [fact.get("$", "") for fact in (facts if isinstance(facts, list) else [facts])]
-                        said = {"number": row.number, "time": row.time, "facts": kinds}
-                        yield f"id: {row.number}\ndata: {json.dumps(said)}\n\n"
-                    known = rows[-1].number + 1 if rows else known
-                yield "" if look % BEAT else ALIVE
-                await asyncio.sleep(LOOK)
+        async def news(look: int) -> list[str]:
+            nonlocal known, seen
+            stamp, surely = stamp_of(entry.path), look % SURELY == 0
+            if stamp == seen and not surely:
+                return []
+            seen, record = stamp, await run_in_threadpool(entry.record, surely)
+            fresh = range(known, record.event)
+            known = max(known, record.event)
+            return [f"id: {number}\ndata: {json.dumps(record.news(number))}\n\n" for number in fresh]
 
-        return self._stream(news())
+        return self._stream(news, LOOK)
 
     async def _watch(self, request: Request) -> Response:
         """Stream changes in the folder: the progress of each study that has changed."""
+        seen: dict[str, Any] = {}
 
-        async def news() -> AsyncIterator[str]:
-            seen: dict[str, Any] = {}
-            for look in itertools.count():
-                now = await run_in_threadpool(self._stamps)
-                for name in now.keys() | seen.keys():
-                    if now.get(name) != seen.get(name):
-                        data = await run_in_threadpool(self._progress, name)
-                        yield f"data: {json.dumps(data)}\n\n"
-                seen = now
-                yield "" if look % BEAT else ALIVE
-                await asyncio.sleep(2 * LOOK)
+        async def news(look: int) -> list[str]:
+            nonlocal seen
+            before, seen = seen, await run_in_threadpool(self._stamps)
+            changed = [name for name in seen.keys() | before.keys() if seen.get(name) != before.get(name)]
+            return [f"data: {json.dumps(await run_in_threadpool(self._progress, name))}\n\n" for name in changed]
 
-        return self._stream(news())
+        return self._stream(news, 2 * LOOK)
 
     def _stamps(self) -> dict[str, Any]:
         found = {}
@@ -275,7 +250,8 @@ class Service:
         own = {"event": record.event, "told": record.study.told, "pending": len(record.study.under_way)}
         return {"study": name, **own, "state": record.state, "last": record.last}
 
-    def _stream(self, news: AsyncIterator[str]) -> Response:
+    def _stream(self, news: Callable[[int], Awaitable[list[str]]], pause: float) -> Response:
+        """Send what a function returns when it is called again and again, with its number."""
         if self._streams >= MOST_STREAMS:
             return problem(503, "Too many streams", f"{MOST_STREAMS} streams are open already. Close some.")
 
@@ -283,9 +259,10 @@ class Service:
             self._streams += 1
             try:
                 yield "retry: 1000\n\n"
-                async for item in news:
-                    if item:
+                for look in itertools.count():
+                    for item in [*await news(look), *([] if look % BEAT else [ALIVE])]:
                         yield item
+                    await asyncio.sleep(pause)
             except (OSError, ZonalError):  # the file is gone or damaged: the page asks again, and gets the error
                 return
             finally:

@@ -25,18 +25,8 @@ def serve(
 ) -> None:
     """Serve a folder of studies until interrupted.
 
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-    host, port
-        Where to listen.
-    names : sequence of str
-        Host names by which it is reached, for example through a proxy.
-    show : bool
-        Open a browser.
-    say : callable
-        Prints a line.
+    `names` are host names by which it is reached, for example through a proxy. If `show`, a browser is opened. The
+    address, and the token if there is a new one, are said by `say`.
     """
     token = os.environ.get(VARIABLE, "")
     if token and len(token) < SHORTEST:
