@@ -2,7 +2,10 @@
 
 import gc
 import os
+import sys
+import warnings
 from collections import Counter
+from collections.abc import Generator
 from zlib import crc32
 
 import pytest
@@ -13,6 +16,8 @@ from effort import tries
 # Whatever a busy machine takes; with half of hypothesis's own number of examples but for `make torture`.
 settings.register_profile("patient", deadline=None, max_examples=tries(50, 100))
 settings.load_profile("patient")
+
+FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,6 +42,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 items.remove(item)
             met[family] += 1
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests failed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Sweep up what a failed test left open: a warning of it would fail another test, which only came later."""
+    done = yield
+    if item.stash.get(FAILED, False):
+        vars(sys).update(dict.fromkeys(("last_exc", "last_value", "last_traceback")))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+    return done
 
 
 def pytest_collection_finish() -> None:

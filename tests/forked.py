@@ -28,8 +28,8 @@ class Forked:
         self._process = FORKS.Process(target=_work, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
-        self.stdout = os.fdopen(os.dup(ours.fileno()), encoding="utf-8")
-        ours.close()
+        self._ours = ours  # is closed without a word with the last reference to it, as a file would not be
+        self.stdout = open(ours.fileno(), encoding="utf-8", closefd=False)  # noqa: SIM115
         assert self._process.pid is not None
         self.pid = self._process.pid
 
@@ -56,10 +56,12 @@ class Forked:
             raise subprocess.TimeoutExpired("zonal", timeout or 0)
 
     def end(self, timeout: float | None = None) -> str:
-        """Wait until it has ended, and return what it printed."""
-        self.wait(timeout)
-        with self.stdout as out:
-            return "" if out.closed else out.read()
+        """Wait until it has ended, and return what it printed; one that does not end in time is killed."""
+        try:
+            self.wait(timeout)
+        finally:
+            self.kill()
+        return self.stdout.read()
 
 
 def _work(words: list[str], env: dict[str, str], folder: str, out: Connection) -> None:

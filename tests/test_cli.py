@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from processes import running, wait_for
 from zonal.cli import main
 from zonal.commands.frame import plain_warnings
 from zonal.paper import regret, searches, sweeps
@@ -142,28 +143,24 @@ def test_a_torn_last_line_is_computed_again(tmp_path: Path, played: Path) -> Non
 
 
 def test_ctrl_c_keeps_finished_runs_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from zonal.cli import main; main()"]
-    words = ["paper", "regret", "--runs", "4", "--budget", "20", "--preset", "authors", "--jobs", "2"]
-    out = ["--out", str(tmp_path)]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [*command, *words, *out], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-        start_new_session=True,
+    words = ["paper", "regret", "--budget", "20", "--preset", "authors", "--out", str(tmp_path)]
+    kept = tmp_path / "runs.jsonl"
+    with running(
+        sys.executable, "-c", "from zonal.cli import main; main()", *words, "--jobs", 2, "--runs", 1000,
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as process:  # fmt: skip
-        kept = tmp_path / "runs.jsonl"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (kept.exists() and kept.read_text().count("\n") >= 10):
-            time.sleep(0.05)
+        wait_for(lambda: kept.exists() and kept.read_text().count("\n") >= 10)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "goes on from there" in error
     assert "Traceback" not in error
     finished = kept.read_text()
-    assert finished.count("\n") >= 10
-    done = subprocess.run([*command, *words, *out], capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr
+    code, output = run(*words, "--jobs", "1", "--runs", "2")
+    assert code == 0, output
     assert kept.read_text().startswith(finished)
+    again = [json.loads(line)[0] for line in kept.read_text().splitlines()]
+    assert len(again) == len(set(again))
 
 
 def test_what_a_library_has_deprecated_is_no_business_of_the_users(capsys: pytest.CaptureFixture[str]) -> None:

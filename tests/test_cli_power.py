@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from processes import running, wait_for
 from test_cli_rehearse import TABLE, leaves_ctrl_c_alone, workers_of, written
 from zonal.cli import main
 
@@ -203,28 +204,23 @@ def test_the_command_works_in_a_shell_on_several_processes(tmp_path: Path) -> No
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks for processes in /proc")
 def test_ctrl_c_ends_an_analysis_and_its_workers_with_a_message(tmp_path: Path) -> None:
     words = ["power", *LINE, "--noise", "1", "--budget", "40", "--runs", "1000", "--jobs", "2"]
-    with subprocess.Popen(
-        [*ZONAL, *words, "--out", str(tmp_path / "picture.png")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    with running(
+        *ZONAL, *words, "--out", str(tmp_path / "picture.png"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as process:  # fmt: skip
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and sum(map(leaves_ctrl_c_alone, workers_of(process.pid))) < 2:
-            time.sleep(0.02)
+        wait_for(lambda: sum(map(leaves_ctrl_c_alone, workers_of(process.pid))) == 2)
         time.sleep(0.3)  # in the middle of a campaign
         assert process.poll() is None
         pressed = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        output, error = process.communicate(timeout=60)
+        output, error = process.communicate(timeout=120)
         took = time.monotonic() - pressed
     assert process.returncode == 1
     assert error == "Error: interrupted; nothing was written.\n"
     assert "256 smallest regions" in output
     assert "mean regret" not in output
     assert took < 40
-    while time.monotonic() < pressed + 40 and workers_of(process.pid):
-        time.sleep(0.02)
-    assert workers_of(process.pid) == []
+    wait_for(lambda: workers_of(process.pid) == [])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
+from processes import running, wait_for
 from zonal.cli import main
 
 pytestmark = pytest.mark.one_in(2)
@@ -338,28 +339,23 @@ def leaves_ctrl_c_alone(process: Path) -> bool:
 def test_ctrl_c_ends_a_rehearsal_and_its_workers_with_a_message(tmp_path: Path) -> None:
     words = ["rehearse", str(written(tmp_path)), "--value", "value", *HERE, "--noise", "1", "--budget", "40"]
     more = ["--runs", "1000", "--jobs", "2", "--out", str(tmp_path / "picture.png")]
-    with subprocess.Popen(
-        [sys.executable, "-c", "from zonal.cli import main; main()", *words, *more],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    with running(
+        sys.executable, "-c", "from zonal.cli import main; main()", *words, *more,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     ) as process:  # fmt: skip
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and sum(map(leaves_ctrl_c_alone, workers_of(process.pid))) < 2:
-            time.sleep(0.02)
+        wait_for(lambda: sum(map(leaves_ctrl_c_alone, workers_of(process.pid))) == 2)
         time.sleep(0.3)  # in the middle of a campaign
         assert process.poll() is None
         pressed = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        output, error = process.communicate(timeout=60)
+        output, error = process.communicate(timeout=120)
         took = time.monotonic() - pressed
     assert process.returncode == 1
     assert error == "Error: interrupted; nothing was written.\n"
     assert "best there is" in output
     assert "regret over" not in output
     assert took < 40
-    while time.monotonic() < pressed + 40 and workers_of(process.pid):
-        time.sleep(0.02)
-    assert workers_of(process.pid) == []
+    wait_for(lambda: workers_of(process.pid) == [])
     assert not (tmp_path / "picture.png").exists()
 
 

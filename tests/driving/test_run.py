@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -31,6 +32,7 @@ import zonal as zn
 import zonal.maximize
 from effort import EVERYTHING, tries
 from fingerprint import fingerprint
+from processes import running, wait_for
 from zonal.policies.optimistic import OptimisticRules
 from zonal.policies.rules import Draw, Setting, Views
 from zonal.tree import Tree
@@ -279,12 +281,15 @@ def executor_of(workers: int | None) -> Iterator[Executor | None]:
 @pytest.mark.parametrize("workers", [1, 2, 5, 20])
 def test_threads_spend_the_whole_budget_and_no_more(workers: int) -> None:
     lock, now, most, calls = threading.Lock(), 0, 0, 0
+    several = threading.Barrier(min(workers, 2), timeout=60)
 
     def measure(region: zn.Region) -> float:
         nonlocal now, most, calls
         with lock:
             now, calls = now + 1, calls + 1
-            most = max(most, now)
+            most, first = max(most, now), calls <= 2
+        if first:
+            several.wait()
         time.sleep(0.002)
         with lock:
             now -= 1
@@ -385,7 +390,7 @@ def test_an_error_in_one_worker_does_not_lose_the_others_measurements() -> None:
             started.wait()
             if number == 1:
                 raise OSError("cloudy")
-            time.sleep(0.4)  # still measuring when the other fails
+            wait_for(lambda: "given up" in {trial.state for trial in study.trials})  # the other has failed
         return wave(region)
 
     study = make_study()
@@ -507,10 +512,10 @@ def slow_wave(region: zn.Region) -> float:
     return wave(region)
 
 
-def sleepy_wave(region: zn.Region) -> float:
+def sleepy_wave(region: zn.Region, over: threading.Event | None = None) -> float:
     """Take a while over every region, and say so."""
     announce()
-    time.sleep(3)
+    (over or threading.Event()).wait(120)
     return wave(region)
 
 
@@ -521,8 +526,10 @@ def play_slow() -> None:
 
 def play_threads() -> None:
     study = make_study()
+    over = threading.Event()
     with ThreadPoolExecutor(4) as executor:
-        result = study.optimize(sleepy_wave, executor)
+        result = study.optimize(partial(sleepy_wave, over=over), executor)
+        over.set()
     report(result, study)
 
 
@@ -699,19 +706,9 @@ def scene(name: str) -> Iterator[subprocess.Popen[str]]:
     folder = Path(__file__).parents[1]
     paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, __file__, name],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=environment,
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
+    how: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment}
+    with running(sys.executable, __file__, name, **how) as process:
+        yield process
 
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Processes for many tasks: answers in order, and Ctrl-C at any moment ends them."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import running
 from zonal.driving.workers import Workers, worker_pool
 
 # Run as a program: Ctrl-C again and again, in the middle of handing out work. Unheld, one in fifty would hang.
@@ -71,11 +71,5 @@ def test_ctrl_c_does_not_wait_for_what_is_under_way() -> None:
 def test_ctrl_c_again_and_again_never_hangs(tmp_path: Path) -> None:
     program = tmp_path / "pressed.py"
     program.write_text(PRESSED)
-    with subprocess.Popen(
-        [sys.executable, str(program)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            assert process.communicate(timeout=60)[0] == "came to an end\n"
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+    with running(sys.executable, program, stdout=subprocess.PIPE) as process:
+        assert process.communicate(timeout=120)[0] == "came to an end\n"

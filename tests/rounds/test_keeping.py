@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import zonal as zn
+from processes import running, wait_for
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -38,9 +39,10 @@ def test_a_study_read_back_is_the_one_that_was_kept(name: str, tmp_path: Path) -
 
 SETTINGS: Any = {"budget": 6, "noise": 0.1, "value_name": "age"}
 WORKER = """
-import sys, time
+import os, sys, time
 import zonal as zn
-while not __import__("os").path.exists("start"):
+open(f"ready-{os.getpid()}", "w").close()
+while not os.path.exists("start"):
     time.sleep(0.001)
 study = zn.Study.create("race.db", [(0, 1)], budget=40, noise=lambda region: 0.1, exist_ok=True)
 for _ in range(5):
@@ -50,18 +52,19 @@ print(study.id, study.told)
 
 
 def test_workers_that_begin_at_once_share_one_study(tmp_path: Path) -> None:
-    workers = [
-        subprocess.Popen([sys.executable, "-c", WORKER], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    (tmp_path / "start").touch()
-    said = [worker.communicate(timeout=120)[0].split() for worker in workers]
-    assert [worker.returncode for worker in workers] == [0, 0]
+    how: dict[str, Any] = {"cwd": tmp_path, "stdout": subprocess.PIPE}
+    command = sys.executable, "-c", WORKER
+    with running(*command, **how) as one, running(*command, **how) as other:
+        wait_for(lambda: len([*tmp_path.glob("ready-*")]) == 2)
+        (tmp_path / "start").touch()
+        said = [worker.communicate(timeout=120)[0].split() for worker in (one, other)]
+    assert (one.returncode, other.returncode) == (0, 0)
     assert len({name for name, _ in said}) == 1
     study = zn.Study.open(tmp_path / "race.db", noise=lambda region: 0.1)
     assert study.told == 10
     assert {trial.number for trial in study.trials} == set(range(10))
-    assert [file.name for file in tmp_path.iterdir() if file.name != "start"] == ["race.db"]  # no draft is left
+    names = {file.name.partition("-")[0] for file in tmp_path.iterdir()}
+    assert names == {"ready", "start", "race.db"}  # no draft is left
 
 
 def test_who_joins_a_study_goes_on_with_it(tmp_path: Path) -> None:

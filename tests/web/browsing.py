@@ -12,6 +12,7 @@ import pytest
 
 from web.served import Server
 
+PATIENCE = 90.0  # seconds for what a busy machine shows late
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -42,6 +43,7 @@ class Tab:
         scheme = "dark" if dark else "light"
         size = {"width": width, "height": 900}
         self.context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", **more)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.page = self.context.new_page()
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -60,24 +62,34 @@ class Tab:
 
     def go(self, path: str) -> Any:
         self.page.goto(self.server.address + path)
-        self.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
     def text(self, name: str) -> str:
         found: str = self.page.inner_text(f"#{name}")
         return found
 
-    def shows(self, name: str, words: str, seconds: float = 30) -> None:
+    def shows(self, name: str, words: str, seconds: float = PATIENCE) -> None:
         """Wait until a part of the page has some words."""
         self.page.locator(f"#{name}", has_text=words).wait_for(timeout=1000 * seconds)
 
     def settle(self) -> None:
         """Wait until everything that follows an event is drawn."""
-        self.page.wait_for_selector("html[data-settled]", state="attached", timeout=90_000)
+        self.page.wait_for_selector("html[data-settled]", state="attached")
 
-    def drawn(self) -> str:
-        """Return what is on the picture's canvas."""
-        found: str = self.page.evaluate("document.querySelector('#picture canvas').toDataURL()")
+    def drawn(self, *earlier: str) -> str:
+        """Return what is on the picture's canvas, once it is something else than before."""
+        canvas = "document.querySelector('#picture canvas').toDataURL()"
+        self.page.wait_for_function(f"(earlier) => !earlier.includes({canvas})", arg=earlier)
+        found: str = self.page.evaluate(canvas)
+        return found
+
+    def loaded(self) -> int:
+        """Return how many bytes the page took from the server."""
+        found: int = self.page.evaluate(
+            "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
+            ".reduce((sum, own) => sum + own.transferSize, 0)"
+        )
         return found
 
     def checked(self) -> None:
@@ -89,9 +101,12 @@ class Tab:
         folder.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
 
-    def close(self) -> None:
+    def __enter__(self) -> Tab:
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
         self.context.close()
-        assert not self.wrong, self.wrong
+        assert failed or not self.wrong, self.wrong
 
 
 CHECKS = Path(__file__).with_name("checks.js").read_text()

@@ -6,7 +6,7 @@ import http.client
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -29,13 +29,17 @@ class Said(NamedTuple):
 
 
 class Server:
-    """`zonal serve` in a process of its own."""
+    """`zonal serve` in a process of its own; started again after it was killed, it has the same address."""
 
-    def __init__(self, folder: Path, *options: str, port: int = 0, **env: str) -> None:
-        self.folder = folder
-        self.process = Forked("serve", folder, "--port", port, *options, env={**ENVIRONMENT, **env})
+    def __init__(self, folder: Path, *options: str, **env: str) -> None:
+        self.folder, self.port = folder, 0
+        self._options, self._env = options, {**ENVIRONMENT, **env}
+        self.start()
+
+    def start(self) -> None:
+        self.process = Forked("serve", self.folder, "--port", self.port, *self._options, env=self._env)
         self.address = self.process.stdout.readline().strip()
-        assert self.address.startswith("http://"), self.address + self.process.stdout.read()
+        assert self.address.startswith("http://"), self.address + self.process.end(60)
         self.port = int(self.address.rpartition(":")[2])
 
     def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Said:
@@ -63,16 +67,14 @@ class Server:
 
     def end(self) -> str:
         self.process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             return self.process.end(15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.end()
+        return self.process.end()
 
 
 @contextmanager
 def serving(folder: Path, *options: str, **env: str) -> Iterator[Server]:
-    server = Server(folder, *options, port=0, **env)
+    server = Server(folder, *options, **env)
     try:
         yield server
     finally:

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
+from processes import running
 from shell import ENVIRONMENT
 from web.served import Server, line, serving
 
@@ -148,22 +148,15 @@ def test_errors_are_those_of_the_library(server: Server) -> None:
 
 def test_a_client_goes_on_when_the_server_comes_back(server: Server) -> None:
     line(server.folder, "back", budget=20)
-    first = Server(server.folder)
-    there = zn.connect(first.url("back"))
-    trial = there.ask()
-    first.kill()
-    second: list[Server] = []
-
-    def revive() -> None:
-        time.sleep(0.5)
-        second.append(Server(server.folder, port=first.port))
-
-    reviving = threading.Thread(target=revive)
-    reviving.start()
-    there.tell(trial, 0.4)
-    reviving.join()
-    assert there.told == 1
-    second[0].end()
+    with serving(server.folder) as own:
+        there = zn.connect(own.url("back"))
+        trial = there.ask()
+        own.kill()
+        reviving = threading.Timer(0.5, own.start)
+        reviving.start()
+        there.tell(trial, 0.4)
+        reviving.join()
+        assert there.told == 1
 
 
 def test_the_library_alone_loads_nothing_of_the_service() -> None:
@@ -230,15 +223,10 @@ def test_the_manuals_shell_client_measures_from_two_hosts(server: Server, tmp_pa
     (tmp_path / "instrument").chmod(0o755)
     zn.Study.create(server.folder / "ink.db", zn.Box({"T": (20, 80)}), budget=6, kernel=zn.RBF(1, 20), noise=0.1)
     command = ["sh", "measure.sh", f"{server.address}/api/studies/ink"]
-    hosts = [
-        subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, "ZONAL_TOKEN": ""}
-        )
-        for _ in range(2)
-    ]
-    for host in hosts:
-        said, _ = host.communicate(timeout=60)
-        assert "Budget spent" in said
+    how: dict[str, Any] = {"cwd": tmp_path, "stdout": subprocess.PIPE, "env": {**ENVIRONMENT, "ZONAL_TOKEN": ""}}
+    with running(*command, **how) as one, running(*command, **how) as other:
+        for host in (one, other):
+            assert "Budget spent" in host.communicate(timeout=120)[0]
     study = zn.Study.open(server.folder / "ink.db")
     assert (study.told, len(study.trials)) == (6, 6)
     assert all(trial.value == pytest.approx(2 * trial.region.center[0] / 100, abs=1e-4) for trial in study.trials)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import csv
+import http.client
 import io
 import os
 import re
 import socket
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
+from processes import wait_for
 from web.served import Server, line, serving
 from zonal import web
 from zonal.web.service import MOST_STREAMS
@@ -69,14 +71,10 @@ def test_a_page_gets_a_cookie_that_scripts_cannot_read(locked: Server) -> None:
 
 
 def test_beyond_loopback_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
-    server = Server(tmp_path, "--host", "0.0.0.0")
-    try:
-        assert server.process.stdout is not None
+    with serving(tmp_path, "--host", "0.0.0.0") as server:
         token = server.process.stdout.readline().split()[1]
         assert server.get("/api/studies").status == 401
         assert server.get("/api/studies", Authorization=f"Bearer {token}").status == 200
-    finally:
-        server.end()
 
 
 def test_pages_of_other_sites_may_not_talk_to_it(server: Server) -> None:
@@ -123,25 +121,17 @@ def test_a_symlink_out_of_the_folder_is_no_study(server: Server, tmp_path: Path)
 
 
 def test_open_streams_are_limited_and_given_back(server: Server) -> None:
-    streams: list[socket.socket] = []
+    def stream(opened: ExitStack) -> str:
+        line = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), 60))
+        line.sendall(f"GET {AT}/events?after=99 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return line.recv(100).split(b" ")[1].decode()
 
-    def stream() -> str:
-        opened = socket.create_connection(("127.0.0.1", server.port), 10)
-        opened.sendall(f"GET {AT}/events?after=99 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        streams.append(opened)
-        return opened.recv(100).split(b" ")[1].decode()
-
-    assert {stream() for _ in range(MOST_STREAMS)} == {"200"}
-    assert stream() == "503"
-    assert server.get(AT).status == 200  # everything else goes on
-    for one in streams:
-        one.close()
-    until = time.monotonic() + 60
-    while stream() != "200":
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    for one in streams:
-        one.close()
+    with ExitStack() as opened:
+        assert {stream(opened) for _ in range(MOST_STREAMS)} == {"200"}
+        assert stream(opened) == "503"
+        assert server.get(AT).status == 200  # everything else goes on
+    with ExitStack() as opened:
+        wait_for(lambda: stream(opened) == "200")
 
 
 def test_recipes_name_no_file(server: Server) -> None:
@@ -155,18 +145,17 @@ def test_recipes_name_no_file(server: Server) -> None:
 
 
 def test_ten_megabytes_are_refused(server: Server) -> None:
-    assert server.post(f"{AT}/ask", b" " * 10_000_000).status == 413
-    import http.client
+    def sent(content: Any, **how: bool) -> int | None:
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+            with suppress(OSError):  # it hangs up before all is sent, and may be heard all the same
+                connection.request("POST", f"{AT}/ask", content, {"Content-Type": "application/json"}, **how)
+            with suppress(OSError):
+                return connection.getresponse().status
+        return None
 
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    parts = (b"x" * 100_000 for _ in range(100))
-    try:
-        connection.request("POST", f"{AT}/ask", parts, {"Content-Type": "application/json"}, encode_chunked=True)
-        assert connection.getresponse().status == 413
-    except OSError:
-        pass  # it hung up meanwhile
-    finally:
-        connection.close()
+    parts = [b"x" * 100_000 for _ in range(100)]
+    heard = [sent(b" " * 10_000_000), sent(iter(parts), encode_chunked=True), sent(b" " * 10_000_000)]
+    assert {413} <= {*heard} <= {413, None}
     assert server.get(AT).status == 200
 
 
@@ -237,7 +226,9 @@ def test_a_hostile_file_harms_only_its_own_page(server: Server, hostile: Callabl
         assert said.status == 409, part
         assert said.headers["content-type"] == "application/problem+json"
         assert str(server.folder) not in said.json["detail"]
-    listed = {own["name"]: own["state"] for own in server.get("/api/studies").json["studies"]}
+    listed = {"hostile": "opening"}
+    while "opening" in listed.values():  # a busy machine takes its time
+        listed = {own["name"]: own["state"] for own in server.get("/api/studies").json["studies"]}
     assert listed["hostile"] == "bad"
     assert listed["line"] != "bad"
     assert server.get(f"{AT}/values").status == 200

@@ -27,6 +27,7 @@ KILLS = int(os.environ.get("ZONAL_KILLS", "5"))
 AT = "/api/studies/line"
 CLIENTS, STUDIES, PAUSE = 50, 10, 0.2
 SECONDS, QUICK = (30, 0.2) if WHOLE else (3, 10.0)
+FEWEST = 6  # requests of each client, however busy the machine: who is starved makes no more when others do
 
 
 class Client(threading.Thread):
@@ -53,7 +54,7 @@ class Client(threading.Thread):
         return json.loads(content)
 
     def run(self) -> None:
-        while time.monotonic() < self.until:
+        while time.monotonic() < self.until or len(self.took) < FEWEST:
             asked = self.post("/ask", {"by": self.name})
             if asked:
                 number = asked[0]["trial"]
@@ -103,11 +104,18 @@ def test_fifty_clients_on_ten_studies(tmp_path: Path) -> None:
 
 def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     line(tmp_path, budget=100_000)
-    draw = random.Random(KILLS)
-    server = Server(tmp_path)
     acknowledged: dict[int, float] = {}
+    with serving(tmp_path) as server:
+        kill_again_and_again(server, acknowledged)
+    assert len(acknowledged) > (KILLS if WHOLE else 0)
+    study = Study.open(tmp_path / "line.db")
+    assert acknowledged.items() <= {own.number: own.value for own in study.trials}.items()
 
-    def work(server: Server) -> None:
+
+def kill_again_and_again(server: Server, acknowledged: dict[int, float]) -> None:
+    draw = random.Random(KILLS)
+
+    def work() -> None:
         while True:
             try:
                 (trial,) = server.post(f"{AT}/ask").json
@@ -118,7 +126,7 @@ def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> N
                 return
 
     for _ in range(KILLS):
-        workers = [threading.Thread(target=work, args=[server]) for _ in range(2)]
+        workers = [threading.Thread(target=work) for _ in range(2)]
         for worker in workers:
             worker.start()
         while not acknowledged and any(worker.is_alive() for worker in workers):
@@ -127,41 +135,32 @@ def test_killed_at_any_moment_it_keeps_what_it_acknowledged(tmp_path: Path) -> N
         server.kill()
         for worker in workers:
             worker.join()
-        server = Server(tmp_path, port=server.port)
+        server.start()
         told = server.get(f"{AT}/trials").json
         kept = {number: value for number, value in zip(told["number"], told["value"], strict=True)}
         assert acknowledged.items() <= kept.items()
-    assert len(acknowledged) > (KILLS if WHOLE else 0)
-    assert "Traceback" not in server.end()
-    study = Study.open(tmp_path / "line.db")
-    assert acknowledged.items() <= {own.number: own.value for own in study.trials}.items()
 
 
 def test_a_page_goes_on_by_itself_whenever_its_server_is_killed(tmp_path: Path) -> None:
     study = line(tmp_path, budget=100_000)
     draw = random.Random(KILLS)
-    server = Server(tmp_path)
-    with chromium() as browser:
-        tab = Tab(browser, server)
+    with serving(tmp_path) as server, chromium() as browser, Tab(browser, server) as tab:
         tab.forgiven = 1
         page = tab.go("/studies/line")
         shown = 0
         for _ in range(max(KILLS // 4, 2)):
-            tab.shows("live", "live", 30)
+            tab.shows("live", "live")
             page.locator("#ask, #field-value").first.wait_for()
-            if page.locator("#ask").count():
-                page.locator("#ask").click()
+            page.evaluate("document.querySelector('#ask')?.click()")  # there may be a question already
             page.locator("#field-value").fill("0.5")
             page.keyboard.press("Enter")
             page.wait_for_timeout(draw.uniform(0, 400))  # killed before, while or after it is told
             shown = max(shown, _told(tab))
             server.kill()
-            server = Server(tmp_path, port=server.port)
+            server.start()
             study.refresh()
             assert study.told >= shown  # what the page said was told
-            tab.shows("progress", f"{study.told:,} of", 30)
-        tab.close()
-    server.end()
+            tab.shows("progress", f"{study.told:,} of")
 
 
 def _told(tab: Tab) -> int:
@@ -181,8 +180,7 @@ def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
         study.tell(trial, round(float(np.cos(l / 40) * np.exp(-(b**2)) + 0.3 * rng.normal()), 4))
     study.ask()
     study.save(tmp_path / "sky.db")
-    with serving(tmp_path) as server, chromium() as browser:
-        tab = Tab(browser, server)
+    with serving(tmp_path) as server, chromium() as browser, Tab(browser, server) as tab:
         page = tab.page
         page.goto(f"{server.address}/login")  # a browser that runs
         start = time.monotonic()
@@ -191,23 +189,20 @@ def test_many_trials_are_drawn_at_once(tmp_path: Path) -> None:
         tab.shows("progress", f"{trials:,} of")
         page.locator(f"#trial-{trials - 1}").wait_for()
         first = time.monotonic() - start  # its posterior is not there yet
-        page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        page.wait_for_selector("html[data-ready]", state="attached")
         tab.settle()
         tab.go("/")
-        sizes: list[int] = []
-        page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
-        page.goto(server.url("sky"))
-        page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        tab.go("/studies/sky")
         drawn = int(page.get_attribute("html", "data-ready") or 0) / 1000
         tab.settle()
-        assert sum(sizes) < 240_000  # and 60 kB that the browser has already: the page itself
+        size = tab.loaded()
+        assert size < 240_000  # and 60 kB that the browser has already: the page itself
         page.fill("#field-value", "0.5")
         page.keyboard.press("Enter")
         tab.shows("progress", f"{trials + 1:,} of")
         update = int(page.get_attribute("html", "data-drawn") or 0) / 1000
-        tab.close()
     print(f"\n{trials} trials, {len(study.tree)} nodes: question after {first:.2f} s, all after {drawn:.2f} s, "
-          f"an update in {update:.3f} s; {sum(sizes)} bytes")  # fmt: skip
+          f"an update in {update:.3f} s; {size} bytes")  # fmt: skip
     slack = 1 if WHOLE else 15
     assert first < 2 * slack
     assert drawn < 2 * slack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,9 +39,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def tab(browser: Any, server: Server) -> Iterator[Tab]:
-    made = Tab(browser, server)
-    yield made
-    made.close()
+    with Tab(browser, server) as made:
+        yield made
 
 
 def keep(tab: Tab, name: str) -> None:
@@ -62,10 +62,8 @@ def tell(tab: Tab, value: str) -> None:
 
 def test_somebody_who_never_saw_it_measures_and_says_how_sure(browser: Any, tmp_path: Path) -> None:
     """The script of clicks: from the address alone to what to measure, telling it, and how sure the answer is."""
-    with serving(tmp_path) as server:
-        tab = Tab(browser, server)
+    with serving(tmp_path) as server, Tab(browser, server) as tab:
         the_script(tab)
-        tab.close()
 
 
 def the_script(tab: Tab) -> None:
@@ -126,12 +124,20 @@ def test_another_process_tells_and_it_shows(tab: Tab, server: Server) -> None:
     study = line(server.folder, "shared", told=6)
     tab.go("/studies/shared")
     tab.shows("live", "live")
-    trial = study.ask(by="the other")
-    tab.shows("question", f"trial {trial.number}", 3)
+    took = []
+    for _ in range(3):  # a busy machine may be late once
+        trial = study.ask(by="the other")
+        wrote = time.monotonic()
+        tab.shows("question", f"trial {trial.number}")
+        took.append(time.monotonic() - wrote)
+        study.tell(trial, 0.4)
+        tab.shows("question", "Nothing is under way")
+    assert min(took) < 3
+    trial = study.ask()
     tab.page.locator("#field-value").fill("0.123")
     study.tell(trial, 0.5)
     study.ask()
-    tab.shows("question", "was ended by somebody else meanwhile", 3)
+    tab.shows("question", "was ended by somebody else meanwhile")
     assert "0.123" in tab.text("question")
     assert tab.page.input_value("#field-value") == ""
     keep(tab, "ended-by-another")
@@ -176,6 +182,7 @@ def test_a_batch_is_typed_or_told_as_a_sheet(tab: Tab, server: Server) -> None:
     page.get_by_role("button", name="Ask", exact=True).click()
     tab.shows("waiting", "Under way: 5 trials")
     tab.shows("question", "Question 1 of 5 · trial 2")
+    page.locator("#field-value:focus").wait_for()
     page.keyboard.type("0.4")
     page.keyboard.press("Enter")
     tab.shows("question", "Question 1 of 4 · trial 3")
@@ -272,6 +279,7 @@ def test_whole_numbers_are_called_by_their_names(tab: Tab, server: Server) -> No
     tab.shows("observed", "n 9")
     page.locator("#picture .field").focus()
     page.keyboard.press("b")
+    tab.shows("readout", "±")
     assert re.match(r"n (from )?\d( to \d)? ", tab.text("readout"))
     assert "." not in page.inner_text("#trials td.where")
     keep(tab, "whole-numbers")
@@ -309,29 +317,26 @@ def test_what_failed_is_given_up_and_allowed_again(tab: Tab, server: Server) -> 
 def test_a_killed_server_is_found_again(browser: Any, tmp_path: Path) -> None:
     study = line(tmp_path, told=3)
     study.ask()
-    server = Server(tmp_path)
-    tab = Tab(browser, server)
-    tab.forgiven = 1
-    tab.go("/studies/line")
-    tab.shows("live", "live")
-    tab.page.fill("#field-value", "0.77")
-    server.kill()
-    tab.shows("live", "connection lost")
-    for _ in range(3):  # what a busy browser lost is typed again
+    with serving(tmp_path) as server, Tab(browser, server) as tab:
+        tab.forgiven = 1
+        tab.go("/studies/line")
+        tab.shows("live", "live")
         tab.page.fill("#field-value", "0.77")
+        server.kill()
+        tab.shows("live", "connection lost")
+        for _ in range(3):  # what a busy browser lost is typed again
+            tab.page.fill("#field-value", "0.77")
+            tab.page.locator("#field-value").press("Enter")
+            with suppress(Exception):
+                tab.shows("refused", "cannot be reached", seconds=15)
+                break
+        assert "cannot be reached" in tab.text("question")
+        assert tab.page.input_value("#field-value") == "0.77"
+        keep(tab, "connection-lost")
+        server.start()
+        tab.shows("live", "live")
         tab.page.locator("#field-value").press("Enter")
-        with suppress(Exception):
-            tab.shows("refused", "cannot be reached", seconds=15)
-            break
-    assert "cannot be reached" in tab.text("question")
-    assert tab.page.input_value("#field-value") == "0.77"
-    keep(tab, "connection-lost")
-    server = Server(tmp_path, port=server.port)
-    tab.shows("live", "live")
-    tab.page.locator("#field-value").press("Enter")
-    tab.shows("progress", "4 of 30")
-    tab.close()
-    server.end()
+        tab.shows("progress", "4 of 30")
     study.refresh()
     assert study.told == 4
 
@@ -411,24 +416,27 @@ def a_study_of_each_kind(folder: Path) -> list[str]:
 
 def test_every_space_is_drawn_and_read_by_pointer_and_keyboard(browser: Any, server: Server) -> None:
     names = a_study_of_each_kind(server.folder)
-    desk, phone = Tab(browser, server), Tab(browser, server, 390, True)
+    with Tab(browser, server) as desk, Tab(browser, server, 390, True) as phone:
+        read_by_pointer_and_keyboard(names, desk, phone)
+
+
+def read_by_pointer_and_keyboard(names: list[str], desk: Tab, phone: Tab) -> None:
     for name in names:
         page = desk.go(f"/studies/{name}")
         desk.settle()
         field = page.locator("#picture .field").first
         field.hover()
-        assert "±" in desk.text("readout"), name
+        desk.shows("readout", "±")
         field.focus()
         for key in ("ArrowRight", "ArrowDown", "b", "ArrowLeft", "ArrowUp", "p"):
             page.keyboard.press(key)
-        assert "±" in desk.text("readout"), name
+        desk.shows("readout", "±")
         drawn = [desk.drawn()]
         for mode in ("std", "chance"):
             page.locator(f"#switches input[value={mode}]").check(force=True)
-            drawn.append(desk.drawn())
+            drawn.append(desk.drawn(*drawn))
         page.get_by_label("threshold").fill(page.get_by_label("threshold").get_attribute("max"))
-        page.evaluate("() => new Promise(requestAnimationFrame)")
-        assert len({*drawn, desk.drawn()}) == 4, name
+        desk.drawn(*drawn)
         page.locator("#switches input[value=mean]").check(force=True)
         keep(desk, f"{name}-desktop")
         page.locator("#regions summary").click()
@@ -448,8 +456,6 @@ def test_every_space_is_drawn_and_read_by_pointer_and_keyboard(browser: Any, ser
             phone.checked()
             phone.page.set_viewport_size({"width": 390, "height": 900})
         assert not desk.wrong + phone.wrong, name
-    desk.close()
-    phone.close()
 
 
 def test_a_branch_is_looked_into_and_a_grown_tree_is_drawn(tab: Tab, server: Server) -> None:
@@ -461,23 +467,26 @@ def test_a_branch_is_looked_into_and_a_grown_tree_is_drawn(tab: Tab, server: Ser
     page.locator("#picture .field").focus()
     for key in ("Escape", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    assert page.locator("#picture .way b").inner_text() != "all sequences"
     page.get_by_role("button", name="all sequences").click()
-    assert page.locator("#picture .way b").inner_text() == "all sequences"
+    page.locator("#picture .way b", has_text="all sequences").wait_for()
     before = tab.drawn()
     study.optimize(lambda region: float(region.name.count("A")), n=12)
     tab.shows("progress", "18 of 60")
     tab.settle()
-    assert tab.drawn() != before
+    tab.drawn(before)
     page.locator("#picture .field").focus()
     for _ in range(5):
         page.keyboard.press("ArrowDown")
-    assert "±" in tab.text("readout")
+    tab.shows("readout", "±")
 
 
 def test_forced_colours_and_print(browser: Any, server: Server) -> None:
     line(server.folder, "paper", told=8)
-    tab = Tab(browser, server, forced_colors="active")
+    with Tab(browser, server, forced_colors="active") as tab:
+        in_forced_colours_and_print(tab)
+
+
+def in_forced_colours_and_print(tab: Tab) -> None:
     page = tab.go("/studies/paper")
     tab.settle()
     label = "document.querySelector(`#switches label:has(input[value=${mode}])`)"  # looked up and read at once
@@ -492,13 +501,11 @@ def test_forced_colours_and_print(browser: Any, server: Server) -> None:
         assert page.locator(f"#{part}").is_visible(), part
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     keep(tab, "print")
-    tab.close()
 
 
-def test_many_tabs_of_one_browser_all_stay_live(browser: Any, server: Server) -> None:
+def test_many_tabs_of_one_browser_all_stay_live(tab: Tab, server: Server) -> None:
     """Browsers open six connections to a server: a tab that nobody looks at closes its stream."""
     study = line(server.folder, "tabs", told=2)
-    tab = Tab(browser, server)
     tab.go("/studies/tabs")
     others = [tab.context.new_page() for _ in range(6)]
     for other in others:
@@ -516,7 +523,6 @@ def test_many_tabs_of_one_browser_all_stay_live(browser: Any, server: Server) ->
     }""")
     shown.locator("#live", has_text="live").wait_for()
     shown.get_by_role("link", name="tabs").get_by_text("3 of 30 told").wait_for()
-    tab.close()
 
 
 def test_html_in_every_text_is_shown_as_text(tab: Tab, server: Server) -> None:
@@ -544,8 +550,7 @@ def test_html_in_every_text_is_shown_as_text(tab: Tab, server: Server) -> None:
 
 def test_the_form_asks_for_the_token_once(browser: Any, tmp_path: Path) -> None:
     line(tmp_path, told=3)
-    with serving(tmp_path, ZONAL_TOKEN="a-token-of-a-test-0123456789") as server:
-        tab = Tab(browser, server)
+    with serving(tmp_path, ZONAL_TOKEN="a-token-of-a-test-0123456789") as server, Tab(browser, server) as tab:
         tab.forgiven = 1
         tab.page.goto(server.url("line"))
         tab.page.get_by_label("token").fill("wrong")
@@ -557,13 +562,10 @@ def test_the_form_asks_for_the_token_once(browser: Any, tmp_path: Path) -> None:
         tab.page.keyboard.press("Enter")
         tab.shows("list", "3 of 30 told")
         assert tab.page.evaluate("document.cookie") == ""
-        tab.close()
 
 
 def test_the_first_load_is_small(tab: Tab, server: Server) -> None:
     line(server.folder, "small", told=5)
-    sizes: list[int] = []
-    tab.page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
     tab.go("/studies/small")
     tab.settle()
-    assert 10_000 < sum(sizes) < 300_000
+    assert 10_000 < tab.loaded() < 300_000

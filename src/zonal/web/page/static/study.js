@@ -142,6 +142,7 @@ const slowly = calm(async () => {
   const outlook = await study.ahead();
   study.head.outlook = outlook;
   answer(page);
+  if (study.head.busy) return; // without its answer yet: it is read again soon
   seen = event;
   if (event === study.head.event) document.documentElement.dataset.settled = event;
 }, 1500);
