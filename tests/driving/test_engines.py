@@ -456,10 +456,11 @@ def test_a_dask_client_is_taken_as_it_is(cluster: Any) -> None:
 def test_dask_measures_a_region_again_when_it_is_asked_again(cluster: Any, pure: bool | None) -> None:
     """Pure tasks with the same arguments are answered from memory; two looks at a region must not be."""
     study = make_study(policy=zn.UniformGrid(level=0), budget=8)
-    study.optimize(process_and_time, cluster if pure is None else cluster.get_executor(pure=pure))
+    client, others = cluster if pure is None else cluster.get_executor(pure=pure), list[int]()
+    study.optimize(process_and_time, client, callback=lambda own, _: others.append(len(own.pending)))
     values = [trial.value for trial in study.trials]
     assert len(set(values)) == 8
-    assert len({int(value or 0) for value in values}) == 2  # both workers had their part
+    assert others[0] == 1  # two at once; whether both workers have their part is for Dask to decide
 
 
 def test_dask_workers_draw_the_noise_of_the_seed(cluster: Any) -> None:
