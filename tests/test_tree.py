@@ -222,8 +222,8 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
 
 CHANGES: dict[str, Callable[[Tree], Tree]] = {
     "told": lambda tree: tree.told(1, 0.5),
-    "looked": lambda tree: tree.looked(1, 3, askable=True),
-    "looked for the last time": lambda tree: tree.looked(1, 3, askable=False),
+    "looked": lambda tree: tree.looked(1, 1),
+    "looked and told": lambda tree: tree.looked(1, 1).looked(1, -1).told(1, 0.5),
     "marked": lambda tree: tree.marked(1, EXPANDED, True),
     "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
     "at slots": lambda tree: tree.at_slots(1, np.array([9, 8])),

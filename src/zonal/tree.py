@@ -27,7 +27,6 @@ EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 class Tally(NamedTuple):
     """What was measured at one node; most nodes have none. See the columns of `Tree`."""
 
-    looks: int = 0
     answered: int = 0
     number: int = 0  # the column `count`
     timed: float = 0.0
@@ -38,7 +37,7 @@ class Tally(NamedTuple):
 
     def told(self, reward: float, sem: float | None, time: float) -> Tally:
         """Return the tally with one more reward: in the mean by time, or by precision if it has a `sem`."""
-        looks, answered, number, timed, mean, weighed, weighed_mean, known = self
+        answered, number, timed, mean, weighed, weighed_mean, known = self
         if sem is None:
             timed += time
             mean += (reward - mean) * time / timed
@@ -46,7 +45,7 @@ class Tally(NamedTuple):
             share = known / (known + sem**2) if known > 0 else 0.0  # 0 if it is known exactly
             share, known = (share, share * sem**2) if weighed else (1.0, sem**2)
             weighed, weighed_mean = weighed + 1, weighed_mean + share * (reward - weighed_mean)
-        return Tally(looks, answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
+        return Tally(answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
 
 
 UNMEASURED = Tally()
@@ -78,8 +77,8 @@ class Tree:
         Row of the parent, -1 for the root, and of the first child, -1 for a leaf; siblings are adjacent rows.
     slot : array of int
         Its footprint in the belief.
-    count, looks : array of int
-        Trials told (T), and trials told or under way.
+    count : array of int
+        Trials told (T).
     answered : array of int
         Trials told, including those told as differences.
     expanded : array of bool
@@ -112,7 +111,6 @@ class Tree:
     first_child: Ints
     slot: Ints
     count: Ints = _tallied("number")
-    looks: Ints = _tallied("looks")
     answered: Ints = _tallied("answered")
     expanded: Flags
     askable: Flags
@@ -129,6 +127,7 @@ class Tree:
     std: Floats
     std_before: Floats
     tallies: dict[int, Tally]  # of the nodes that were measured, by row
+    waiting: dict[int, int]  # the number of trials under way, by row
     _made: dict[str, NDArray[Any]]  # their columns, as far as they were read
     _contenders: NDArray[np.intp] | None
 
@@ -142,6 +141,7 @@ class Tree:
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
         tree = cls(None, {})
+        tree.waiting = {}
         tree.noise = _frozen(np.array([noise]))
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
@@ -185,11 +185,27 @@ class Tree:
         """Return what was measured at a node."""
         return self.tallies.get(row, UNMEASURED)
 
-    def looked(self, row: int, looks: int, askable: bool) -> Tree:
-        """Return the table with another number of looks at a node."""
-        own = self.tallies.get(row, UNMEASURED)
-        twin = Tree(self, {**self.tallies, row: Tally(looks, *own[1:])})
-        return twin if askable == self.askable[row] else twin.marked(row, ASKABLE, askable)
+    @property
+    def looks(self) -> Ints:
+        """Trials told or under way."""
+        if not self.waiting:
+            return self.answered
+        looks = self.answered.copy()
+        looks[list(self.waiting)] += list(self.waiting.values())
+        return _frozen(looks)
+
+    def looks_at(self, row: int) -> int:
+        """Return the number of trials told or under way at a node."""
+        return self.tallies.get(row, UNMEASURED).answered + self.waiting.get(row, 0)
+
+    def looked(self, row: int, more: int) -> Tree:
+        """Return the table with more (or fewer) trials under way at a node."""
+        twin, waiting = Tree(self), {**self.waiting}
+        number = waiting.pop(row, 0) + more
+        if number:
+            waiting[row] = number
+        twin.waiting = waiting
+        return twin
 
     def told_otherwise(self, row: int, more: int) -> Tree:
         """Return the table after `more` trials at a node were told as differences, not as its average."""
@@ -203,8 +219,8 @@ class Tree:
 
     def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
         """Return the table in which a node has exactly these rewards, with their standard errors and times."""
-        looks, answered, number, *_ = self.tally(row)
-        own = Tally(looks, answered - number)
+        answered, number, *_ = self.tally(row)
+        own = Tally(answered - number)
         for reward, sem, time in rewards:
             own = own.told(reward, sem, time)
         return Tree(self, {**self.tallies, row: own})

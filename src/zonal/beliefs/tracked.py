@@ -37,22 +37,26 @@ class Layout(Protocol):
 class Tracked:
     """Footprints by slot, in order of tracking; it never changes.
 
-    Several models need the same pairs in turn, so the last answer of each kind is cached.
+    Several models need the same pairs in turn, so the last answer of each kind is cached. Keys of footprints that
+    came in later are put together when they are first read: opening a file adds many and reads them once.
 
     Attributes
     ----------
     layout : Layout
-    keys : array
-        Of the footprints, one column each.
+    size : int
+        The number of footprints.
     odd : dict of int to float
         Total weights of footprints that are not averages, by slot; they multiply the prior mean.
     """
 
-    def __init__(self, layout: Layout, keys: Keys, odd: dict[int, float] | None = None) -> None:
+    def __init__(self, layout: Layout, keys: Keys) -> None:
         self.layout = layout
-        self.keys = keys
-        self.odd = odd or {}
-        self.size = keys.shape[1]
+        self._pieces: tuple[Keys, ...] = (keys,)
+        self.odd: dict[int, float] = {}
+        self.size: int = keys.shape[1]
+        self._forget()
+
+    def _forget(self) -> None:
         self._row: tuple[int, Any] = -1, None
         self._own: tuple[int, Any] = -1, None
         self._since: tuple[int, Any] = -1, None
@@ -61,8 +65,18 @@ class Tracked:
 
     def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
         """Return these footprints and more ones of this total weight."""
-        odd = self.odd if total == 1 else {**self.odd, self.size: total}
-        return Tracked(self.layout, np.concatenate((self.keys, keys), axis=1), odd)
+        after = Tracked.__new__(Tracked)
+        after.layout, after.odd = self.layout, self.odd if total == 1 else {**self.odd, self.size: total}
+        after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
+        after._forget()
+        return after
+
+    @property
+    def keys(self) -> Keys:
+        """The keys of the footprints, one column each."""
+        if len(self._pieces) > 1:
+            self._pieces = (np.concatenate(self._pieces, axis=1),)
+        return self._pieces[0]
 
     def totals(self, slots: Ints) -> NDArray[np.float64] | float:
         """Return the total weights of footprints; 1 if all are averages."""
@@ -85,7 +99,8 @@ class Tracked:
     def since(self, start: int) -> Any:
         """Return the pairs of the footprints from `start` on with all."""
         if self._since[0] != start:
-            self._since = start, self.layout.pairs(self.keys[:, start:], self.keys)
+            keys = self.keys
+            self._since = start, self.layout.pairs(keys[:, start:], keys)
         return self._since[1]
 
     def own(self, start: int) -> Any:

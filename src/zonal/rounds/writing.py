@@ -16,7 +16,7 @@ from zonal.errors import InvalidInput
 from zonal.rounds import events
 from zonal.rounds.outcomes import outcomes
 from zonal.spaces import Region, with_feedback
-from zonal.tree import EXPANDED
+from zonal.tree import ASKABLE, EXPANDED
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
@@ -87,9 +87,9 @@ def _measure(state: State, fact: events.Measured) -> None:
     if number in pending:
         row = pending[number].row
         state.pending = {other: pending[other] for other in pending if other != number}
+        state.table = state.table.looked(row, -1)
     else:  # it had been given up
         row = state.asked[number].row
-        _look(state, row, 1)
     weight = 1.0
     if state.problem.prices is not None:
         time, cost = state.spent_on(fact)
@@ -102,10 +102,12 @@ def _measure(state: State, fact: events.Measured) -> None:
         state.differences = {**state.differences, number: (slot, fact.minus)}
         state.table = state.table.told_otherwise(row, 1)
         _reward(state, slot, fact.value, fact.sem, 0.0, weight)
-        return
-    state.rounds += 1
-    state.table = state.table.told(row, state.problem.sign * fact.value, fact.sem, weight)
-    _reward(state, int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
+    else:
+        state.rounds += 1
+        state.table = state.table.told(row, state.problem.sign * fact.value, fact.sem, weight)
+        _reward(state, int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
+    if number not in pending:
+        _look(state, row, 0)  # it may have been the last look at this region
 
 
 def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
@@ -142,7 +144,7 @@ def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
             state.rounds -= average
             state.table = state.table if average else state.table.told_otherwise(row, -1)
             state.differences = {number: own for number, own in left if number != fact.number}
-            _look(state, row, -1)
+            _look(state, row, 0)
     state.rebase()
     if state.known is not None:
         state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
@@ -218,16 +220,17 @@ def _allow(state: State, fact: events.Allowed) -> None:
 
 
 def _look(state: State, row: int, more: int) -> None:
-    """Change the number of looks at a node by `more`, and update whether it may be asked for."""
+    """Change the number of trials under way at a node by `more`, and update whether it may be asked for."""
     table, most = state.table, state.problem.settings.max_looks
-    looks = table.tally(row).looks + more
+    if more:
+        table = table.looked(row, more)
     askable = (
         (state.problem.policy.inner or table.first_child[row] < 0)
         and row not in state.barred
         and not table.forbidden[row]
-        and (most is None or looks < most)
+        and (most is None or table.looks_at(row) < most)
     )
-    state.table = table.looked(row, looks, bool(askable))
+    state.table = table if askable == table.askable[row] else table.marked(row, ASKABLE, bool(askable))
 
 
 def _slot_of(state: State, region: Region, minus: Region | None) -> int:
