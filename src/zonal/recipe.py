@@ -59,13 +59,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 AXIS_KEYS = ("low", "high", "unit", "smallest", "scale", "periodic", "symbols", "frequencies")
 PRICES = ("cost", "times", "overhead", "travel")  # the settings that give looks a cost
-PLAIN = (
-    "direction",
-    "max_looks",
-    "seed",
-    *PRICES,
-    "cost_unit",
-)  # words that are arguments of `Study` as they stand
+PLAIN = ("direction", "max_looks", "seed", *PRICES, "cost_unit")  # arguments of `Study` as they stand
 TOP = ("budget", *PLAIN, "arity", "smallest", "forbidden", *SPACES, "measurement", "model", "policy")
 
 
@@ -87,10 +81,7 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
         given["forbidden"] = _forbidden(recipe, given["space"])
     if "policy" in recipe.words:
         given["policy"] = _policy(recipe)
-    for key in PLAIN:
-        if key in recipe.words:
-            given["rng" if key == "seed" else key] = recipe.words[key]
-    return given
+    return given | {"rng" if key == "seed" else key: recipe.words[key] for key in PLAIN if key in recipe.words}
 
 
 def where(
@@ -102,14 +93,8 @@ def where(
 ) -> Recipe:
     """Return the recipe that command-line options for the space are equivalent to.
 
-    Parameters
-    ----------
-    axes, sequences
-        As `axis_words` and `sequence_words` read them.
-    table : Path, optional
-        Table of points or areas; `columns` are its coords, levels and weight.
-    smallest : float or sequence of float, optional
-        One for all, or one per axis that is not categorical.
+    Axes and sequences are as `axis_words` and `sequence_words` read them, the table is one of points or areas with
+    its columns for coords, levels and weight. `smallest` is one for all, or one per axis that is not categorical.
     """
     ways = {"--axis": axes, "--sequences": sequences, "a table": table}
     said = [way for way, own in ways.items() if own]
@@ -285,9 +270,7 @@ def _measurement(recipe: Recipe) -> dict[str, Any]:
     words = recipe.section("measurement", KEYS["measurement"])
     given: dict[str, Any] = {}
     with recipe.blamed("measurement"):
-        for key, name in (("name", "value_name"), ("unit", "value_unit")):
-            if key in words:
-                given[name] = text(words[key], key)
+        given |= {f"value_{key}": text(words[key], key) for key in ("name", "unit") if key in words}
         if "noise" in words:
             given["noise"] = _noise(recipe, words["noise"])
         if "feedback" in words:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from processes import running
-from zonal.driving.workers import Workers, worker_pool
+from zonal.driving.workers import Workers, played, worker_pool
 
 # Run as a program: Ctrl-C again and again, in the middle of handing out work. Unheld, one in fifty would hang.
 PRESSED = """
@@ -28,7 +28,7 @@ if __name__ == "__main__":
         try:
             with workers.worker_pool(1) as pool:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.002, 0.04))
-                for _ in pool.in_order(abs, range(100_000)):
+                for _ in pool.as_done(abs, range(100_000)):
                     pass
         except KeyboardInterrupt:
             continue
@@ -37,10 +37,10 @@ if __name__ == "__main__":
 
 
 def test_answers_come_in_order_whatever_their_number() -> None:
+    assert played(neg, range(50), 2, False, "number") == [-number for number in range(50)]
     with worker_pool(2) as pool:
-        assert list(pool.in_order(neg, range(50))) == [-number for number in range(50)]
         assert sorted(pool.as_done(neg, range(20))) == [(number, -number) for number in range(20)]
-        assert list(pool.in_order(neg, [])) == []
+        assert list(pool.as_done(neg, [])) == []
 
 
 def test_ctrl_c_is_not_taken_while_tasks_are_submitted() -> None:
@@ -53,7 +53,7 @@ def test_ctrl_c_is_not_taken_while_tasks_are_submitted() -> None:
         yield 2
 
     with pytest.raises(KeyboardInterrupt), worker_pool(1) as pool:
-        list(pool.in_order(neg, tasks()))
+        list(pool.as_done(neg, tasks()))
     assert reached == ["the next task"]
 
 

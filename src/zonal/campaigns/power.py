@@ -99,22 +99,19 @@ class Power:
 
     def table(self) -> str:
         """Return one line per budget; the first is for no measurement, a region picked at random."""
-        relative = self.std not in (None, 1.0)
         played = np.column_stack([self.chance, self.regrets])
-        columns = [
-            [
-                "cost" if isinstance(self.budgets[0], float) else "measurements",
-                "none",
-                *(f"{budget:g}" for budget in self.budgets),
-            ],
-            ["mean regret", *(f"{mean:.3g}" for mean in played.mean(axis=0))],
-            [f"{SURE:.0%} interval", *(f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T)],
-            ["median", *(f"{half:.3g}" for half in np.median(played, axis=0))],
-            ["9 in 10 below", *(f"{most:.3g}" for most in np.quantile(played, 0.9, axis=0))],
-        ]
-        if relative:
-            columns.append(["mean in std of f", *(f"{mean / self.std:.3g}" for mean in played.mean(axis=0))])
-        return "\n".join(aligned(columns, [True] * len(columns), WIDEST))
+        mean = played.mean(axis=0)
+        columns: dict[str, Any] = {
+            "cost" if isinstance(self.budgets[0], float) else "measurements": ["none", *self.budgets],
+            "mean regret": mean,
+            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T],
+            "median": np.median(played, axis=0),
+            "9 in 10 below": np.quantile(played, 0.9, axis=0),
+        }
+        if self.std not in (None, 1.0):
+            columns["mean in std of f"] = mean / self.std
+        written = [[name, *map(_written, cells)] for name, cells in columns.items()]
+        return "\n".join(aligned(written, [True] * len(written), WIDEST))
 
     def __str__(self) -> str:
         """Return the table."""
@@ -156,6 +153,10 @@ class Power:
         ax.set_axisbelow(True)
         ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         return ax
+
+
+def _written(cell: Any) -> str:
+    return f"{cell:.3g}" if isinstance(cell, np.floating) else cell if isinstance(cell, str) else f"{cell:g}"
 
 
 def _sem(regrets: Floats) -> Floats:
@@ -227,13 +228,9 @@ def power(
     >>> bool(expected.mean[1] < expected.mean[0] < expected.chance.mean())
     True
     """
-    planned, runs, rng = (
-        _budgets(budgets, any(settings.get(name) for name in PRICES)),
-        whole_number(runs, "runs", 2),
-        whole_number(rng, "rng", 0),
-    )
-    area = as_space(space)
-    source = _source(area, kernel, signal, given, landscape, direction)
+    planned = _budgets(budgets, any(settings.get(name) for name in PRICES))
+    runs, rng = whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
+    source = _source(as_space(space), kernel, signal, given, landscape, direction)
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
     play = _PowerRun(source, planned, noise, given, tuple(settings.items()), rng)
     answers = np.array(played(play, range(runs), jobs, progress, "run"))
@@ -269,15 +266,11 @@ def _source(
     if landscape.space != space:
         raise InvalidInput("this landscape belongs to another space", landscape.space, "Pass landscape.space.")
     if kernel is not None or signal is not None or given:
-        raise InvalidInput(
-            "with a landscape no functions are drawn",
-            kernel or signal or given,
-            "Leave kernel, signal and given out.",
-        )
+        fix = "Leave kernel, signal and given out."
+        raise InvalidInput("with a landscape no functions are drawn", kernel or signal or given, fix)
     if direction not in (None, landscape.direction):
-        raise InvalidInput(
-            f"this landscape has its own direction, {landscape.direction}", direction, "Make another."
-        )
+        problem = f"this landscape has its own direction, {landscape.direction}"
+        raise InvalidInput(problem, direction, "Make another.")
     landscape.best()  # raises if there is no smallest region
     return landscape
 

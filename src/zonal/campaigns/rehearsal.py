@@ -69,17 +69,10 @@ class Zonal:
 
 @dataclass(frozen=True)
 class Looks:
-    """A simple method where looks have a cost: it uses the first of the times, and ignores travel.
-
-    Attributes
-    ----------
-    player : Player
-    settings : tuple of (name, value)
-        Arguments of `Study`, for what looks cost.
-    """
+    """A simple method where looks have a cost: it uses the first of the times, and ignores travel."""
 
     player: Player
-    settings: tuple[tuple[str, Any], ...]
+    settings: tuple[tuple[str, Any], ...]  # arguments of `Study`, for what looks cost
 
     def __call__(self, landscape: Landscape, instrument: Any, budget: float, rng: np.random.Generator) -> Region:
         """Measure as often as the budget pays for."""
@@ -98,10 +91,10 @@ def one_level(landscape: Landscape, instrument: Any, budget: Any, rng: np.random
     while depth != deepest and space.leaves(depth + 1) <= budget:
         depth += 1
     cells = cut(space, depth)
-    values = [[] for _ in cells]  # type: list[list[float]]
+    values = np.full((math.ceil(budget / len(cells)), len(cells)), math.nan)
     for spent in range(budget):
-        values[spent % len(cells)].append(instrument(cells[spent % len(cells)]))
-    return cells[_best([float(np.mean(own)) if own else math.nan for own in values], landscape)]
+        values.flat[spent] = instrument(cells[spent % len(cells)])
+    return cells[_best([float(np.mean(own[own == own])) for own in values.T], landscape)]
 
 
 def greedy_descent(landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
@@ -300,26 +293,10 @@ def landscape_of(
     smallest: float | None = None,
     direction: Direction = "maximize",
 ) -> Landscape:
-    """Return the landscape of a table's columns.
+    """Return the landscape of a table's column of values.
 
-    Parameters
-    ----------
-    table : Table
-        One row per smallest part.
-    value : str
-        Column of values.
-    coords : sequence of str
-        Columns of features: `Points`, or the features of a `Hierarchy` if there are levels too.
-    levels : sequence of str
-        Columns of names or codes, from the coarsest to the finest: a `Hierarchy`.
-    sequence : str, optional
-        Column of sequences, all possible ones of one length: `Sequences`.
-    weight : str, optional
-        Column of weights.
-    smallest : float, optional
-        The smallest weight of a region; for sequences, the fewest in a pool.
-    direction : {"maximize", "minimize"}
-        Whether high or low averages are best.
+    The space is given by coords, levels and weight as for `members`, or by a column of sequences, all possible
+    ones of one length. `smallest` is the smallest weight of a region; for sequences, the fewest in a pool.
     """
     values = table.numbers(value)
     if sequence is None:
@@ -338,15 +315,13 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     seen: dict[str, int] = {}
     for row, text in enumerate(rows):
         if text in seen:
-            raise InvalidInput(
-                f"column {column} has a sequence twice, in rows {seen[text] + 1} and {row + 1}", text, "Drop one."
-            )
+            problem = f"column {column} has a sequence twice, in rows {seen[text] + 1} and {row + 1}"
+            raise InvalidInput(problem, text, "Drop one.")
         if len(text) != len(rows[0]):
-            raise InvalidInput(
-                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}",
-                text,
-                "Correct it.",
+            problem = (
+                f"column {column} must have sequences of one length, {len(rows[0])}, but not in row {row + 1}"
             )
+            raise InvalidInput(problem, text, "Correct it.")
         seen[text] = row
     times = Counter("".join(rows))
     space = Sequences("".join(sorted(times)), len(rows[0]), smallest=whole_number(fewest, "smallest", 1))
@@ -354,10 +329,7 @@ def _sequences(rows: list[str], column: str, smallest: float) -> Sequences:
     if len(rows) < number:
         rare = min(times, key=lambda symbol: (times[symbol], symbol))
         row = next(row for row, text in enumerate(rows) if rare in text)
-        raise InvalidInput(
-            f"column {column} has {len(rows)} of all {number} sequences over "
-            f"{''.join(space.alphabet)}; symbol {rare!r} occurs first in row {row + 1}",
-            rows[row],
-            "Add the missing ones, or correct a wrong symbol.",
-        )
+        known = f"{len(rows)} of all {number} sequences over {''.join(space.alphabet)}"
+        problem = f"column {column} has {known}; symbol {rare!r} occurs first in row {row + 1}"
+        raise InvalidInput(problem, rows[row], "Add the missing ones, or correct a wrong symbol.")
     return space

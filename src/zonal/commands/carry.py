@@ -112,12 +112,7 @@ def import_(path: Path, lines: Path, edited: bool) -> None:
 def imported(content: bytes, edited: bool = False) -> Study:
     """Return the study of an export; raise if the export was changed.
 
-    Parameters
-    ----------
-    content : bytes
-        The content of the file.
-    edited : bool
-        Accept it also if it was changed, as long as its events are possible; the history will say so.
+    If `edited`, it may have been, as long as its events are possible; the history will say so.
     """
     lines = [line for line in content.split(b"\n") if line.strip()] or [b""]
     why, last = _why_not(content), _plain(lines[-1])
@@ -128,8 +123,8 @@ def imported(content: bytes, edited: bool = False) -> Study:
         del lines[-1]
     at = 0
 
-    def text(line: bytes) -> str:
-        said = line.decode("utf-8-sig")
+    def text() -> str:
+        said = lines[at].decode("utf-8-sig")
         json.dumps(json.loads(said), ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
         return said
 
@@ -137,10 +132,10 @@ def imported(content: bytes, edited: bool = False) -> Study:
         nonlocal at
         while at + 1 < len(lines):
             at += 1
-            yield read(text(lines[at]))
+            yield read(text())
 
     try:
-        settings = _settings(json.loads(text(lines[0])))
+        settings = _settings(json.loads(text()))
         told = events(Events(settings).read)
         return Study.replay(settings.settings, told, at_once=not why, edited=why)
     except Exception as error:  # a changed line can cause any error

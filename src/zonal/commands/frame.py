@@ -9,7 +9,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +102,8 @@ def spoken(message: str) -> str:
 
 def _leave_output_alone() -> None:
     """Redirect the rest of the output to nowhere: it cannot be printed, and must not be tried again at exit."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):  # there is no real output
-        pass
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def code_of(error: ZonalError) -> int:

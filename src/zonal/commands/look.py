@@ -65,48 +65,46 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     nodes = _nodes(study, whole) if best else []
     caution = _caution(study) if best else ""
     if as_json:
-        echo_json(
-            {
-                "budget": study.budget,
-                "told": study.told,
-                "remaining": study.remaining,
-                "direction": study.direction,
-                "value": {"name": study.value_name, "unit": study.value_unit},
-                "edited": list(study.edited),
-                "pending": study.pending,
-                "best": best,
-                "stands_out": bool(best) and not caution,
-                "misclassified": study.misclassified if best else None,
-                "outlook": outlook,
-                "tree": nodes,
-            }
-        )
+        names = ("budget", "told", "remaining", "direction", "edited", "pending")
+        said = {name: getattr(study, name) for name in names} | {"best": best, "outlook": outlook, "tree": nodes}
+        said["value"] = {"name": study.value_name, "unit": study.value_unit}
+        said |= {"stands_out": bool(best) and not caution, "misclassified": study.misclassified if best else None}
+        echo_json(said)
         return
     what = labelled(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
-    measured = not is_empty(study)
-    if best and measured:
-        echo_table(_best(study, best, "\nbest regions"))
+    if best and not is_empty(study):
+        _echo_best(study, best, caution, outlook)
+    elif caution:
+        click.echo(f"\n{caution}")
+    if study.pending:
+        click.echo("\nunder way")
+        echo_trials(study, study.pending)
+    if nodes and (whole or not is_empty(study)):
+        _echo_tree(study, nodes, whole)
+
+
+def _echo_best(study: Study, best: list[Recommendation], caution: str, outlook: Outlook | None) -> None:
+    echo_table(_best(study, best, "\nbest regions"))
     if caution:
         click.echo(f"\n{caution}")
-    if best and measured and study.misclassified is not None:
+    if study.misclassified is not None:
         click.echo(f"\n{beyond(study)}")
-    if outlook is not None and measured:
+    if outlook is not None:
         click.echo(
             f"\n{outlook.n} more measurements would improve the region found by about {outlook.rise:.2g} "
             f"({outlook.low:.2g} to {outlook.high:.2g}), under the model."
         )
-    if study.pending:
-        click.echo("\nunder way")
-        echo_trials(study, study.pending)
-    if nodes and (measured or whole):
-        listed = nodes if whole else nodes[:SHOWN_NODES]
-        title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"
-        names = ["  " * own["node"][0] + own["region"] for own in listed]
-        looks = {"looks": [own["looks"] or None for own in listed]}
-        echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
-        if len(listed) < len(nodes):
-            click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
+
+
+def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
+    listed = nodes if whole else nodes[:SHOWN_NODES]
+    title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"
+    names = ["  " * own["node"][0] + own["region"] for own in listed]
+    looks = {"looks": [own["looks"] or None for own in listed]}
+    echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
+    if len(listed) < len(nodes):
+        click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
 
 
 def _caution(study: Study) -> str:
@@ -128,11 +126,10 @@ def _known(study: Study, k: int, ahead: int) -> tuple[list[Recommendation], Outl
 
 
 def _best(study: Study, found: list[Recommendation], title: str) -> Listing:
+    known = [(one.mean, one.std) for one in found]
     sure: dict[str, list[float]] = {"gap": [one.gap for one in found]}
     sure["best with"] = [Chance(one.probability_best) for one in found]
-    return _averages(
-        study, title, [one.region.name for one in found], [(one.mean, one.std) for one in found], sure
-    )
+    return _averages(study, title, [one.region.name for one in found], known, sure)
 
 
 def _averages(
@@ -185,14 +182,13 @@ def predict(
     chances = {
         side: study.probability(asked, **{side: limit}) for side, limit in limits.items() if limit is not None
     }
-    found = list(zip(*study.predict(asked), strict=True))
+    found = study.predict(asked)
     if as_json:
-        pairs = zip(asked, found, strict=True)
-        answers = [{"region": one, "mean": mean, "std": std} for one, (mean, std) in pairs]
-        echo_json([own | {side: chances[side][at] for side in chances} for at, own in enumerate(answers)])
+        columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
+        echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
         return
     more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
-    echo_table(_averages(study, "", [one.name for one in asked], found, more))
+    echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
 
 
 def _beyond(side: Side) -> click.Command:

@@ -50,18 +50,10 @@ class CannotStart(ZonalError, BrokenExecutor):
 
 
 class Program:
-    """A program that measures.
+    """A program that measures, given as words: its name and its arguments.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The program and its arguments.
-    timeout : float, optional
-        Seconds after which it counts as failed.
-    retries : int
-        How often it is tried again after a failure.
-    priced : bool
-        Whether it is told how long to measure, and what that costs.
+    It counts as failed after `timeout` seconds, and is tried again `retries` times. If `priced`, it is told how
+    long to measure, and what that costs.
     """
 
     def __init__(self, words: Sequence[str], timeout: float | None, retries: int, priced: bool = False) -> None:
@@ -77,15 +69,14 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
-    def measure(self, trial: Trial, study: Path | None) -> Value:
+    def measure(self, trial: Trial, study: Path | None, attempt: int = 0) -> Value:
         """Return the value of a trial, and its standard error if there is one; retry as often as allowed."""
-        for attempt in range(self._retries + 1):
-            try:
-                return self._run(trial, study, attempt)
-            except Failed:
-                if attempt == self._retries or self._stopped:
-                    raise
-        raise AssertionError("unreachable")
+        try:
+            return self._run(trial, study, attempt)
+        except Failed:
+            if attempt == self._retries or self._stopped:
+                raise
+        return self.measure(trial, study, attempt + 1)
 
     def _run(self, trial: Trial, study: Path | None, attempt: int) -> Value:
         question: dict[str, Any] = {
@@ -278,7 +269,10 @@ def _value(out: str, err: str) -> Value:
     if not line:
         raise Failed(f"it said nothing{_said(err)}")
     if line.lstrip().startswith("{"):
-        return _object(line, err)
+        try:
+            return reply(json.loads(line))
+        except (ValueError, RecursionError) as error:  # the error says what is wrong
+            raise Failed(f"it said {line.strip()[:80]!r}: {error}{_said(err)}") from None
     found = _numbers(line)
     if found is None:
         fix = "Its last line must be a value, or a value and a standard error"
@@ -286,14 +280,6 @@ def _value(out: str, err: str) -> Value:
             fix += ", with decimal points, not commas (LC_ALL=C often helps)"
         raise Failed(f"it said {line.strip()[:80]!r}. {fix}{_said(err)}")
     return found
-
-
-def _object(line: str, err: str) -> Value:
-    """Return the JSON object of a line, if its keys are allowed."""
-    try:
-        return reply(json.loads(line))
-    except (ValueError, RecursionError) as error:  # the error says what is wrong
-        raise Failed(f"it said {line.strip()[:80]!r}: {error}{_said(err)}") from None
 
 
 def _numbers(line: str) -> Value | None:
@@ -311,9 +297,6 @@ def _said(err: str) -> str:
     """Return a program's standard error, or its end if it is long, without control characters."""
     text = err.strip()
     text = text if len(text) <= SHOWN_ERROR else "..." + text[-SHOWN_ERROR:]
-    shown = "".join(one if _is_harmless(one) else one.encode("unicode_escape").decode() for one in text)
+    harmful = {one for one in set(text) - {*"\n\t"} if unicodedata.category(one).startswith("C")}
+    shown = text.translate({ord(one): one.encode("unicode_escape").decode() for one in harmful})
     return "; its stderr:\n  " + shown.replace("\n", "\n  ") if text else "; its stderr is empty"
-
-
-def _is_harmless(letter: str) -> bool:
-    return letter in "\n\t" or not unicodedata.category(letter).startswith("C")

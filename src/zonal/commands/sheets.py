@@ -34,23 +34,13 @@ CALLED = {"value": "a value", "sem": "a standard error"}
 
 @dataclass(frozen=True)
 class Filled:
-    """A measurement in a row of a sheet.
-
-    Attributes
-    ----------
-    value, sem, note, minus
-        As for `Study.tell`.
-    row : int
-        The row of the sheet, counted from 1.
-    cells : mapping of str to str
-        The row as texts, by the column names of `zonal ask`; numbers with a decimal point.
-    """
+    """A measurement in a row of a sheet: arguments of `Study.tell`, and where they are written."""
 
     value: float
     sem: float | None
     note: str
-    row: int = field(compare=False)
-    cells: Mapping[str, str] = field(compare=False)
+    row: int = field(compare=False)  # counted from 1
+    cells: Mapping[str, str] = field(compare=False)  # by the columns of `zonal ask`; numbers with a decimal point
     minus: Region | None = None
 
     def repeats(self, value: float | None, sem: float | None) -> bool:
@@ -69,33 +59,25 @@ class Filled:
 
 @dataclass(frozen=True)
 class Sheet(Generic[T]):
-    """The content of a sheet.
+    """The content of a sheet: measurements of trials, or of regions."""
 
-    Attributes
-    ----------
-    new, known : list of (trial or region, Filled)
-        Measurements that the study does not have yet, and those that it, or a row above, has already.
-    empty : int
-        Number of rows without a value.
-    changed : list of (trial or region, Filled)
-        Measurements whose value in the study differs.
-    """
-
-    new: list[tuple[T, Filled]]
-    known: list[tuple[T, Filled]]
-    empty: int
-    changed: list[tuple[T, Filled]] = field(default_factory=list)
+    new: list[tuple[T, Filled]]  # that the study does not have yet
+    known: list[tuple[T, Filled]]  # that it, or a row above, has already
+    empty: int  # rows without a value
+    changed: list[tuple[T, Filled]] = field(default_factory=list)  # whose value in the study differs
 
 
 def questions(study: Study, trials: Sequence[Trial]) -> str:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
     header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
-    rows = [
-        [one.number, one.region.name, one.replicate, *one.region.row(), *(getattr(one, own) for own in spends)]
-        for one in trials
-    ]
-    return csv_text([header, *([*row, None, None, None] for row in rows)])
+    rows = ([*_place(one, one.number, one.replicate, spends), None, None, None] for one in trials)
+    return csv_text([header, *rows])
+
+
+def _place(one: Any, number: int | None, look: int | None, spends: Sequence[str]) -> list[Any]:
+    """Return the cells of a trial or an observation that say what was measured, and for how much."""
+    return [number, one.region.name, look, *one.region.row(), *(getattr(one, own, None) for own in spends)]
 
 
 def _time_of(answer: Filled, study: Study) -> float | None:
@@ -116,17 +98,13 @@ def outcomes(study: Study) -> str:
     header = ["trial", "region", "look", *study.space.columns, *spends, "state", "value", "sem", "note"]
     rows: list[list[float | str | None]] = []
     for one, (*before, now) in study.history():
-        number, look, observation = None, None, None
-        if isinstance(one, TrialRecord):
-            number, look = one.number, one.replicate
-        else:
-            observation = one.number
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
         seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-        spent = [getattr(one, name, None) for name in spends]
-        what = [*one.region.row(), *spent, now.state, now.value, now.sem, now.note, *seen, observation, earlier]
-        rows.append([number, one.region.name, look, *what])
+        asked = isinstance(one, TrialRecord)
+        where = _place(one, one.number if asked else None, getattr(one, "replicate", None), spends)
+        number = None if asked else one.number
+        rows.append([*where, now.state, now.value, now.sem, now.note, *seen, number, earlier])
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return csv_text(list(zip(*kept, strict=True)))
@@ -159,10 +137,8 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     _every_row(sheet, study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
     new = [(number, answer) for number, answer in filled if trials[number].value is None]
-    changed = []
-    for number, answer in filled if correct else ():
-        other = answer.over(trials[number])
-        changed += [] if other is None else [(number, other)]
+    over = [(number, answer.over(trials[number])) for number, answer in filled if correct]
+    changed = [(number, answer) for number, answer in over if answer is not None]
     numbers = {number for number, _ in (*new, *changed)}
     known = [own for own in filled if own[0] not in numbers]
     return Sheet(new, known, len(first) - len(filled), changed)
@@ -283,17 +259,10 @@ class BadSheet(ZonalError, ValueError):
     """A sheet with wrong rows; the message lists them."""
 
 
-def counted(text: str) -> int | None:
-    """Return the trial's number in a text, None if it is not one."""
-    if not text.isdecimal():
-        return None
-    return int(text) if len(text) <= MOST_DIGITS else 10**MOST_DIGITS  # also larger than any trial's number
-
-
 def _trial(cell: str, trials: Sequence[TrialRecord], name: str) -> int:
-    number = counted(cell)
-    if number is None:
+    if not cell.isdecimal():
         raise InvalidInput("a trial must be a whole number", cell, "Copy it from the sheet of `zonal ask`.")
+    number = int(cell[-MOST_DIGITS:]) if len(cell) <= MOST_DIGITS else 10**MOST_DIGITS  # larger than any trial's
     if number >= len(trials):
         raise InvalidInput(f"there is no such trial: the study has {len(trials)}", number, "Check the study.")
     if name and name != trials[number].region.name:

@@ -34,33 +34,15 @@ DIED = 3  # executors that broke in a row, without a measurement in between
 
 @dataclass(eq=False)
 class Job:
-    """A measurement under way.
-
-    Attributes
-    ----------
-    region : Region
-        What is measured.
-    draw : float or None
-        Random number of a simulated instrument's noise, drawn in the process with the seed.
-    future : Future
-        Will hold the value.
-    executor : Executor or None
-        Where it is measured.
-    sent : bool
-        Whether the executor accepted it.
-    due : float
-        When it counts as late, by the monotonic clock.
-    time : float or None
-        How long to measure, if `measure` takes a time.
-    """
+    """A measurement under way."""
 
     region: Region
-    draw: float | None
+    draw: float | None  # of a simulated instrument's noise, drawn in the process with the seed
     future: Future[Any]
     executor: Executor | None = None
-    sent: bool = True
-    due: float = math.inf
-    time: float | None = None
+    sent: bool = True  # the executor accepted it
+    due: float = math.inf  # when it counts as late, by the monotonic clock
+    time: float | None = None  # how long to measure, if `measure` takes a time
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
@@ -115,20 +97,9 @@ class Here:
 
 
 class Elsewhere:
-    """Measures on an executor.
+    """Measures on the executor that `start` returns, with as many at once as it has workers, or as given.
 
-    Parameters
-    ----------
-    measure : callable
-        Turns a region into a value.
-    start : callable
-        Returns the executor.
-    workers : int, optional
-        Measurements at once; by default the executor's number of workers.
-    own : bool
-        Whether `start` starts a new executor, which is ended here and may be started again.
-    timed : bool
-        Whether trials have a time.
+    If it is its `own`, it is ended here and may be started again. If `timed`, trials have a time.
     """
 
     def __init__(
@@ -138,7 +109,7 @@ class Elsewhere:
         self._timed = timed and takes_time(measure)
         self._start = start
         self._own = own
-        self._executor = _checked(start())
+        self._executor = _started(start)
         self._token = uuid.uuid4().hex
         self._sent = 0
         self._news: SimpleQueue[Future[Any]] = SimpleQueue()
@@ -196,7 +167,7 @@ class Elsewhere:
         if not self._own or self._died > DIED:
             return False
         self._executor.shutdown(wait=False)
-        self._executor = _checked(self._start())
+        self._executor = _started(self._start)
         return True
 
     def close(self, unfinished: bool) -> None:
@@ -235,32 +206,24 @@ def engine_for(
     if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False, timed=timed)
     if callable(where):
-        return Elsewhere(measure, _starting(where), workers, own=True, timed=timed)
-    executor: Executor = where
-    return Elsewhere(measure, lambda: executor, workers, own=False, timed=timed)
+        return Elsewhere(measure, where, workers, own=True, timed=timed)
+    return Elsewhere(measure, lambda: where, workers, own=False, timed=timed)
 
 
-def _starting(function: Callable[..., Executor]) -> Callable[[], Executor]:
-    """Return a function that starts an executor; raise if it needs arguments."""
+def _started(start: Callable[..., Any]) -> Executor:
+    """Return an executor; raise if the function needs arguments, or returns something else."""
+    found: Any
     try:
-        inspect.signature(function).bind()
+        inspect.signature(start).bind()
     except (TypeError, ValueError):  # it needs arguments, or its signature is unknown
-        raise _no_executor(function) from None
-    return function
-
-
-def _checked(executor: Any) -> Executor:
-    if not callable(getattr(executor, "submit", None)):
-        raise _no_executor(executor)
-    return executor  # type: ignore[no-any-return]
-
-
-def _no_executor(executor: Any) -> InvalidInput:
-    return InvalidInput(
-        "executor must be a concurrent.futures executor, a Dask client, or a function that starts one",
-        executor,
-        "Pass for example workers=4.",
-    )
+        found = start
+    else:
+        found = start()
+    if not callable(getattr(found, "submit", None)):
+        what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
+        raise InvalidInput(what, found, "Pass for example workers=4.")
+    executor: Executor = found
+    return executor
 
 
 def _workers(executor: Any) -> int:

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("zonal")
 
-REPLY = (
-    "value",
-    "sem",
-    "note",
-    "time",
-    "slopes",
-    "minus",
-)  # arguments of `Study.tell` that an instrument may return
+REPLY = ("value", "sem", "note", "time", "slopes", "minus")  # of `Study.tell`, which an instrument may return
 
 
 def reply(said: Any) -> dict[str, Any]:
@@ -44,15 +37,8 @@ def reply(said: Any) -> dict[str, Any]:
 class Hand:
     """A study as one run uses it: it asks under its own name, first for trials whose worker has ended.
 
-    Parameters
-    ----------
-    study : Study
-    by : str
-        The name of the run.
-    take_over : bool
-        Whether all trials under way count as abandoned.
-    n : int, optional
-        Most measurements to make; by default all that remain.
+    If `take_over`, all trials under way count as abandoned. At most `n` measurements are made, by default all that
+    remain.
     """
 
     def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:

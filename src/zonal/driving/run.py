@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from types import FrameType
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from zonal.rounds.trials import Trial
 
 Callback = Callable[[Any, Trial], object]
 OnError = Literal["raise", "give_up"]
+Step = Callable[[], None]
 
 log = logging.getLogger("zonal")
 
@@ -76,34 +77,31 @@ def drive(
         engine = engine_for(measure, executor, workers, timeout, study.timed)
     else:
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
-    with _Bar(study, progress) as bar, _CtrlC() as ctrl_c:
-        rules = _Rules(callback, enough, most if on_error == "give_up" else 0, in_a_row, seconds)
-        return _Run(study, engine, rules, bar, ctrl_c)()
+    allowed = most if on_error == "give_up" else 0
+    with _progress(study, progress) as step, _CtrlC() as ctrl_c:
+        return _Run(study, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
 
 
-@dataclass(frozen=True)
-class _Rules:
-    """When to stop: after a measurement, after how many failures, and how long to wait for one."""
-
-    callback: Callback | None
-    enough: Callable[[], bool] | None
-    max_failures: int
-    in_a_row: bool
-    timeout: float
-
-
+@dataclass
 class _Run:
     """The measurements under way, and why the run ends."""
 
-    def __init__(self, study: Hand, engine: Engine, rules: _Rules, bar: _Bar, ctrl_c: _CtrlC) -> None:
-        self._study, self._engine, self._rules, self._bar, self._ctrl_c = study, engine, rules, bar, ctrl_c
-        self._under_way: dict[Job, Trial] = {}
-        self._hanging: list[Job] = []
-        self._failures = 0
-        self._in_a_row: list[Trial] = []  # given up since the last success
-        self._told = False
-        self._failure: BaseException | None = None
-        self._why = ""
+    _study: Hand
+    _engine: Engine
+    _step: Step
+    _ctrl_c: _CtrlC
+    _callback: Callback | None
+    _enough: Callable[[], bool] | None
+    _max_failures: int
+    _counts_in_a_row: bool
+    _timeout: float
+    _under_way: dict[Job, Trial] = field(default_factory=dict)
+    _hanging: list[Job] = field(default_factory=list)
+    _failures: int = 0
+    _in_a_row: list[Trial] = field(default_factory=list)  # given up since the last success
+    _told: bool = False
+    _failure: BaseException | None = None
+    _why: str = ""
 
     def __call__(self) -> str:
         """Ask, wait and tell; in the end no trial is left under way."""
@@ -147,7 +145,7 @@ class _Run:
         except BaseException:
             self._study.withdraw(trial)
             raise
-        job.due = monotonic() + self._rules.timeout
+        job.due = monotonic() + self._timeout
         self._under_way[job] = trial
 
     def _take(self, job: Job) -> None:
@@ -178,17 +176,17 @@ class _Run:
         self._told = True
         if self._failure is None:
             self._in_a_row.clear()
-        self._bar.step()
+        self._step()
         self._why = self._stop(trial) or self._why
 
     def _stop(self, trial: Trial) -> str:
         """Return why to stop after a measurement: "" to go on."""
         try:
-            if self._rules.callback is not None:
-                self._rules.callback(self._study, trial)
+            if self._callback is not None:
+                self._callback(self._study, trial)
         except StopIteration:
             return STOPPED
-        return ENOUGH if self._rules.enough is not None and self._rules.enough() else ""
+        return ENOUGH if self._enough is not None and self._enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed. Those under way are still waited for, so that no measurement is lost."""
@@ -201,11 +199,11 @@ class _Run:
                 return
             self._in_a_row.append(trial)
         self._failures += 1
-        number = len(self._in_a_row) if self._rules.in_a_row else self._failures
-        over = told or not isinstance(error, Exception) or number > self._rules.max_failures
+        number = len(self._in_a_row) if self._counts_in_a_row else self._failures
+        over = told or not isinstance(error, Exception) or number > self._max_failures
         if over:
             self._failure = self._failure or error
-        if not over or self._rules.in_a_row:
+        if not over or self._counts_in_a_row:
             log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
 
     def _patience(self) -> float | None:
@@ -220,7 +218,7 @@ class _Run:
             trial = self._under_way.pop(job)
             if not job.future.cancel():
                 self._hanging.append(job)
-            self._fail(trial, TimeoutError(f"trial {trial.number} took longer than {self._rules.timeout:g} s"))
+            self._fail(trial, TimeoutError(f"trial {trial.number} took longer than {self._timeout:g} s"))
         if self._lost() == self._engine.workers and not self._failure:
             self._failure = TimeoutError(f"all workers ({self._lost()}) hang in measurements that take too long")
 
@@ -249,39 +247,26 @@ class _Run:
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 
-class _Bar:
-    """A progress bar on a terminal or in a notebook, with a text on the search; or none."""
+@contextmanager
+def _progress(study: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
+    """Show a progress bar on a terminal or in a notebook, with a text on the search; yield what moves it on."""
+    if standing is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield lambda: None
+        return
+    from tqdm.auto import tqdm
 
-    def __init__(self, study: Hand, standing: Callable[[], str] | None) -> None:
-        self._study = study
-        self._standing = standing
-        self._bar: Any = None
-        self._due = 0.0
+    done, due = study.budget - study.remaining, 0.0  # a continued study does not start at 0
 
-    def __enter__(self) -> _Bar:
-        if self._standing is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            from tqdm.auto import tqdm
+    def step() -> None:
+        nonlocal due
+        bar.update()
+        if monotonic() >= due:  # the text takes some milliseconds: not more often than people can read
+            bar.set_postfix_str(standing())
+            due = monotonic() + READABLE
 
-            done = self._study.budget - self._study.remaining  # a continued study does not start at 0
-            self._bar = tqdm(total=self._study.budget, initial=done, desc="measuring", unit="")
-        return self
-
-    def step(self) -> None:
-        if self._bar is not None:
-            self._bar.update()
-            self._say()
-
-    def _say(self, now: bool = False) -> None:
-        """Update the text, which takes some milliseconds: not more often than people can read."""
-        if self._standing is not None and (now or monotonic() >= self._due):
-            self._bar.set_postfix_str(self._standing())
-            self._due = monotonic() + READABLE
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._bar is not None:
-            if error is None:
-                self._say(now=True)
-            self._bar.close()
+    with tqdm(total=study.budget, initial=done, desc="measuring", unit="") as bar:
+        yield step
+        bar.set_postfix_str(standing())
 
 
 class _CtrlC:

@@ -51,32 +51,15 @@ class Workers:
             future = done.get()
             yield under_way.pop(future), future.result()
 
-    def in_order(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the answers in the order of the tasks."""
-        early: dict[int, R] = {}
-        following = 0
-        for number, answer in self.as_done(function, tasks):
-            early[number] = answer
-            while following in early:
-                yield early.pop(following)
-                following += 1
-
 
 @contextmanager
-def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments: Any) -> Iterator[Workers]:
+def worker_pool(jobs: int, play: Callable[..., Any] | None = None) -> Iterator[Workers]:
     """Start processes; on any error, including Ctrl-C, they are terminated.
 
-    Parameters
-    ----------
-    jobs : int
-        Number of processes.
-    settle : callable, optional
-        Called first in every process, with the arguments.
-    *arguments
-        Sent to every process once.
+    `play`, if given, is sent to every process once.
     """
     # Spawned workers start clean: no lock of this process is copied into them while it is held.
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (settle, arguments)) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (play,)) as pool:
         try:
             with _ctrl_c_held():
                 for _ in range(jobs):
@@ -98,17 +81,9 @@ def worker_pool(jobs: int, settle: Callable[..., None] | None = None, *arguments
 
 
 def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progress: bool, unit: str) -> list[R]:
-    """Return the answer of each task, in order.
+    """Return the answer of each task, in order, whatever the number of processes (one per core by default).
 
-    Parameters
-    ----------
-    play : callable
-        Turns a task into an answer; it is sent to every process once.
-    tasks : sequence
-    jobs : int or None
-        Number of processes; one per core by default. Answers do not depend on it.
-    progress, unit : bool, str
-        Whether to show a progress bar, and what it counts.
+    `play` turns a task into an answer. A progress bar, if there is one, counts in `unit`.
     """
     from tqdm import tqdm
 
@@ -121,19 +96,18 @@ def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progres
     except Exception as error:
         fix = "Define it by name in a module, or pass jobs=1."
         raise InvalidInput(f"a function cannot be sent to other processes ({error})", play, fix) from error
-    with worker_pool(jobs, _settle, play) as pool:
-        return list(bar(pool.in_order(_play_here, tasks)))
+    with worker_pool(jobs, play) as pool:
+        answers = dict(bar(pool.as_done(_play_here, tasks)))
+    return [answers[number] for number in range(len(tasks))]
 
 
-_here: list[Callable[[Any], Any]] = []  # in a worker: its function, sent once
-
-
-def _settle(play: Callable[[Any], Any]) -> None:
-    _here[:] = [play]
+_here: list[Callable[[Any], Any] | None] = []  # in a worker: its function, sent once
 
 
 def _play_here(task: Any) -> Any:
-    return _here[0](task)
+    (play,) = _here
+    assert play is not None
+    return play(task)
 
 
 @contextmanager
@@ -158,9 +132,8 @@ def _ctrl_c_held() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _begin(settle: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """Limit a worker to one core, and call its `settle`."""
+def _begin(play: Callable[..., Any] | None) -> None:
+    """Limit a worker to one core, and keep its function."""
     for _, put in libraries():
         put(1)
-    if settle is not None:
-        settle(*arguments)
+    _here[:] = [play]

@@ -25,15 +25,7 @@ def unescaped(cell: str) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[float | str | None]], end: str = "\n") -> str:
-    """Return rows as CSV: texts escaped, numbers in full, None as an empty cell.
-
-    Parameters
-    ----------
-    rows : iterable of sequences
-        The header first.
-    end : str
-        Of each line.
-    """
+    """Return rows, the header first, as CSV: texts escaped, numbers in full, None as an empty cell."""
     lines: list[str] = []
     # With this line ending, which is removed again, the writer quotes every cell that a reader could split,
     # whatever delimiter it expects.

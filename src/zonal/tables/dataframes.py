@@ -95,14 +95,7 @@ def shapes_of(thing: Any) -> Any:
 def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
     """Return a series' values in the order of the rows they belong to; anything else unchanged.
 
-    Parameters
-    ----------
-    values : series or anything
-        If it has labels, they decide the order.
-    ways : sequence of sequence
-        The possible names of the rows; the first that fits is used.
-    what : str
-        For messages.
+    Of `ways`, the possible names of the rows, the first that fits is used. Messages call the values `what`.
     """
     series = as_series(values)
     return values if series is None else series.values[row_order(series.labels, ways, what)]

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 def file_path(path: Any, beside: str = "") -> Path:
-    """Return a path; raise if the system cannot have a file of that name.
-
-    Parameters
-    ----------
-    path : str or path
-    beside : str
-        The longest ending of a file that will be made next to it.
-    """
+    """Return a path; raise if the system cannot have a file of that name, or of that name and `beside`."""
     try:
         found = Path(path)
         os.lstat(f"{found}{beside}")

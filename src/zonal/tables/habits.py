@@ -72,13 +72,7 @@ def missing(what: str, name: str) -> AttributeError:
 
 
 def answering(options: type | None = None) -> Callable[[F], F]:
-    """Decorate a function so that an unknown argument raises with the name used here.
-
-    Parameters
-    ----------
-    options : TypedDict, optional
-        What it takes besides its signature.
-    """
+    """Decorate a function: an argument not in its signature or `options` raises with the name used here."""
 
     def dressed(function: F) -> F:
         known = {*inspect.signature(function).parameters, *getattr(options, "__annotations__", ())}

@@ -96,14 +96,9 @@ class Listing:
         return self.text(WIDEST, MOST_ROWS)
 
     def text(self, width: int, rows: int | None = None) -> str:
-        """Return the table, aligned.
+        """Return the table, aligned, in lines of `width` characters if texts can be cut to fit.
 
-        Parameters
-        ----------
-        width : int
-            Characters of a line, if texts can be cut to fit it.
-        rows : int, optional
-            Most rows to show, the first and last ones if there are more; by default all.
+        At most `rows` are shown, the first and last ones if there are more; by default all.
         """
         shown = [(name, *written) for name, written in self._written(rows)]
         lines = aligned(shown, [_is_numeric(cells) for cells in self.columns.values()], width)
@@ -192,18 +187,10 @@ class Listing:
 
 
 def aligned(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> list[str]:
-    """Return the lines of a table, the names of its columns first.
+    """Return the lines of a table from its columns, each with its name first.
 
-    If a line would be too long, names are broken at spaces, and then the longest texts are cut.
-
-    Parameters
-    ----------
-    columns : sequence of sequences of str
-        The name of each column, and its cells.
-    right : sequence of bool
-        Whether each column is aligned right, as numbers are; the others are texts, and may be cut.
-    width : int
-        Characters of a line.
+    Columns of numbers are aligned `right`. If a line would have more than `width` characters, names are broken at
+    spaces, and then the longest texts are cut.
     """
 
     def sizes() -> list[int]:

@@ -11,6 +11,7 @@ import os
 import re
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,9 +123,8 @@ class Table:
                 raise InvalidInput(f"{what} has a decimal {name}, unlike others in its column", cell, fix)
             if unclear:
                 fix = f"Write {cell.strip().replace(mark, '')} or {cell.strip()}0."
-                raise InvalidInput(
-                    f"the {name} of {what} may be a decimal mark, or stand between thousands", cell, fix
-                )
+                problem = f"the {name} of {what} may be a decimal mark, or stand between thousands"
+                raise InvalidInput(problem, cell, fix)
             return cell.replace(",", ".")
 
         return read
@@ -156,9 +156,8 @@ class Table:
         names = list(self.columns)
         listed = ", ".join(map(repr, names[:NAMED_COLUMNS]))
         more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-        raise InvalidInput(
-            f"{self.path.name} has no such column", column, f"{guess(column, names)}It has {listed}{more}."
-        )
+        fix = f"{guess(column, names)}It has {listed}{more}."
+        raise InvalidInput(f"{self.path.name} has no such column", column, fix)
 
     def _not_a_number(self, column: str, row: int, cell: str) -> InvalidInput:
         if not cell.strip():
@@ -306,9 +305,8 @@ def _read_excel(file: Path) -> Table:
     except OSError:
         raise
     except Exception as error:  # a damaged archive can cause any error
-        raise InvalidInput(
-            f"the file is not a readable Excel sheet ({error})", str(file), "Save it again."
-        ) from None
+        problem = f"the file is not a readable Excel sheet ({error})"
+        raise InvalidInput(problem, str(file), "Save it again.") from None
     return _of_rows(file, ((line, [_excel_text(cell) for cell in row]) for line, row in enumerate(rows, 1)), "")
 
 
@@ -346,9 +344,7 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
-    known: set[str] = set()
-    for name in names:
-        if name in known:
-            fix = f"Give each column its own name in the header of {file.name}."
-            raise InvalidInput("the names of columns must differ", name, fix)
-        known.add(name)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        fix = f"Give each column its own name in the header of {file.name}."
+        raise InvalidInput("the names of columns must differ", twice[0], fix)

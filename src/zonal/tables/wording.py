@@ -25,24 +25,12 @@ LARGEST_WHOLE = 2**63  # TOML's own limit
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings as somebody wrote them, and where.
+    """Settings as somebody wrote them, and where."""
 
-    Attributes
-    ----------
-    words : mapping
-        Sections of keys and values.
-    places : mapping of path to str
-        Where a key is written, such as ``"line 7 of sky.toml"``.
-    source : str
-        Where all of it is written.
-    folder : Path
-        The folder that names of tables are relative to.
-    """
-
-    words: Mapping[str, Any]
-    places: Mapping[Key, str] = field(default_factory=dict)
-    source: str = "the recipe"
-    folder: Path = Path()
+    words: Mapping[str, Any]  # sections of keys and values
+    places: Mapping[Key, str] = field(default_factory=dict)  # of a key, such as "line 7 of sky.toml"
+    source: str = "the recipe"  # where all of it is written
+    folder: Path = Path()  # that names of tables are relative to
 
     def place(self, path: Key) -> str:
         """Return where a key, or the table that contains it, is written."""
@@ -128,19 +116,16 @@ def _not_toml(text: str, name: str, error: ValueError) -> InvalidInput:
 
 def check_values(recipe: Recipe) -> None:
     """Raise for integers beyond TOML's own limit; not every reader of TOML does."""
-    _check_values(recipe, recipe.words, ())
-
-
-def _check_values(recipe: Recipe, words: Any, path: Key) -> None:
-    if isinstance(words, Mapping):
-        for key, own in words.items():
-            _check_values(recipe, own, (*path, key))
-    elif isinstance(words, list):
-        for own in words:
-            _check_values(recipe, own, path)
-    elif isinstance(words, int) and not -LARGEST_WHOLE <= words < LARGEST_WHOLE:
-        fix = "Pass a number of at most 64 bits."
-        raise InvalidInput(f"{recipe.place(path)}: a whole number is too large", hex(words)[:20] + "...", fix)
+    waiting: list[tuple[Key, Any]] = [((), recipe.words)]
+    while waiting:
+        path, words = waiting.pop()
+        if isinstance(words, Mapping):
+            waiting += [((*path, key), own) for key, own in words.items()]
+        elif isinstance(words, list):
+            waiting += [(path, own) for own in words]
+        elif isinstance(words, int) and not -LARGEST_WHOLE <= words < LARGEST_WHOLE:
+            fix = "Pass a number of at most 64 bits."
+            raise InvalidInput(f"{recipe.place(path)}: a whole number is too large", hex(words)[:20] + "...", fix)
 
 
 HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")

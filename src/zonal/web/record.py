@@ -145,15 +145,9 @@ class Record:
         minus = self.study._state.differences
         columns: dict[str, Any] = {
             "event": self.event,
-            "number": [one.number for one in asked],
-            "row": [one.row for one in asked],
-            "look": [one.replicate for one in asked],
-            "state": [past[-1].state for past in pasts],
-            "value": [past[-1].value for past in pasts],
-            "sem": [past[-1].sem for past in pasts],
-            "time": [one.time for one in asked] if settings.times else None,
-            "cost": [one.cost for one in asked] if settings.priced else None,
-            "by": [past[0].by for past in pasts],
+            **_columns(asked, number="number", row="row", look="replicate", time="time", cost="cost"),
+            **_columns([past[-1] for past in pasts], state="state", value="value", sem="sem"),
+            **_columns([past[0] for past in pasts], by="by"),
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
@@ -161,6 +155,8 @@ class Record:
             "earlier": {str(at): own for at, past in enumerate(pasts, first) if (own := self._earlier(past))},
             "observed": list(map(self._observed, range(len(self.study._state.observed)))),
         }
+        columns |= {} if settings.times else {"time": None}
+        columns |= {} if settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
             columns["where"] = [""] * old + [self.place(one)["text"] for one in asked[old:]]
@@ -191,6 +187,11 @@ class Record:
             "slope": fact.feedback.slope,
             "minus": "" if fact.minus is None else fact.minus.name,
         }
+
+
+def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
+    """Return columns of some attributes, by the names of the page."""
+    return {name: [getattr(row, own) for row in rows] for name, own in names.items()}
 
 
 def _said(own: Outcome) -> dict[str, Any]:
