@@ -89,12 +89,7 @@ def outlook(study: Reading, n: int) -> Outlook:
 
     The measurements are planned in advance and simulated on draws from the posterior, where they also update the
     weights of the models. A real search adapts and does at least as well, so for many measurements this is a
-    cautious estimate; it holds under the models.
-
-    Parameters
-    ----------
-    n : int
-        Number of further measurements; the budget does not matter.
+    cautious estimate; it holds under the models. The budget does not matter.
     """
     number = whole_number(n, "the number of measurements", 1)
     with study._lock:
@@ -280,12 +275,8 @@ def doubt(study: Reading, regions: Sequence[RegionLike] | None = None) -> Floats
     """Return the share of the initial uncertainty that is left: 1 for all of it, 0 for none.
 
     It is the posterior over the prior standard deviation of a region's average, under the models in use; on an
-    empirical belief 1 / sqrt(1 + T) after T measurements of the region.
-
-    Parameters
-    ----------
-    regions : several regions, as for `predict`, optional
-        By default the nodes of ``tree``, in its order.
+    empirical belief 1 / sqrt(1 + T) after T measurements of the region. The regions are as for `predict`; by
+    default the nodes of ``tree``, in its order.
     """
     if regions is not None:
         return known(study, [study._region(region) for region in regions])[1]

@@ -145,9 +145,15 @@ def _more(
 
 def _told_with(study: Study, fact: Measured) -> tuple[Observed, ...] | None:
     """Return the slopes told with a trial; None if it was told as a difference with another region."""
-    event = next(own for own in reversed(study._state.history) if any(_tells(was, fact.number) for was in own))
+    event = study._state.events[_told_in(study, fact.number)]
     same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
     return tuple(was for was in event if isinstance(was, Observed)) if same else None
+
+
+def _told_in(study: Study, number: int) -> int:
+    """Return the number of the event in which a trial was told."""
+    events = study._state.events
+    return next(at for at in reversed(range(events.size)) if any(_tells(fact, number) for fact in events[at]))
 
 
 def correct(
@@ -190,37 +196,20 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
     """Remove a value that should never have been told or observed; the budget gets its trial back.
 
     The model is learned again, and the posterior is as if the value had never been told; splits already made stay.
-    The history keeps the value: see `table`. The trial may still be told. Slopes told with a trial are retracted
-    with it.
-
-    Parameters
-    ----------
-    trial : Trial, Observation or int
-        A trial that was told, or its number, or what `observe` returned.
-    note : str
-        Why.
-    by : str, optional
-        Who retracts it; by default the user of this process.
+    The history keeps the value and, in `note`, why: see `table`. The trial may still be told. Slopes told with a
+    trial are retracted with it. `trial` and `by` are as for `correct`.
     """
     with study._writing():
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
         fact = Retracted(number, observed, text(note, "a note"), _who(by))
-        beside = () if observed else _beside(study, number)
-        _mend(study, fact, was.value, [fact._replace(number=own, observed=True) for own in beside])
-
-
-def _beside(study: Study, number: int) -> list[int]:
-    """Return the numbers of the slopes told with a trial that still count."""
-    found: list[int] = []
-    observations = 0
-    for event in study._state.events:
-        seen = sum(isinstance(fact, Observed) for fact in event)
-        if any(_tells(fact, number) for fact in event):
-            found = list(range(observations, observations + seen))
-        observations += seen
-    became = outcomes(study._state.events) if found else {}
-    return [own for own in found if became[True, own][-1].value is not None]
+        told = None if observed else _told_in(study, number)
+        beside = [
+            fact._replace(number=own, observed=True)
+            for (outside, own), past in outcomes(study._state.events).items()
+            if outside and past[0].event == told and past[-1].value is not None
+        ]
+        _mend(study, fact, was.value, beside)
 
 
 def _mend(
@@ -248,16 +237,11 @@ def _measurement(study: Study, trial: Trial | Observation | int) -> tuple[int, b
 
 
 def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
-    """Give up a trial that could not be measured; the budget gets it back.
+    """Give up a trial that could not be measured, given as in `tell`; the budget gets it back.
 
-    Parameters
-    ----------
-    trial : Trial or int
-        The trial, or its number.
-    retry : bool
-        Whether the region may be asked for again. With False it is not; its children are, if it may be split. A
-        region given up three times in a row is not asked for again either, nor is a region within it that was
-        given up once. `allow` takes both back.
+    With ``retry=False`` the region is not asked for again; its children are, if it may be split. A region given up
+    three times in a row is not asked for again either, nor is a region within it that was given up once. `allow`
+    takes both back.
     """
     with study._writing():
         number = _under_way(study, trial)
@@ -275,13 +259,7 @@ def give_up(study: Study, trial: Trial | int, retry: bool = True) -> None:
 
 
 def withdraw(study: Study, trial: Trial | int) -> None:
-    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region.
-
-    Parameters
-    ----------
-    trial : Trial or int
-        The trial, or its number.
-    """
+    """Withdraw a trial that was not tried; the budget gets it back, and it does not count against its region."""
     with study._writing():
         study._commit(decisions.end(study._state, _under_way(study, trial), given_up=False, retry=True))
 
@@ -289,17 +267,8 @@ def withdraw(study: Study, trial: Trial | int) -> None:
 def allow(study: Study, region: RegionLike) -> int:
     """Take back all give-ups of a region and of the regions within it: they may be asked for again.
 
-    Splits that were made meanwhile stay, and so does whatever is ``forbidden``.
-
-    Parameters
-    ----------
-    region : Region, or what ``space.region`` takes
-        A node or a larger region; the whole space takes back all give-ups.
-
-    Returns
-    -------
-    int
-        How many give-ups were taken back, at least one.
+    The region is given as in `observe`; the whole space takes back all give-ups. Splits that were made meanwhile
+    stay, and so does whatever is ``forbidden``. Returns how many give-ups were taken back, at least one.
     """
     with study._writing():
         wanted = study._region(region)
@@ -316,13 +285,7 @@ def allow(study: Study, region: RegionLike) -> int:
 
 
 def forgive(study: Study, trials: Iterable[Trial]) -> None:
-    """Take back the give-ups of single trials that failed for other reasons than their region.
-
-    Parameters
-    ----------
-    trials : iterable of Trial
-        Trials that were given up; others are left as they are.
-    """
+    """Take back the give-ups of single trials that failed for other reasons than their region."""
     with study._writing():
         after = decisions.forgive(study._state, [study._asked(trial).number for trial in trials])
         if after is not None:
@@ -330,14 +293,9 @@ def forgive(study: Study, trials: Iterable[Trial]) -> None:
 
 
 def take_up(study: Study, by: str, wanted: Callable[[Asked], bool]) -> Trial | None:
-    """Return a pending trial, taken over from its worker; None if none is wanted.
+    """Return a pending trial, taken over from its worker to be measured by `by`; None if none is wanted.
 
-    Parameters
-    ----------
-    by : str
-        Who measures it from now on.
-    wanted : callable
-        Tells whether to take a trial over; called again with the file's lock held, if the study has one.
+    `wanted` tells whether to take a trial over; it is called again with the file's lock held, if there is a file.
     """
     name = text(by, "by")
     if not any(map(wanted, study._state.pending.values())):

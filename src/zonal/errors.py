@@ -29,17 +29,7 @@ class ZonalError(Exception):
 
 
 class InvalidInput(ZonalError, ValueError):
-    """A value that cannot be used: the message gives the problem, the value and the fix.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong, in a few words.
-    value : object
-        The offending value; it appears in the message.
-    fix : str
-        What to do about it.
-    """
+    """A value that cannot be used: the message gives the problem, the value and the fix."""
 
     def __init__(self, problem: str, value: object, fix: str) -> None:
         super().__init__(f"{problem}; got {_shown(value)}. {fix}")
@@ -78,15 +68,7 @@ class Exhausted(ZonalError, RuntimeError):
 
 
 class CannotWrite(ZonalError, OSError):
-    """A file or folder that cannot be written.
-
-    Parameters
-    ----------
-    path : object
-        The file or folder.
-    error : OSError
-        The system's error.
-    """
+    """A file or folder that cannot be written, and the system's reason."""
 
     def __init__(self, path: object, error: OSError) -> None:
         super().__init__(f"{path} cannot be written: {error.strerror or error}. Free space, or try another place.")

@@ -31,12 +31,8 @@ LUCK = "no region stands out: the best so far may be due to chance"
 class LikelyRegions(Listing):
     """Regions whose average is probably beyond a threshold, the most probable first: a table of `Likely`.
 
-    Attributes
-    ----------
-    found : tuple of Likely
-        The rows; iterating over the table, or indexing by number, gives them too.
-    likeliest : Likely
-        The most probable of all regions, even if it is not probable enough to be a row; then the title names it.
+    The rows are in ``found``; iterating over the table, or indexing by number, gives them too. ``likeliest`` is
+    the most probable of all regions, even if it is not probable enough to be a row; then the title names it.
     """
 
     found: tuple[Likely, ...] = ()
@@ -93,29 +89,24 @@ def amount(study: Reading, value: float) -> str:
     return f"{value:.6g} {study.settings.cost_unit}".rstrip() if study.settings.priced else str(value)
 
 
-def made(study: Reading) -> str:
-    """Return how many measurements were made, or for how much of the budget."""
+def progress(study: Reading, done: str, what: str = "") -> str:
+    """Return how many measurements were made, and for how much of the budget, such as "3 of 80 told"."""
     if not study.settings.priced:
-        return f"{study.told} of {study.budget} measurements made"
-    return f"{counted(study.told, 'measurement')} made for {study.spent:.6g} of {amount(study, study.budget)}"
+        return f"{study.told} of {study.budget}{what and f' {what}s'} {done}"
+    told = counted(study.told, what) if what else study.told
+    return f"{told} {done} for {study.spent:.6g} of {amount(study, study.budget)}"
 
 
 def standing(study: Reading) -> str:
     """Return how much of the budget is used, and by what."""
-    told, left = f"{study.told} of {study.budget} told", f"{study.remaining} left"
-    if study.settings.priced:
-        told = f"{study.told} told for {study.spent:.6g} of {amount(study, study.budget)}"
-        left = f"{amount(study, study.remaining)} left"
-    return f"{told}, {len(study.pending)} under way, {left}"
+    left = amount(study, study.remaining)
+    return f"{progress(study, 'told')}, {len(study.pending)} under way, {left} left"
 
 
 def headline(study: Reading) -> str:
     """Return a study's name, or what it measures, and its progress."""
     under_way = f", {len(study.pending)} under way" if study.pending else ""
-    how_far = f"{study.told} of {study.budget} measured"
-    if study.settings.priced:
-        how_far = f"{study.told} measured for {study.spent:.6g} of {amount(study, study.budget)}"
-    return f"{study._called}: {how_far}{under_way}"
+    return f"{study._called}: {progress(study, 'measured')}{under_way}"
 
 
 def best_so_far(study: Reading) -> str:
@@ -254,17 +245,9 @@ def top(study: Reading, k: int = TOP) -> Listing:
 
 
 def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: int) -> LikelyRegions:
-    """Return the regions that are probably beyond a threshold, or a sentence about the most probable if none is.
+    """Return the `number` most probable regions as a table, or a sentence about the most probable if it is 0.
 
-    Parameters
-    ----------
-    study : Study
-    beyond : str
-        The statement about their averages, such as "is above 0.7 K with a probability of 0.9".
-    likely : sequence of Likely
-        Regions, the most probable first.
-    number : int
-        How many of them are probable enough.
+    `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9".
     """
     found, unit = tuple(likely[:number]), study.value_unit
     columns = {name: cells[:number] for name, cells in _where([own.region for own in likely]).items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,7 +93,7 @@ def optimize(
     """
     if callback is not None and not callable(callback):
         raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
-    enough = None if tolerance is None else _Enough(study, positive_number(tolerance, "tolerance"))
+    enough = None if tolerance is None else _twice(study, positive_number(tolerance, "tolerance"))
     told = None if callback is None else lambda _, trial: callback(study, trial)
     with run_of_mine() as run:
         part = Hand(study, run, take_over, n)
@@ -111,7 +113,7 @@ def optimize(
     if reached:
         study._refit(anew=False)
     found = study.recommend()
-    message = looking.made(study)
+    message = looking.progress(study, "made", "measurement")
     if reached:
         wrong = study.misclassified
         left = f"the gap is {found.gap:.3g}" if wrong is None else f"{wrong:.3g} is expected to be misclassified"
@@ -202,25 +204,25 @@ def refine(
     return replace(found, mean=study._sign * (zero + found.mean))
 
 
-class _Enough:
-    """Tells whether a study's answer was good enough twice in a row; a learned model needs some more."""
+def _twice(study: Study, tolerance: float) -> Callable[[], bool]:
+    """Return a function that tells whether the answer was good enough twice in a row."""
+    latest = deque([False], maxlen=2)
 
-    def __init__(self, study: Study, tolerance: float) -> None:
-        self._study = study
-        self._tolerance = tolerance
-        self._before = False
+    def enough() -> bool:
+        latest.append(_is_enough(study, tolerance))
+        return all(latest)
 
-    def __call__(self) -> bool:
-        before, self._before = self._before, self._now()
-        return before and self._before
+    return enough
 
-    def _now(self) -> bool:
-        state = self._study._state
-        judged = state.told >= binding.opening_size(state) + JUDGE or not state.problem.learned
-        if not judged or choosing.next_of_opening(state) is not None:
-            return False
-        wrong = self._study.misclassified
-        return (self._study.recommend().gap if wrong is None else wrong) <= self._tolerance
+
+def _is_enough(study: Study, tolerance: float) -> bool:
+    """Tell whether a study's answer is good enough; a learned model needs some more."""
+    state = study._state
+    judged = state.told >= binding.opening_size(state) + JUDGE or not state.problem.learned
+    if not judged or choosing.next_of_opening(state) is not None:
+        return False
+    wrong = study.misclassified
+    return (study.recommend().gap if wrong is None else wrong) <= tolerance
 
 
 def _smallest_note(state: State) -> str:

@@ -100,6 +100,7 @@ class Reading:
         "_state.remaining",
         "The measurements that may still be asked for, or their cost, without those under way.",
     )
+    _sign: float = _relayed("settings.sign", "1 if high averages are wanted, else -1.")
 
     @property
     def pending(self) -> tuple[Trial, ...]:
@@ -170,10 +171,6 @@ class Reading:
             noise=given if model.noise is None else model.noise * math.sqrt(self._state.began.time),
             spread=dict(model.spread),
         )
-
-    @property
-    def _sign(self) -> float:
-        return self.settings.sign
 
     @property
     def tree(self) -> TreeTable:

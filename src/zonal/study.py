@@ -185,13 +185,7 @@ class Study(Reading):
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Store a study from memory in a file, where it stays from now on.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to create; it must not exist yet.
-        """
+        """Store a study from memory in a file, which must not exist yet; it stays there from now on."""
         with self._lock:
             if self._journal is not None:
                 raise StudyFileError(
