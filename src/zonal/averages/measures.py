@@ -75,9 +75,14 @@ class Measure(ABC):
         A density is cut into `panels`, with `order` positions each.
         """
 
-    @abstractmethod
     def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
-        """Return the share of the measure in each of `number` pixels from 0 on; the shares add up to 1."""
+        """Return the share of the measure in each of `number` pixels from 0 on; the shares add up to 1.
+
+        A density must do better than the points of its rule.
+        """
+        places, weights = self.rule(width, 1, 1)
+        at = np.clip((center + places) / pixel, 0, number - 1).astype(np.intp)
+        return np.asarray(np.bincount(at, weights, number), dtype=np.float64)
 
 
 class Nodes(Measure):
@@ -163,11 +168,6 @@ class Nodes(Measure):
     def rule(self, width: float, panels: int = 1, order: int = 1) -> tuple[Floats, Floats]:
         """Return the points, relative to the centre, and their weights."""
         return self.places * width + self.fixed, self.weights
-
-    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
-        """Return how much weight lies in each of `number` pixels from 0 on."""
-        at = np.clip((center + self.rule(width)[0]) / pixel, 0, number - 1).astype(np.intp)
-        return np.asarray(np.bincount(at, self.weights, number), dtype=np.float64)
 
 
 class Uniform(Measure):

@@ -74,17 +74,7 @@ class Landscape(ABC):
         rng: int | np.random.Generator | None = None,
         feedback: Feedback | None = None,
     ) -> TableInstrument:
-        """Return an instrument that measures averages with noise.
-
-        Parameters
-        ----------
-        noise : float or callable
-            Standard deviation of one measurement, or a function of the region.
-        rng : int or Generator, optional
-            Seed or generator of the noise.
-        feedback : Center, Average or Mean, optional
-            What part of a region a measurement averages; by default all of it.
-        """
+        """Return an instrument with noise, as `zonal.simulate` does; by default it measures all of a region."""
         return TableInstrument(self, noise, random_generator(rng), feedback)
 
     def best(self, depth: int | None = None) -> Best:

@@ -65,6 +65,15 @@ class Answers:
         if not alike(self, self.again()) or not isinstance(self.name, str):
             raise InvalidInput("this is not an axis that Zonal has made", self, "Restore what Zonal wrote.")
 
+    def is_part(self: Any, part: Part) -> bool:
+        """Tell whether a part, read from a file, is what its own description gives, up to rounding."""
+        try:
+            again = self.take(self.plain(part), 2)
+        except (ValueError, OverflowError):
+            return False
+        apart = np.subtract((*again[:2], *again[2]), (*part[:2], *part[2]))
+        return bool(np.abs(apart).max() <= ROUNDING * self.side)
+
     def native(self, places: Any) -> Any:
         """Return positions on the axis in the user's numbers; for symbols their numbers."""
         return places
@@ -163,11 +172,6 @@ class Interval(Answers):
 
     # How it is split.
 
-    @property
-    def endless(self) -> bool:
-        """Whether it can be split without limit."""
-        return self.smallest is None
-
     def parts(self, arity: int) -> int:
         """Return the number of parts it is split into, in a space that splits into `arity`."""
         return arity
@@ -224,13 +228,6 @@ class Interval(Answers):
                 "Pass finite bounds inside the space.",
             )
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
-
-    def is_part(self, part: Part) -> bool:
-        """Tell whether the values of a part, read from a file, are consistent and lie on the axis."""
-        offset, size, (low, high) = part
-        slack = ROUNDING * self.side
-        within = self.low - slack <= low <= high <= self.high + slack
-        return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
 
     def overlap(self, one: Part, other: Part) -> bool:
         """Tell whether two parts overlap; a shared edge does not count."""

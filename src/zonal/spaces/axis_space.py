@@ -198,7 +198,7 @@ class AxisSpace(Space):
 
     def deepest(self) -> int | None:
         """Return the depth of the smallest cells, None if there is no limit."""
-        endless = any(axis.endless for axis in self.axes)
+        endless = any(axis.places is None and axis.smallest is None for axis in self.axes)
         depth = 0
         while self.level(depth).able:
             depth += 1

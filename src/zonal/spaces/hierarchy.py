@@ -158,7 +158,7 @@ class Hierarchy(MemberSpace):
             table = _codes(paths)
             names = [f"level {j + 1}" for j in range(table.shape[1])]
         elif isinstance(features, Mapping):
-            table = checked_features(by_name(features, leaves, "features"), size, "features")[rows]
+            table = checked_features(by_name(features, leaves, "features"), "features")[rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
         else:
             taken = features_in_order(features, self.ways, size)

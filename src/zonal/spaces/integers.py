@@ -64,11 +64,6 @@ class Integers(Interval):
     even: ClassVar[bool] = False
 
     @property
-    def endless(self) -> bool:
-        """Whether it can be split without limit: no."""
-        return False
-
-    @property
     def places(self) -> int:
         """The number of integers."""
         return int(self.side)
@@ -118,11 +113,6 @@ class Integers(Interval):
         first, last = (_whole(edge, f"a bound on axis {self.name}") for edge in (first, last))
         return self.between(first - 0.5, last + 0.5, (first, last))
 
-    def is_part(self, part: Part) -> bool:
-        """Tell whether the values of a part, read from a file, are consistent and a run of integers."""
-        _, size, (low, _) = part
-        return super().is_part(part) and size >= 1 and size % 1 == (low - self.low) % 1 == 0
-
     def bounds(self, part: Part) -> tuple[float, float]:
         """Return the first and the last number."""
         low, high = part[2]
@@ -149,10 +139,6 @@ class Integers(Interval):
         """Return, from a text (a span or one number), an argument for `take`."""
         word = text.split(" ")[0]
         return (self._number(word),) * 2 if ".." not in word else super().from_text(text)
-
-    def place(self, number: float, arity: int) -> float:
-        """Return the position of a number: the number itself."""
-        return number
 
     # Measures along the axis.
 
@@ -244,12 +230,6 @@ class Lumped(Measure):
     def reach(self, width: float) -> float:
         """Return the largest distance between a sampled number and any number of the run."""
         return (round(width) - 1) / 2 + float(np.max(np.abs(self.rule(width)[0])))
-
-    def shares(self, center: float, width: float, pixel: float, number: int) -> Floats:
-        """Return how much weight lies in each of `number` pixels from 0 on."""
-        places, weights = self.rule(width)
-        at = np.clip((center + places) / pixel, 0, number - 1).astype(np.intp)
-        return np.asarray(np.bincount(at, weights, number), dtype=np.float64)
 
 
 _lumped = lru_cache(64)(Lumped)

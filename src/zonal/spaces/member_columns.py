@@ -33,7 +33,7 @@ def taken_features(X: Any, what: str) -> Features:
         columns = {str(name): column for name, column in X.items()}
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
         return Features(*_joined(columns, labels), _useful(labels))
-    table = checked_features(X if series is None else series.values, None, what)
+    table = checked_features(X if series is None else series.values, what)
     names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
     return Features(table, names, None if series is None else _useful(series.labels))
 
@@ -72,7 +72,7 @@ def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tup
     return np.stack(checked, axis=1), tuple(columns)
 
 
-def checked_features(features: Any, size: int | None, what: str) -> Floats:
+def checked_features(features: Any, what: str) -> Floats:
     """Check features, and return an array of shape (n, d); an error names the row."""
     try:
         table = np.asarray(features)
@@ -86,8 +86,6 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
         _complain_of_rows(features, what)
     if table.shape[0] == 0 or table.shape[1] == 0:
         raise InvalidInput(f"{what} must have at least one row and one column", table.shape, "Pass shape (n, d).")
-    if size is not None and len(table) != size:
-        raise InvalidInput(f"{what} must have {size} rows, one per member", len(table), "Pass as many.")
     table = table.astype(float)
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
@@ -101,7 +99,7 @@ def checked_features(features: Any, size: int | None, what: str) -> Floats:
 
 def checked_column(column: Any, name: str) -> Floats:
     """Return one feature of all members, shape (n,)."""
-    table = checked_features(column, None, f"column {name}")
+    table = checked_features(column, f"column {name}")
     if table.shape[1] != 1:
         raise InvalidInput(
             f"column {name} must hold one number per row", table.shape, "Pass several columns instead."

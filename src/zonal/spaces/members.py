@@ -25,7 +25,6 @@ from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Node, Space, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
-from zonal.tables.listings import Cell
 
 
 @dataclass(frozen=True)
@@ -85,14 +84,6 @@ class MemberSpace(Space):
     def _identity(self) -> tuple[Hashable, ...]:
         """Return what distinguishes this space from others, except the members themselves."""
 
-    @abstractmethod
-    def as_dict(self, region: MemberRegion) -> dict[str, Any]:
-        """Return a region as plain numbers and texts."""
-
-    @abstractmethod
-    def cells(self, region: MemberRegion) -> dict[str, Cell]:
-        """Return a region as cells of a table."""
-
     def _keep(self, names: Iterable[str], levels: Iterable[Level], **own: Any) -> None:
         """Set all attributes, once."""
         for column in ("features", "weights", "rows"):
@@ -143,7 +134,7 @@ class MemberSpace(Space):
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
-        size = len(checked_features(self.features, None, "features"))
+        size = len(checked_features(self.features, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
         right = (
             len(self.names) == self.features.shape[1]

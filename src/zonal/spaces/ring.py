@@ -71,13 +71,6 @@ class Ring(Interval):
             high += side
         return ((low - self.low) + (high - self.low)) / 2, high - low, (low, high)
 
-    def is_part(self, part: Part) -> bool:
-        """Tell whether the values of an arc, read from a file, are consistent and lie on the axis."""
-        offset, size, (low, high) = part
-        slack = ROUNDING * self.side
-        within = self.low <= low < self.high and low <= high <= low + self.side + slack
-        return within and abs(high - low - size) <= slack and abs((low + high) / 2 - self.low - offset) <= slack
-
     def _turned(self, part: Part) -> Iterator[Part]:
         """Yield an arc shifted by -1, 0 and 1 turns."""
         offset, size, (low, high) = part

@@ -78,26 +78,22 @@ class Sequences(AxisSpace):
         if wrong:
             raise InvalidInput("the alphabet has a symbol that is not text", wrong[0], "Pass symbols as text.")
         rows = _frequencies(frequencies, length, symbols)
-        put = object.__setattr__
-        put(self, "axes", tuple(Category.of(f"position {j}", symbols, rows[j]) for j in range(length)))
-        unreadable = [symbol for symbol in symbols if isinstance(symbol, str) and set(symbol) & set("[] \t\n")]
+        axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows))
+        unreadable = [symbol for symbol in symbols if set(symbol) & set("[] \t\n")]
         if unreadable:
             raise InvalidInput("a symbol must not contain a bracket or a blank", unreadable[0], "Rename it.")
-        put(self, "arity", len(symbols))
         if order is not None and not np.iterable(order):
             raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
-        listed = range(length) if order is None else order
-        steps = [whole_number(j, "a position in order", 0) for j in listed]
+        steps = [whole_number(j, "a position in order", 0) for j in (range(length) if order is None else order)]
         if sorted(steps) != list(range(length)):
             raise InvalidInput(
                 f"order must name each position from 0 to {length - 1} once", order, "Leave none out, none twice."
             )
-        put(self, "order", tuple(steps))
-        put(self, "smallest", whole_number(smallest, "smallest", 1))
-        if self.smallest > self.arity**length:
-            raise InvalidInput(
-                "smallest exceeds the number of sequences", smallest, f"There are {self.arity**length}."
-            )
+        number = len(symbols) ** length
+        least = whole_number(smallest, "smallest", 1)
+        if least > number:
+            raise InvalidInput("smallest exceeds the number of sequences", smallest, f"There are {number}.")
+        vars(self).update(axes=axes, arity=len(symbols), order=tuple(steps), smallest=least)
 
     def __repr__(self) -> str:
         """Return alphabet and length, and whatever is not the default."""
@@ -290,18 +286,12 @@ def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any
     """Return the frequencies at each position."""
     if frequencies is None:
         return [None] * length
-    frequencies = _by_symbol(frequencies, alphabet, length)
+    frequencies, size = _by_symbol(frequencies, alphabet, length), len(alphabet)
+    fix = "Pass one number per symbol, or one row per position."
     try:
         table = np.array(frequencies, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidInput(
-            "frequencies must be numbers", frequencies, "Pass one per symbol, or a row per position."
-        ) from None
-    size = len(alphabet)
+        raise InvalidInput("frequencies must be numbers", frequencies, fix) from None
     if table.shape not in ((size,), (length, size)):
-        raise InvalidInput(
-            f"frequencies must have shape ({size},) or ({length}, {size})",
-            table.shape,
-            "Pass one number per symbol, or one row per position.",
-        )
+        raise InvalidInput(f"frequencies must have shape ({size},) or ({length}, {size})", table.shape, fix)
     return list(np.broadcast_to(table, (length, size)).tolist())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.spaces.axes import Answers, Part, alike
+from zonal.spaces.axes import Answers, Part
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
@@ -37,7 +37,6 @@ class Category(Answers):
     unit: ClassVar[str] = ""
     low: ClassVar[float] = 0.0
     side: ClassVar[float] = 1.0
-    endless: ClassVar[bool] = False
 
     @classmethod
     def of(cls, name: str, symbols: Sequence[Any], frequencies: Sequence[Any] | NDArray[Any] | None) -> Self:
@@ -145,11 +144,6 @@ class Category(Answers):
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several; all for None."""
         return self._part(self.whole if what is None else self.pool(what))
-
-    def is_part(self, part: Part) -> bool:
-        """Tell whether the values of a part, read from a file, are consistent."""
-        pool = int(part[0])
-        return 0 < pool <= self.whole and alike(part, self._part(pool))
 
     def overlap(self, one: Part, other: Part) -> bool:
         """Tell whether two parts have a symbol in common."""
