@@ -21,7 +21,6 @@ from zonal.spaces.nesting import (
     by_name,
     check_nested,
     follow,
-    in_order_of_appearance,
     paths_of,
     texts_of,
 )
@@ -133,8 +132,8 @@ class Hierarchy(MemberSpace):
 
     @classmethod
     def _ordered(cls, paths: list[tuple[str, ...]], *given: Any) -> Hierarchy:
-        """Return the hierarchy given the paths to the leaves, siblings put together."""
-        order, self = in_order_of_appearance(paths), cls.__new__(cls)
+        """Return the hierarchy given the paths to the leaves, siblings put together, by first appearance."""
+        order, self = np.lexsort(_codes(paths).T[::-1]).tolist(), cls.__new__(cls)
         self._build([paths[row] for row in order], order, *given)
         return self
 
@@ -151,14 +150,12 @@ class Hierarchy(MemberSpace):
     ) -> None:
         size, rows = len(paths), np.array(order, dtype=np.intp)
         vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
-        leaves = [path[-1] for path in self._paths_by_row]
-        by_leaf = by_name(weights, leaves, "weights")
-        checked = checked_weights(in_order(by_leaf, self.ways, "weights"), size)[rows]
+        checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
         if features is None:
             table = _codes(paths)
             names = [f"level {j + 1}" for j in range(table.shape[1])]
         elif isinstance(features, Mapping):
-            table = checked_features(by_name(features, leaves, "features"), "features")[rows]
+            table = checked_features(by_name(features, self.ways[1], "features"), "features")[rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
         else:
             taken = features_in_order(features, self.ways, size)
@@ -185,22 +182,10 @@ class Hierarchy(MemberSpace):
         return self.levels or tuple(f"level {j + 1}" for j in range(depth))
 
     @property
-    def _paths_by_row(self) -> list[tuple[str, ...]]:
-        """The path to each leaf, in the order of the user's rows."""
-        paths: list[tuple[str, ...]] = [()] * len(self.paths)
-        for row, path in zip(self.rows.tolist(), self.paths, strict=True):
-            paths[row] = path
-        return paths
-
-    @property
     def ways(self) -> list[Sequence[Hashable]]:
         """The possible names of leaves, each in the user's order: label or number, name, or path."""
-        paths = self._paths_by_row
-        return [
-            range(len(paths)) if self.labels is None else self.labels,
-            [path[-1] for path in paths],
-            paths,
-        ]
+        paths = [self.paths[place] for place in np.argsort(self.rows).tolist()]
+        return [*super().ways, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
         return self.paths, self.names, self.labels, self.smallest
@@ -270,7 +255,8 @@ class Hierarchy(MemberSpace):
 
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
-        return in_order(by_name(values, [path[-1] for path in self._paths_by_row], what), self.ways, what)
+        ways = self.ways
+        return in_order(by_name(values, ways[1], what), ways, what)
 
     @property
     def columns(self) -> list[str]:

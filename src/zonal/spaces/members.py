@@ -93,7 +93,7 @@ class MemberSpace(Space):
     @property
     def ways(self) -> list[Sequence[Hashable]]:
         """The possible names of rows, each in the user's order: labels, or else numbers."""
-        return [range(self.size) if self.labels is None else self.labels]
+        return [range(len(self.rows)) if self.labels is None else self.labels]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -128,9 +128,7 @@ class MemberSpace(Space):
     @cached_property
     def place(self) -> Ints:
         """The position in the order of the tree of each of the user's rows."""
-        place = np.empty(self.size, dtype=np.intp)
-        place[self.rows] = np.arange(self.size)
-        return place
+        return np.argsort(self.rows)
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,17 +109,6 @@ def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
             )
 
 
-def in_order_of_appearance(paths: list[tuple[str, ...]]) -> list[int]:
-    """Return rows in an order that keeps every region's leaves together, siblings by first appearance."""
-    rank: dict[tuple[str, ...], int] = {}
-    for path in paths:
-        for depth in range(1, len(path) + 1):
-            rank.setdefault(path[:depth], len(rank))
-    return sorted(
-        range(len(paths)), key=lambda row: [rank[paths[row][:depth]] for depth in range(1, len(paths[row]) + 1)]
-    )
-
-
 def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     """Return the path to each leaf of parent links, in the order of the links."""
     if not isinstance(parents, Mapping) or not parents:
@@ -151,7 +140,7 @@ def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     return [ways[name] for name in parents if name not in inner]
 
 
-def by_name(values: Any, leaves: list[str], what: str) -> Any:
+def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
     """Return values in the order of the leaves if they were given by name."""
     if not isinstance(values, Mapping):
         return values
