@@ -107,6 +107,9 @@ def above(
 ) -> looking.LikelyRegions:
     """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
+    They are a table of `Likely`. If no region is probable enough it has no rows, and its title says so and names
+    the most probable one.
+
     Parameters
     ----------
     threshold : float, optional
@@ -114,12 +117,6 @@ def above(
         searches for, which are below its threshold when minimising.
     probability : float, optional
         Least probability, under the model: by default 0.9, or 0.5 without a threshold.
-
-    Returns
-    -------
-    LikelyRegions
-        A table of `Likely`. If no region is probable enough it has no rows, and its title says so and names the
-        most probable one.
     """
     return _beyond(study, "above", threshold, probability)
 
@@ -199,17 +196,7 @@ def probability(
 ) -> Any:
     """Return the probability, under the model, that any region's average is above or below a threshold.
 
-    Parameters
-    ----------
-    regions : Region, what ``space.region`` takes (see `observe`), or several of these
-        Nodes of the tree or other regions.
-    above, below : float
-        The threshold in value units, one of the two.
-
-    Returns
-    -------
-    float or array
-        A number for one region, an array for several.
+    Regions are given, and answered, as for `predict`; the threshold, one of the two, is in value units.
     """
     if (above is None) == (below is None):
         given = None if above is None else (above, below)
@@ -249,17 +236,13 @@ def stands_out(study: Reading) -> bool:
 
 
 def predict(study: Reading, regions: RegionLike | Sequence[RegionLike]) -> Prediction:
-    """Return posterior mean and standard deviation of any regions' averages.
+    """Return posterior ``mean`` and ``std`` of any regions' averages: numbers for one region, arrays for several.
 
     Parameters
     ----------
     regions : Region, what ``space.region`` takes (see `observe`), or several of these
-        Equal edges mean a point on that axis; a list of texts means several regions.
-
-    Returns
-    -------
-    Prediction
-        ``mean`` and ``std``: numbers for one region, arrays for several.
+        Nodes of the tree or other regions. Equal edges mean a point on that axis; a list of texts means several
+        regions.
     """
     listed, one = _listed(study, regions)
     if not listed:

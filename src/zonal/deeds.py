@@ -320,6 +320,8 @@ def observe(
 ) -> Observation:
     """Record an earlier or outside measurement of any region; it costs no budget.
 
+    `correct` and `retract` accept the `Observation` that is returned.
+
     Parameters
     ----------
     region : Region, or what ``space.region`` takes
@@ -337,11 +339,6 @@ def observe(
         How long it took, where times are chosen; one unit of time by default.
     minus : Region, or what ``space.region`` takes, optional
         The value is a difference: the region minus this one. Its standard error is required.
-
-    Returns
-    -------
-    Observation
-        With its number; `correct` and `retract` accept it.
     """
     with study._writing():
         by = study.feedback if feedback is None else checked_feedback(feedback, study.space)

@@ -40,6 +40,9 @@ def maximize(
 ) -> Result:
     """Find the region with the highest average, with a fixed budget of noisy measurements.
 
+    The result has the region, mean and standard deviation of its average, and the study. After Ctrl-C it is the
+    best so far, with ``success=False``. If `measure` raises, the error has the study as its ``study``.
+
     Parameters
     ----------
     measure : callable
@@ -55,12 +58,6 @@ def maximize(
     kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit, cost, times, overhead
     travel, cost_unit
         As for `Study`.
-
-    Returns
-    -------
-    Result
-        The region with mean and standard deviation of its average, and the study. After Ctrl-C the best so far,
-        with ``success=False``. If `measure` raises, the error has the study as its ``study``.
 
     Examples
     --------

@@ -52,7 +52,8 @@ def optimize(
     """Ask, measure and tell until the budget, or part of it, is spent, or the answer is good enough.
 
     Pending trials whose worker has ended are measured first: those of an earlier run in this process, or of a
-    process on this machine that has ended.
+    process on this machine that has ended. After Ctrl-C, or a stop by the callback, the result has
+    ``success=False``.
 
     Parameters
     ----------
@@ -85,11 +86,6 @@ def optimize(
         Seconds after which a measurement counts as failed.
     take_over : bool
         Also measure all trials that are under way, whoever asked for them: only if nobody else will.
-
-    Returns
-    -------
-    Result
-        With ``success=False`` after Ctrl-C or a stop by the callback.
     """
     if callback is not None and not callable(callback):
         raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
@@ -146,7 +142,7 @@ def refine(
     noise: float | None = None,
     points: ArrayLike | None = None,
 ) -> PointResult:
-    """Find a good point within the recommended region, by measuring points.
+    """Find a good point within the recommended region, and mean and std of f there, by measuring points.
 
     This is sequential halving over the region's representative points, starting from the study's posterior (the
     remark under Definition 2 of the paper). The study itself does not change.
@@ -161,11 +157,6 @@ def refine(
         Standard deviation of one point measurement; the study's noise by default, if it is a number.
     points : array_like, shape (n, d), optional
         Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
-
-    Returns
-    -------
-    PointResult
-        The point, with posterior mean and standard deviation of f there.
     """
     if not study.space.continuous:
         raise InvalidInput(

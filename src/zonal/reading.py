@@ -26,7 +26,7 @@ from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.settings import Direction, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial, TrialRecord
-from zonal.spaces import Region, with_feedback
+from zonal.spaces import Region
 from zonal.tables.habits import missing
 from zonal.tree import TreeTable
 
@@ -265,13 +265,10 @@ class Reading:
             raise missing("a study", name)
 
     def _region(self, region: Any) -> Region:
-        if isinstance(region, Region) and region.space == self.space:
-            return with_feedback(region, self.feedback)
-        if isinstance(region, Region):
-            if not (self.space.continuous and region.space.continuous):
-                raise InvalidInput("this region belongs to another space", region.name, "Describe it in this one.")
+        space = self.space
+        if isinstance(region, Region) and region.space != space and space.continuous and region.space.continuous:
             region = region.bounds
-        made: Region = self.space.region(region, self.feedback)
+        made: Region = space.own(region, self.feedback)
         return made
 
 

@@ -224,16 +224,14 @@ class Study(Reading):
     def replay(
         cls, settings: Settings, events: Iterable[Event], *, at_once: bool = False, edited: str = ""
     ) -> Self:
-        """Return the study that these settings and events make, without deciding anything again.
+        """Return the study that another's ``settings`` and ``events`` make, without deciding anything again.
 
         Events that cannot have happened raise, as in `tell`.
 
         Parameters
         ----------
-        settings : Settings
-            The ``settings`` of a study.
-        events : iterable of Event
-            The ``events`` of that study.
+        settings, events
+            Those of a study.
         at_once : bool
             Build the posterior once, at the end: much faster, and the same up to rounding. Contradictions between
             exact measurements are not checked.

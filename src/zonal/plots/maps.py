@@ -69,7 +69,8 @@ def plot_map(
     if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
         raise InvalidInput("this map needs two coordinates", space.names, "Use plot_regions.")
     ax = axes_or_new(ax, 7.5, 5.0)
-    panel = Map(study, 0, 1, {}, None if truth is None else _true(space, truth), _outlines(space, shapes))
+    values = None if truth is None else np.asarray(space.arrange(truth, "truth"))
+    panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
     if truth is not None:
         colour_bar(ax, shown, value_label(study), faded=False)
@@ -121,13 +122,6 @@ def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
         for j, k in pairs
     ]
     return every[:MOST_PANELS]
-
-
-def _true(space: Any, truth: Any) -> Floats:
-    """Return true values in the order of the members, or by pixel."""
-    if space.axes is None:
-        truth = np.asarray(in_order(truth, space.ways, "truth"))[space.rows]
-    return np.asarray(truth)
 
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:
@@ -232,7 +226,7 @@ class Map:
         for cell, *own in zip(*self.coloured, strict=True):
             mean[cell.positions], alpha[cell.positions], hidden[cell.positions] = own
         if self.truth is not None:
-            mean, alpha, hidden = self.truth, np.ones(space.size), np.zeros(space.size, dtype=bool)
+            mean, alpha, hidden = self.truth[space.rows], np.ones(space.size), np.zeros(space.size, dtype=bool)
         x, y = space.features[:, self.j], space.features[:, self.k]
         if self.shapes is not None:
             drawn = [at for at, own in enumerate(self.shapes) if own]

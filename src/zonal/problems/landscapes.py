@@ -63,10 +63,7 @@ class Landscape(ABC):
 
         With a `feedback` other than the exact mean, the average over the parts that contain its points.
         """
-        where = region if isinstance(region, Region) else self.space.region(region)
-        if where.space != self.space:
-            raise InvalidInput("this region belongs to another space", where.name, "Use the landscape's space.")
-        return self._average(where, feedback or Mean())
+        return self._average(self.space.own(region), feedback or Mean())
 
     def simulate(
         self,
@@ -181,7 +178,10 @@ class _MemberTable(Landscape):
 
 
 class _GridTable(Landscape):
-    """Averages over products: equal pixels along continuous axes, symbols along the others."""
+    """Averages over products: equal pixels along continuous axes, symbols along the others.
+
+    Weights, if there are any, replace frequencies of symbols.
+    """
 
     def __init__(self, space: Any, direction: Direction, values: Any, weights: Any) -> None:
         super().__init__(space, direction)
@@ -194,7 +194,7 @@ class _GridTable(Landscape):
     def _average(self, region: ProductRegion, feedback: Feedback) -> float:
         overlaps, inside = [], []
         for j, (axis, part) in enumerate(region.along):
-            overlap = self._seen(j, axis, part, feedback)
+            overlap = axis.seen_in(part, feedback, self._values.shape[j], self._weights is not None)
             where = np.flatnonzero(overlap)
             inside.append(slice(int(where[0]), int(where[-1]) + 1))
             overlaps.append(overlap[inside[-1]])
@@ -205,22 +205,16 @@ class _GridTable(Landscape):
         space, seen = self.space, Mean()
         depth = space.deepest() if depth is None else depth
         existing, overlaps = space.existing(depth), []
-        for j, (axis, pieces) in enumerate(zip(space.axes, space.pieces(depth), strict=True)):
-            cells = [axis.cell(part, pieces) for part in existing[j].tolist()]
-            overlaps.append(np.array([self._seen(j, axis, cell, seen) for cell in cells]))
+        along = zip(space.axes, space.pieces(depth), existing, self._values.shape, strict=True)
+        for axis, pieces, parts, pixels in along:
+            cells = [axis.cell(part, pieces) for part in parts.tolist()]
+            equal = self._weights is not None
+            overlaps.append(np.array([axis.seen_in(cell, seen, pixels, equal) for cell in cells]))
         averages = self._contract((slice(None),) * len(overlaps), overlaps).ravel()
         indices = space.indices(depth, [own.ravel() for own in np.meshgrid(*existing, indexing="ij")])
         order = np.argsort(indices)
         found = order[self._first_of_best(averages[order])]
         return Best(space.cell((depth, int(indices[found]))), float(averages[found]))
-
-    def _seen(self, j: int, axis: Any, part: Any, feedback: Feedback) -> Floats:
-        """Return the share of each pixel or symbol in what is measured of one part of an axis.
-
-        Weights, if there are any, replace frequencies.
-        """
-        shares: Floats = axis.seen_in(part, feedback, self._values.shape[j], equal=self._weights is not None)
-        return shares
 
     def _contract(self, inside: tuple[slice, ...], overlaps: list[Floats]) -> Floats:
         """Return weighted averages along every axis."""

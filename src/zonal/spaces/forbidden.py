@@ -33,14 +33,5 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
         forbidden = [forbidden]
     if not isinstance(forbidden, Iterable):
         raise InvalidInput("forbidden must be a function of a region, or regions", forbidden, "Pass a list.")
-    made = tuple(
-        own if isinstance(own, Region) and own.space == space else space.region(_described(own))
-        for own in forbidden
-    )
+    made = tuple(space.own(region) for region in forbidden)
     return Overlapping(made) if made else None
-
-
-def _described(region: Any) -> Any:
-    if isinstance(region, Region):
-        raise InvalidInput("a forbidden region belongs to another space", region.name, "Describe it in this one.")
-    return region

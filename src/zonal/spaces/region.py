@@ -228,6 +228,14 @@ class Space(ABC):
     def region(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
 
+    def own(self, what: Any, feedback: Feedback | None = None) -> Region:
+        """Return a region of this space, given as such or described; raise if it is of another."""
+        if not isinstance(what, Region):
+            return self.region(what, feedback)
+        if what.space != self:
+            raise InvalidInput("this region belongs to another space", what.name, "Describe it in this one.")
+        return what if feedback is None else with_feedback(what, feedback)
+
     def is_one(self, what: Any) -> bool:
         """Tell whether `what` describes one region, not several."""
         if isinstance(what, (Region, Mapping, str)) or not np.iterable(what):
