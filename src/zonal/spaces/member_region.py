@@ -130,11 +130,6 @@ class MemberRegion(Region):
         """Return the cells of the columns of a sheet that define the region exactly."""
         return [" ".join(map(str, self.members.tolist()))] if self.space.columns else []
 
-    @property
-    def label(self) -> str:
-        """A short name, for plots; "" if there is none."""
-        return str(self.space.label(self))
-
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         weights = self.space.weights[self.positions]
         drawn = rng.choice(self.positions, number, p=weights / weights.sum())

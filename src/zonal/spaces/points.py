@@ -126,10 +126,6 @@ class Points(MemberSpace):
             raise InvalidInput("a region of points must be its row numbers", text, fix)
         return [int(word) if len(word) <= MOST_DIGITS else 10**MOST_DIGITS for word in words]
 
-    def label(self, region: MemberRegion) -> str:
-        """Return "": there is no short name."""
-        return ""
-
     def describe(self, region: MemberRegion) -> str:
         """Return the number of points, and the range of their features."""
         number = len(region.positions)

@@ -172,11 +172,6 @@ class ProductRegion(Region):
             listed |= axis.listed(part)
         return listed
 
-    @property
-    def label(self) -> str:
-        """The name, for sequences; else ""."""
-        return self.name if self.space.spelled else ""
-
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""
         return all(axis.overlap(one, own) for (axis, one), (_, own) in zip(self.along, other.along, strict=True))

@@ -126,7 +126,7 @@ class Region(ABC):
     @property
     def label(self) -> str:
         """A short name, for plots; "" if there is none."""
-        return ""
+        return str(self.space.label(self))
 
     @abstractmethod
     def overlaps(self, other: Any) -> bool:
@@ -227,6 +227,10 @@ class Space(ABC):
     @abstractmethod
     def region(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return any region of the space, whether it is a node of the tree or not."""
+
+    def label(self, region: Any) -> str:
+        """Return a short name of a region, for plots; "" if there is none."""
+        return ""
 
     def own(self, what: Any, feedback: Feedback | None = None) -> Region:
         """Return a region of this space, given as such or described; raise if it is of another."""

@@ -158,6 +158,10 @@ class Sequences(AxisSpace):
         """Return, from a text, an argument for `region`: the text itself."""
         return text
 
+    def label(self, region: ProductRegion) -> str:
+        """Return the pool itself."""
+        return region.name
+
     def written(self, symbols: Sequence[str]) -> str:
         """Return one sequence as text."""
         return self._joint.join(symbols)
