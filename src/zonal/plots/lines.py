@@ -10,18 +10,8 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
+from zonal.plots import style
 from zonal.plots.marks import Mark, box, draw_marks, marks
-from zonal.plots.style import (
-    ESTIMATE,
-    FUNCTION,
-    INK,
-    OTHERS,
-    axes_or_new,
-    is_log,
-    legend_above,
-    set_axis,
-    value_label,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +21,7 @@ if TYPE_CHECKING:
 Function = Callable[[Floats], Floats]
 
 SAMPLES = 400  # along the axis
-MOST_CURVES = len(OTHERS)
+MOST_CURVES = len(style.OTHERS)
 MOST_BARS = 200  # measurements drawn one by one
 
 
@@ -61,29 +51,29 @@ def plot_function(study: Reading, ax: Axes | None = None, f: Function | None = N
     space, j = study.space, along(study.space)
     if j is None:
         raise InvalidInput("this plot needs exactly one continuous axis", space.names, "Use study.plot().")
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     curves, marked = curves_along(study, j), list(marks(study))
-    for curve, colour in zip(curves, OTHERS, strict=False):
+    for curve, colour in zip(curves, style.OTHERS, strict=False):
         mean, std = study.predict(curve.regions)
         ax.plot(curve.x, mean, color=colour, lw=1.6, label=curve.name)
         band = "two standard deviations" if curve is curves[0] else None
         low, high = mean - 2 * std, mean + 2 * std
         ax.fill_between(curve.x, low, high, color=colour, alpha=0.2, lw=0, label=band)
         if curve.symbols:
-            for label, (style, inside) in _hatched(study, curve, marked, j).items():
-                hatch = {"fc": "none", "ec": "#555d66", "hatch": style["hatch"], "lw": 0}
+            for label, (look, inside) in _hatched(study, curve, marked, j).items():
+                hatch = {"fc": "none", "ec": "#555d66", "hatch": look["hatch"], "lw": 0}
                 known = label in ax.get_legend_handles_labels()[1]
                 ax.fill_between(curve.x, low, high, where=inside, label=None if known else label, **hatch)
     if f is not None:
-        ax.plot(curves[0].x, f(curves[0].x[:, None]), color=FUNCTION, lw=1.6, label="reward function f")
+        ax.plot(curves[0].x, f(curves[0].x[:, None]), color=style.FUNCTION, lw=1.6, label="reward function f")
     _bars(study, ax, j, curves)
-    set_axis(ax, space, j)
+    style.set_axis(ax, space, j)
     ax.set_xlim(float(curves[0].x.min()), float(curves[0].x.max()))
-    ax.set_ylabel(value_label(study))
+    ax.set_ylabel(style.value_label(study))
     if curves[0].symbols:  # for other symbols the band may be measured
         marked = [_with_symbols(mark) for mark in marked if "hatch" not in mark.style]
     draw_marks(marked, ax, lambda region: [box(region.drawn[j], (0, 1))], across=True)
-    legend_above(ax, columns=2 if len(curves) == 1 else 3)
+    style.legend_above(ax, columns=2 if len(curves) == 1 else 3)
     return ax
 
 
@@ -133,14 +123,15 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
     told = [trial for trial in study.trials if trial.state == "told"][-MOST_BARS:]
     if not told:
         return
-    parts = [study.space.region(curve.symbols) if curve.symbols else None for curve in curves]
+    each = zip(curves, style.OTHERS, strict=False)
+    parts = [(study.space.region(curve.symbols), colour) for curve, colour in each if curve.symbols]
     colours = []
     for trial in told:
-        own = (colour for part, colour in zip(parts, OTHERS, strict=False) if part and part.holds(trial.region))
-        colours.append(next(own, INK))
+        own = (colour for part, colour in parts if part.holds(trial.region))
+        colours.append(next(own, style.INK))
     edges = np.array([trial.region.drawn[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
-    middle = np.sqrt(edges.prod(axis=1)) if is_log(study.space, j) else edges.mean(axis=1)
+    middle = np.sqrt(edges.prod(axis=1)) if style.is_log(study.space, j) else edges.mean(axis=1)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
     bars.set_capstyle("round")
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
@@ -153,7 +144,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     """
     if not (study.space.continuous and study.space.d == 1):
         raise InvalidInput("this plot is for boxes with one axis", study.space.names, "Use plot_regions.")
-    ax = axes_or_new(ax)
+    ax = style.axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
     nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
@@ -174,15 +165,15 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
         (np.minimum(confidence, far), 0.45, "confidence in the cell's average"),
     ):
         size = {"height": 2 * half, "width": right - left, "bottom": mean - half}
-        ax.bar(left, **size, align="edge", lw=0, color=ESTIMATE, alpha=alpha, label=label)
-    ax.hlines(mean, left, right, color=INK, lw=1.4, label="posterior mean of a cell")
+        ax.bar(left, **size, align="edge", lw=0, color=style.ESTIMATE, alpha=alpha, label=label)
+    ax.hlines(mean, left, right, color=style.INK, lw=1.4, label="posterior mean of a cell")
     if f is not None:
-        ax.plot(x, y, color=FUNCTION, lw=1.8, label="reward function f")
+        ax.plot(x, y, color=style.FUNCTION, lw=1.8, label="reward function f")
     marked = [mark for mark in marks(study) if "hatch" not in mark.style]
     draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
     ax.set_ylim(spread[0] - margin, spread[1] + margin)
     ax.set_xlim(*study.space.cell((0, 0)).drawn[0])
-    if is_log(study.space, 0):
+    if style.is_log(study.space, 0):
         ax.set_xscale("log")
-    ax.set_ylabel(value_label(study))
+    ax.set_ylabel(style.value_label(study))
     return ax

@@ -14,19 +14,9 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.looking import is_empty
+from zonal.plots import style
 from zonal.plots.marks import area, box, draw_marks, found_label, marks, star
 from zonal.plots.shapes import aspect, outlines
-from zonal.plots.style import (
-    FUNCTION,
-    axes_or_new,
-    colour_bar,
-    colour_map,
-    legend_above,
-    mean_label,
-    set_axis,
-    strength,
-    value_label,
-)
 from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
 
@@ -68,15 +58,15 @@ def plot_map(
     space = study.space
     if space.lines[:2] != (0, 1) or (space.axes is not None and space.d > 2):
         raise InvalidInput("this map needs two coordinates", space.names, "Use plot_regions.")
-    ax = axes_or_new(ax, 7.5, 5.0)
+    ax = style.axes_or_new(ax, 7.5, 5.0)
     values = None if truth is None else np.asarray(space.arrange(truth, "truth"))
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
     if truth is not None:
-        colour_bar(ax, shown, value_label(study), faded=False)
+        style.colour_bar(ax, shown, style.value_label(study), faded=False)
     elif not is_empty(study):
-        colour_bar(ax, shown, mean_label(study))
-    legend_above(ax)
+        style.colour_bar(ax, shown, style.mean_label(study))
+    style.legend_above(ax)
     return ax
 
 
@@ -90,7 +80,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
     if not panels:
         raise InvalidInput("these maps need two coordinates", study.space.names, "Use plot_regions.")
     down, across = math.ceil(len(panels) / ACROSS), min(len(panels), ACROSS)
-    ax = axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
+    ax = style.axes_or_new(ax, 3.4 * across + 1.2, 2.9 * down + 0.6)
     ax.set_axis_off()
     means = np.concatenate([panel.values for panel in panels])
     explained: dict[str, Any] = {}
@@ -103,8 +93,8 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
         handles, labels = inner.get_legend_handles_labels()
         explained = dict(zip(labels, handles, strict=True)) | explained
     if not is_empty(study):
-        colour_bar(ax, shown, mean_label(study))
-    legend_above(ax, list(explained.values()))
+        style.colour_bar(ax, shown, style.mean_label(study))
+    style.legend_above(ax, list(explained.values()))
     return ax
 
 
@@ -163,12 +153,12 @@ class Map:
 
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
-        """The coloured regions, their means, the strength of their colours, and which are forbidden."""
+        """The coloured regions, their means, the style.strength of their colours, and which are forbidden."""
         study, space, tree = self.study, self.study.space, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
             nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
-            known = tree.mean[leaves], strength(study.doubt()[leaves]), tree.forbidden[leaves]
+            known = tree.mean[leaves], style.strength(study.doubt()[leaves]), tree.forbidden[leaves]
             return [space.cell(node) for node in nodes], *known
         axes, part = [space.axes[at] for at in (self.j, self.k)], self.slice.as_dict()
         sides = []
@@ -177,7 +167,7 @@ class Map:
             sides.append([{axis.name: axis.plain(axis.cell(at, number))} for at in range(number)])
         cells = [space.region(part | across | up) for up in sides[1] for across in sides[0]]
         mean, doubt = study._known(cells)
-        return cells, mean, strength(doubt), np.zeros(len(cells), dtype=bool)
+        return cells, mean, style.strength(doubt), np.zeros(len(cells), dtype=bool)
 
     @property
     def values(self) -> Floats:
@@ -190,10 +180,10 @@ class Map:
         study, members = self.study, self.study.space.axes is None
         if limits is None:
             limits = tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
-        colours: dict[str, Any] = {"cmap": colour_map(study), "clim": limits}
+        colours: dict[str, Any] = {"cmap": style.colour_map(study), "clim": limits}
         shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
-        set_axis(ax, study.space, self.j, "x")
-        set_axis(ax, study.space, self.k, "y")
+        style.set_axis(ax, study.space, self.j, "x")
+        style.set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
         draw_marks(marks(study), ax, self.outline)
         if found_label(study) and self._shows(study.found):
@@ -275,7 +265,7 @@ class Map:
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
         many = len(seen) > MOST_CIRCLES
         ax.scatter(
-            x, y, s=3 if many else 8 + 500 * share**0.6, facecolors=FUNCTION if many else "none",
-            edgecolors=FUNCTION, linewidths=0 if many else 0.9, zorder=3,
+            x, y, s=3 if many else 8 + 500 * share**0.6, facecolors=style.FUNCTION if many else "none",
+            edgecolors=style.FUNCTION, linewidths=0 if many else 0.9, zorder=3,
             label="measured" if many else "measured: larger circles, larger regions",
         )  # fmt: skip

@@ -8,19 +8,8 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.looking import is_empty
+from zonal.plots import style
 from zonal.plots.marks import box, draw_marks, marks
-from zonal.plots.style import (
-    FOUND,
-    INK,
-    axes_or_new,
-    colour_bar,
-    colour_map,
-    is_log,
-    legend_above,
-    mean_label,
-    set_axis,
-    strength,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,28 +33,30 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     """
     from matplotlib.collections import LineCollection, PolyCollection
 
-    ax, tree, space = axes_or_new(ax, 9.0, 4.5), study.tree, study.space
+    ax, tree, space = style.axes_or_new(ax, 9.0, 4.5), study.tree, study.space
     nodes = list(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))
     rows = dict(zip(nodes, range(len(nodes)), strict=True))
     edges = _shelves(study, [space.cell(node).weight for node in nodes])
     width, line = edges[:, 1] - edges[:, 0], space.continuous and space.d == 1
     if line:
         edges = np.array([space.cell(node).drawn[0] for node in nodes])
-        set_axis(ax, space, 0)
+        style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shown = tree.mean[~tree.forbidden] if not tree.forbidden.all() else tree.mean
-    shelves = PolyCollection(boxes, cmap=colour_map(study), edgecolor="white", linewidths=0.4 * (width > EDGED))
-    shelves.set(array=tree.mean, alpha=strength(study.doubt()), clim=(shown.min(), shown.max()))
+    shelves = PolyCollection(
+        boxes, cmap=style.colour_map(study), edgecolor="white", linewidths=0.4 * (width > EDGED)
+    )
+    shelves.set(array=tree.mean, alpha=style.strength(study.doubt()), clim=(shown.min(), shown.max()))
     ax.add_collection(shelves)
     deepest = int(tree.depth.max())
     ax.set(xlim=edges[0], ylim=(deepest + 1, 0), ylabel="depth in the tree")
     ax.set_yticks(np.arange(deepest + 1) + 0.5, [str(depth) for depth in range(deepest + 1)])
     measured, best = np.flatnonzero(tree.count), ""
     if len(measured):
-        middle = np.sqrt(edges.prod(axis=1)) if line and is_log(space, 0) else edges.mean(axis=1)
+        middle = np.sqrt(edges.prod(axis=1)) if line and style.is_log(space, 0) else edges.mean(axis=1)
         ax.scatter(
             middle[measured], tree.depth[measured] + 0.8, s=4 + 8 * np.minimum(tree.count[measured], MOST_LOOKS),
-            c="white", edgecolors=INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
+            c="white", edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",
         )  # fmt: skip
     draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
     if not is_empty(study):
@@ -74,14 +65,14 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
         while row >= 0:
             way.append(boxes[row])
             row = int(tree.parent[row])
-        ax.add_collection(LineCollection(way, colors=FOUND, linewidths=1.4, zorder=3.8))
-        colour_bar(ax, shelves, mean_label(study))
+        ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
+        style.colour_bar(ax, shelves, style.mean_label(study))
     if not line:
         ax.set_xticks([])
         ax.set_xlabel(f"regions in the order of the tree{best}", wrap=True)
     if space.cell((0, 0)).label:
         _name(study, ax, edges, nodes, shelves)
-    legend_above(ax)
+    style.legend_above(ax)
     return ax
 
 

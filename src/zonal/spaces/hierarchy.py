@@ -12,18 +12,11 @@ from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput
+from zonal.spaces import nesting
 from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
-from zonal.spaces.nesting import (
-    JOINT,
-    WHOLE,
-    by_name,
-    check_nested,
-    follow,
-    paths_of,
-    texts_of,
-)
+from zonal.spaces.nesting import JOINT, WHOLE
 from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of
 from zonal.tables.listings import Cell
@@ -71,7 +64,7 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        paths = paths_of(tree)
+        paths = nesting.paths_of(tree)
         self._build(paths, range(len(paths)), (), None, features, weights, smallest, feature_names)
 
     @classmethod
@@ -100,11 +93,11 @@ class Hierarchy(MemberSpace):
             named = {f"level {j}": column for j, column in listed}
         if not named or not all(map(np.iterable, named.values())):
             raise InvalidInput("a table needs one column per level", levels, "Pass at least one.")
-        columns = {str(name): texts_of(column, str(name)) for name, column in named.items()}
+        columns = {str(name): nesting.texts_of(column, str(name)) for name, column in named.items()}
         sizes = {name: len(column) for name, column in columns.items()}
         if len(set(sizes.values())) != 1 or 0 in sizes.values():
             raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value per leaf.")
-        check_nested(columns)
+        nesting.check_nested(columns)
         paths = list(zip(*columns.values(), strict=True))
         numbered = frame is None or frame.labels in (None, tuple(range(len(paths))))
         labels = None if frame is None or numbered else frame.labels
@@ -128,7 +121,7 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        return cls._ordered(follow(parents), (), None, features, weights, smallest, feature_names)
+        return cls._ordered(nesting.follow(parents), (), None, features, weights, smallest, feature_names)
 
     @classmethod
     def _ordered(cls, paths: list[tuple[str, ...]], *given: Any) -> Hierarchy:
@@ -155,7 +148,7 @@ class Hierarchy(MemberSpace):
             table = _codes(paths)
             names = [f"level {j + 1}" for j in range(table.shape[1])]
         elif isinstance(features, Mapping):
-            table = checked_features(by_name(features, self.ways[1], "features"), "features")[rows]
+            table = checked_features(nesting.by_name(features, self.ways[1], "features"), "features")[rows]
             names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
         else:
             taken = features_in_order(features, self.ways, size)
@@ -256,7 +249,7 @@ class Hierarchy(MemberSpace):
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
         ways = self.ways
-        return in_order(by_name(values, ways[1], what), ways, what)
+        return in_order(nesting.by_name(values, ways[1], what), ways, what)
 
     @property
     def columns(self) -> list[str]:
