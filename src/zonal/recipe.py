@@ -26,8 +26,8 @@ from zonal.policies.optimistic import GPOO, StoOO
 from zonal.problems import PerWeight
 from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
 from zonal.spaces.axis_space import MOST_PARTS
-from zonal.spaces.making import has_symbols
 from zonal.spaces.nesting import check_nested
+from zonal.spaces.product import has_symbols
 from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
 from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta

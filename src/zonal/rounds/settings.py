@@ -31,8 +31,7 @@ from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
 from zonal.rounds.prices import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.spaces import Node, Region, Space, as_space
-from zonal.spaces.forbidden import Overlapping, forbidden_rule
-from zonal.spaces.region import DEEPEST
+from zonal.spaces.region import DEEPEST, Overlapping, forbidden_rule
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]

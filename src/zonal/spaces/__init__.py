@@ -10,20 +10,18 @@ from typing import Any
 
 from zonal.spaces.axes import Interval
 from zonal.spaces.axis_space import AxisSpace
-from zonal.spaces.forbidden import Overlapping
 from zonal.spaces.hierarchy import Hierarchy
 from zonal.spaces.integers import Integers
-from zonal.spaces.making import Axis
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
 from zonal.spaces.points import Points
 from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Node, Region, Space, with_feedback
+from zonal.spaces.region import Node, Overlapping, Region, Space, with_feedback
 from zonal.spaces.ring import Ring
 from zonal.spaces.scales import Logarithmic
 from zonal.spaces.sequences import Sequences
-from zonal.spaces.symbols import Category
+from zonal.spaces.symbols import Axis, Category
 
 
 def as_space(given: Any) -> Any:

@@ -18,9 +18,9 @@ from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
-from zonal.spaces.making import Axis
 from zonal.spaces.product_region import ProductRegion, parts_of
 from zonal.spaces.region import Ints, Node, Space, checked_node
+from zonal.spaces.symbols import Axis
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number

@@ -16,8 +16,8 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.spaces.axes import Part, alike
-from zonal.spaces.making import Axis
 from zonal.spaces.region import Region
+from zonal.spaces.symbols import Axis
 from zonal.tables.listings import Cell
 
 Edges = tuple[tuple[float, float], ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -287,3 +287,30 @@ def checked_node(node: Any, space: Any) -> Node:
 def with_feedback(region: Region, feedback: Feedback) -> Region:
     """Return the same region with another feedback."""
     return replace(region, feedback=feedback)
+
+
+@dataclass(frozen=True)
+class Overlapping:
+    """Tells whether a region overlaps one of some regions."""
+
+    regions: tuple[Region, ...]
+
+    def __post_init__(self) -> None:
+        for region in self.regions:
+            region.check()
+
+    def __call__(self, region: Region) -> bool:
+        """Return True if the region overlaps one of them."""
+        return any(own.overlaps(region) for own in self.regions)
+
+
+def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | None:
+    """Return a function of a region, given one, a region, a list of regions, or None."""
+    if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
+        return forbidden
+    if space.is_one(forbidden):
+        forbidden = [forbidden]
+    if not isinstance(forbidden, Iterable):
+        raise InvalidInput("forbidden must be a function of a region, or regions", forbidden, "Pass a list.")
+    made = tuple(space.own(region) for region in forbidden)
+    return Overlapping(made) if made else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zonal.arrays import Floats
 from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number
-from zonal.spaces.axes import Answers, Part
+from zonal.spaces.axes import Answers, Interval, Part
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
@@ -240,3 +240,6 @@ class Category(Answers):
         """Return random symbols of a part, by their frequencies."""
         members, shares = self.members(part[0]), self.frequencies(int(part[0]))
         return [self.symbols[s] for s in rng.choice(members, number, p=shares[members])]
+
+
+Axis = Interval | Category
