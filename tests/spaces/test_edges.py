@@ -11,6 +11,7 @@ import pytest
 import zonal as zn
 from zonal.campaigns.rehearsal import one_level
 from zonal.problems import Landscape, from_table
+from zonal.spaces import Interval
 
 SUM = zn.Categorical(1, 0.5) + zn.Categorical(0.5, 0.1)
 
@@ -298,3 +299,9 @@ def test_weights_that_are_no_numbers_are_named_by_row(weights: Any, message: str
 def test_ragged_features_by_name_are_named_by_leaf() -> None:
     with pytest.raises(zn.InvalidInput, match="features of leaf 'y' are 2 numbers, not 1"):
         zn.Hierarchy({"A": ["x", "y"]}, {"x": (1,), "y": (2, 1)})
+
+
+def test_an_axis_at_its_smallest_does_not_keep_the_search_from_beginning() -> None:
+    space = zn.Product({"a": Interval("a", 0.0, 1.0, smallest=0.5), "b": (0, 1)})
+    assert space.cut() == 6  # two parts of a, 32 of b
+    assert zn.Study(space, budget=3, kernel=zn.RBF(1.0, 0.2), noise=0.1).ask().region.name == "a 0..0.5, b 0..1"

@@ -183,10 +183,6 @@ class Interval(Answers):
         width: float = self.side / arity ** (splits + 1)
         return bool(width >= self.smallest * (1 - ROUNDING))
 
-    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
-        """Tell whether it has the `wanted` number of parts, if there is no smallest width."""
-        return bool(arity**splits >= wanted)
-
     def width(self, pieces: int) -> float:
         """Return the width of one of `pieces` parts."""
         return self.side / pieces

@@ -207,11 +207,11 @@ class AxisSpace(Space):
         return depth
 
     def cut(self) -> int:
-        """Return the depth of the smallest regions if none are given: every axis has at least `PARTS` parts."""
+        """Return the depth of the smallest regions if none are given: all axes have `PARTS` parts, or all they can."""
         wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
         while (level := self.level(depth)).able:
-            each = zip(self.axes, level.splits, strict=True)
-            if all(axis.is_fine(splits, self.arity, wanted) for axis, splits in each):
+            each = zip(self.axes, level.splits, level.pieces, strict=True)
+            if not any(number < wanted and axis.may_split(splits, self.arity) for axis, splits, number in each):
                 break
             depth += 1
         return depth

@@ -82,10 +82,6 @@ class Integers(Interval):
         single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
         return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
 
-    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
-        """Tell whether it has the `wanted` number of parts, or as many as it can have."""
-        return super().is_fine(splits, arity, wanted) or not self.may_split(splits, arity)
-
     def width(self, pieces: int) -> float:
         """Return the width of the widest of `pieces` parts."""
         return float(-(-self.places // pieces))

@@ -118,10 +118,6 @@ class Category(Answers):
         """Tell whether it can be split again after `splits` splits."""
         return splits == 0
 
-    def is_fine(self, splits: int, arity: int, wanted: int) -> bool:
-        """Tell whether it is split, as far as it can be."""
-        return splits > 0
-
     def with_smallest(self, width: float) -> Self:
         """Return the same axis: single symbols are its smallest parts."""
         return self
