@@ -97,9 +97,13 @@ class Answers:
             return {"symbols": list(self.symbols_in(part))}
         return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
 
-    def count(self, pieces: int) -> int:
+    def count(self: Any, pieces: int) -> int:
         """Return how many of `pieces` parts are not empty."""
-        return pieces
+        return int(min(pieces, self.places or pieces))
+
+    def width(self: Any, pieces: int) -> float:
+        """Return the width of the widest of `pieces` parts, the first."""
+        return float(self.cell(0, pieces)[1])
 
     def stuck(self: Any, pieces: int, splits: int, arity: int) -> int:
         """Return how many of `pieces` parts cannot be split again."""
@@ -164,7 +168,7 @@ class Interval(Answers):
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end in the user's numbers."""
-        return float(self.native(self.low)), float(self.native(self.high))
+        return self.bounds(self.cell(0, 1))
 
     def place(self, number: float, arity: int) -> float:
         """Return the position on the axis of one of the user's numbers; minus infinity if there is none."""
@@ -182,10 +186,6 @@ class Interval(Answers):
             return True
         width: float = self.side / arity ** (splits + 1)
         return bool(width >= self.smallest * (1 - ROUNDING))
-
-    def width(self, pieces: int) -> float:
-        """Return the width of one of `pieces` parts."""
-        return self.side / pieces
 
     @property
     def places(self) -> int | None:

@@ -207,7 +207,7 @@ class AxisSpace(Space):
         return depth
 
     def cut(self) -> int:
-        """Return the depth of the smallest regions if none are given: all axes have `PARTS` parts, or all they can."""
+        """Return the depth of the smallest regions if none are given: axes have `PARTS` parts, or all they can."""
         wanted, depth = PARTS.get(len(self.lines), PARTS[max(PARTS)]), 0
         while (level := self.level(depth)).able:
             each = zip(self.axes, level.splits, level.pieces, strict=True)

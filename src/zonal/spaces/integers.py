@@ -73,18 +73,10 @@ class Integers(Interval):
         pieces, least = arity**splits, self.smallest or 1.0
         return bool(pieces < self.places if least == 1 else self.places // (pieces * arity) >= least)
 
-    def count(self, pieces: int) -> int:
-        """Return how many of `pieces` parts are not empty."""
-        return min(pieces, self.places)
-
     def stuck(self, pieces: int, splits: int, arity: int) -> int:
         """Return how many of `pieces` parts cannot be split again: all, or those with a single integer."""
         single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
         return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
-
-    def width(self, pieces: int) -> float:
-        """Return the width of the widest of `pieces` parts."""
-        return float(-(-self.places // pieces))
 
     def _first(self, part: int, pieces: int) -> int:
         """Return how many integers come before a part."""

@@ -34,11 +34,6 @@ class Ring(Interval):
     scale: ClassVar[str] = "periodic"
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Where it is cut open."""
-        return self.low, self.high
-
-    @property
     def remark(self) -> str:
         """A note that plots add to its name: where it closes."""
         return f"ring: {self.high:g} is {self.low:g}"
