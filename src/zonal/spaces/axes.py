@@ -36,24 +36,12 @@ SPAN = re.compile(r"(?P<low>.+?)\.\.(?P<high>\S+)(?: .*)?")
 
 
 class Answers:
-    """Defaults that most axes share.
+    """Defaults that most axes share."""
 
-    Attributes
-    ----------
-    symbolic : bool
-        Whether its values are symbols, which have no distances.
-    scale : str
-        The name by which `Box` takes such an axis, and plots draw it.
-    measured_in : str
-        The unit of widths and lengthscales, if it is not the axis's unit.
-    even : bool
-        Whether all parts of a level are equal, so that all or none of them can be split.
-    """
-
-    symbolic: ClassVar[bool] = False
-    scale: ClassVar[str] = "linear"
-    measured_in: ClassVar[str] = ""
-    even: ClassVar[bool] = True
+    symbolic: ClassVar[bool] = False  # whether its values are symbols, which have no distances
+    scale: ClassVar[str] = "linear"  # the name by which `Box` takes such an axis, and plots draw it
+    measured_in: ClassVar[str] = ""  # the unit of widths and lengthscales, if it is not the axis's unit
+    even: ClassVar[bool] = True  # whether all parts of a level are equal, so that all or none can be split
 
     @property
     def remark(self) -> str:
@@ -116,24 +104,13 @@ class Answers:
 
 @dataclass(frozen=True)
 class Interval(Answers):
-    """A continuous axis.
-
-    Parameters
-    ----------
-    name : str
-    low, high : float
-        Its ends.
-    unit : str
-        For tables and plots.
-    smallest : float, optional
-        The smallest useful width.
-    """
+    """A continuous axis."""
 
     name: str
     low: float
     high: float
-    unit: str = ""
-    smallest: float | None = None
+    unit: str = ""  # for tables and plots
+    smallest: float | None = None  # useful width
 
     @classmethod
     def of(cls, name: str, ends: tuple[float, float], unit: str, smallest: Any) -> Self:

@@ -27,18 +27,12 @@ DEEPEST = 10_000  # depth of a cell: far beyond any search, and counts of cells 
 
 @dataclass(frozen=True, repr=False)
 class Region(ABC):
-    """A part of a space, as a value: made by a space, never changed.
-
-    Attributes
-    ----------
-    node : (depth, index) or None
-        Its node in the tree; None for a region outside the tree.
-    """
+    """A part of a space, as a value: made by a space, never changed."""
 
     __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
     space: Any = field(repr=False)
-    node: Node | None = None
+    node: Node | None = None  # (depth, index) in the tree; None for a region outside the tree
     feedback: Feedback | None = field(default=None, repr=False, compare=False)  # not part of its identity
 
     @property
@@ -164,24 +158,12 @@ class Region(ABC):
 
 
 class Space(ABC):
-    """A set of possible measurements, and how a region is split. A space is a value: copies are the same object.
+    """A set of possible measurements, and how a region is split. It is a value: copies are the same object."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the axes, or of the features.
-    axes : tuple of Axis, or None
-        None for a space of members.
-    lines : tuple of int
-        The numbers of the axes, or features, that have distances.
-    arity : int
-        The usual number of children of a node.
-    """
-
-    names: Any
-    axes: Any
-    lines: Any
-    arity: int = 2
+    names: Any  # of the axes, or of the features
+    axes: Any  # None for a space of members
+    lines: Any  # the numbers of the axes, or features, that have distances
+    arity: int = 2  # the usual number of children of a node
 
     @property
     def d(self) -> int:
