@@ -29,34 +29,19 @@ MOST_STUDIED = 5000  # the same where covariances are computed point by point
 
 
 class Footprints(NamedTuple):
-    """What n measurements average over, for regions that are products over axes.
+    """What n measurements average over, for regions that are products over axes."""
 
-    Attributes
-    ----------
-    extents : array, shape (2, n, d)
-        Centres, relative to the lower corner of the space, and widths of the regions; on a categorical axis the
-        set of symbols as a number, and its share of the whole.
-    feedbacks : tuple of Feedback or None
-        The feedback of each; None if all have the study's own.
-    """
-
+    # Shape (2, n, d): centres, relative to the lower corner of the space, and widths of the regions; on a
+    # categorical axis the set of symbols as a number, and its share of the whole.
     extents: Floats
-    feedbacks: tuple[Feedback, ...] | None = None
+    feedbacks: tuple[Feedback, ...] | None = None  # the feedback of each; None if all have the study's own
 
 
 class Subsets(NamedTuple):
-    """What n measurements average over, for regions that are sets of members.
+    """What n measurements average over, for regions that are sets of members."""
 
-    Attributes
-    ----------
-    members : list of array of int
-        Positions of the members in the order of the tree.
-    shares : list of array
-        Their weights, which add up to 1: rows of the matrix A of equation 4.
-    """
-
-    members: list[Ints]
-    shares: list[Floats]
+    members: list[Ints]  # positions of the members in the order of the tree
+    shares: list[Floats]  # their weights, which add up to 1: rows of the matrix A of equation 4
 
 
 AnyFootprints = Footprints | Subsets

@@ -27,18 +27,12 @@ class Profile(ABC):
     """A stationary kernel of one axis at lengthscale one: an even function of the distance.
 
     What is computed for a profile is cached for as long as it, or an equal one, is used.
-
-    Attributes
-    ----------
-    curvature_variance, third_variance : float or None
-        Variances of the second and third derivative of f, None if it does not exist or is not known.
-    spectrum : callable or None
-        Turns frequencies into the spectral density, up to a constant factor; None if it is not known.
     """
 
+    # Variances of the second and third derivative of f, None if it does not exist or is not known.
     curvature_variance: float | None = None
     third_variance: float | None = None
-    spectrum: Callable[[Floats], Floats] | None = None
+    spectrum: Callable[[Floats], Floats] | None = None  # density, up to a constant factor
 
     @abstractmethod
     def value(self, r: Floats) -> Floats:

@@ -60,35 +60,18 @@ class Representatives:
 
 
 class Row(NamedTuple):
-    """One footprint: a sparse row of A.
+    """One footprint: a sparse row of A."""
 
-    Attributes
-    ----------
-    columns : array of int
-        Columns of its members in A.
-    shares : array
-        Of these members.
-    number : int
-        Identifies an entered footprint; -1 for one that was not entered.
-    few : (array of int, array)
-        Members that represent it while learning, and their shares.
-    """
-
-    columns: Ints
-    shares: Floats
-    number: int
-    few: tuple[Ints, Floats]
+    columns: Ints  # columns of its members in A
+    shares: Floats  # of these members
+    number: int  # identifies an entered footprint; -1 for one that was not entered
+    few: tuple[Ints, Floats]  # members that represent it while learning, and their shares
 
 
 class SubsetLayout:
     """Footprints that are sets of members, under any kernel: rows of the matrix A.
 
     The key of a footprint is its row, in an array of objects.
-
-    Attributes
-    ----------
-    met : array of int
-        Members met so far, by column of A.
     """
 
     def __init__(self, space: MemberSpace, feedback: Feedback) -> None:
@@ -96,7 +79,7 @@ class SubsetLayout:
         self._stand_for = Representatives(space)
         self._to_learn_from = Representatives(space, **TO_LEARN_FROM)
         self._column = np.full(space.size, -1, dtype=np.intp)  # of each member, once met
-        self.met = np.zeros(0, dtype=np.intp)
+        self.met = np.zeros(0, dtype=np.intp)  # members met so far, by column of A
         self._rows: dict[tuple[bytes, bytes], Row] = {}
 
     def keys(self, footprints: Subsets, enter: bool = True) -> NDArray[Any]:

@@ -45,21 +45,11 @@ class Sums(NamedTuple):
 
 
 class OwnSums(NamedTuple):
-    """Footprints paired with themselves, among which there are sums.
+    """Footprints paired with themselves, among which there are sums."""
 
-    Attributes
-    ----------
-    pairs : Pairs
-        Of each footprint with itself, with another footprint in place of a sum.
-    at : array of int
-        Which ones are sums.
-    each : list of (array, Pairs)
-        For these, the weights and the pairs of their parts.
-    """
-
-    pairs: Pairs
-    at: Ints
-    each: Sequence[tuple[Floats, Pairs]]
+    pairs: Pairs  # of each footprint with itself, with another footprint in place of a sum
+    at: Ints  # which ones are sums
+    each: Sequence[tuple[Floats, Pairs]]  # for these, the weights and the pairs of their parts
 
     def of(self, covariances: Callable[[Pairs], Floats]) -> Floats:
         """Return the variances, given a function that computes covariances of the parts."""

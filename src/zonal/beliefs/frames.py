@@ -40,44 +40,26 @@ MOTIFS = 0.8  # their share of the variance; the rest depends on positions
 NO_DISTANCES = "symbols, and a hierarchy without features, have no distances"
 NO_MOTIFS = "motifs can be learned for sequences of 3 or more symbols, with at most 32 different ones"
 
-GROWTH, MODELS, ROOM = 0.125, 8, 6000  # defaults of `Frame`, where averages are products over axes
+# Where averages are products over axes: relative growth in measurements after which the models are learned again,
+# most models that represent the posterior, most nodes to track.
+GROWTH, MODELS, ROOM = 0.125, 8, 6000
 
 
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
 
 
 class Frame(ABC):
-    """A space as learning sees it.
+    """A space as learning sees it."""
 
-    Attributes
-    ----------
-    layout : Layout
-        Finds which pairs of footprints have equal covariances.
-    sides : array, shape (d,)
-        The width of each axis or feature.
-    symbols : tuple of bool
-        Which of them are categorical, without distances.
-    of_symbols : tuple of Family
-        The families learned where all are categorical.
-    costly : bool
-        Whether covariances are sums over members.
-    growth : float
-        Relative growth in measurements after which the models are learned again.
-    models : int
-        Most models that represent the posterior.
-    room : int
-        Most nodes to track.
-    """
-
-    costly = False
+    costly = False  # whether covariances are sums over members
     growth, models, room = GROWTH, MODELS, ROOM
 
     def __init__(self, space: Any, feedback: Feedback) -> None:
         self._space, self._feedback = space, feedback
-        self.layout: Any = space.layout(feedback)
-        self.sides: Floats = space.sides()
-        self.symbols = tuple(j not in space.lines for j in range(space.d))
-        self.of_symbols = families_of(space)
+        self.layout: Any = space.layout(feedback)  # finds which pairs of footprints have equal covariances
+        self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
+        self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
+        self.of_symbols = families_of(space)  # the families learned where all are categorical
 
     @abstractmethod
     def covariance(self, kernel: Kernel) -> Covariance:

@@ -62,21 +62,11 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Fit:
-    """The result of a fit.
+    """The result of a fit."""
 
-    Attributes
-    ----------
-    model : Model
-        Summary of the posterior: the most probable family, with posterior means of the log-parameters.
-    members : tuple of Weighted
-        A few models that represent the posterior; their weights add up to 1.
-    best : tuple of Cell
-        Where the next fit starts.
-    """
-
-    model: Model
-    members: tuple[Weighted, ...]
-    best: tuple[Cell, ...]
+    model: Model  # summary of the posterior: the most probable family, with posterior means of the log-parameters
+    members: tuple[Weighted, ...]  # a few models that represent the posterior; their weights add up to 1
+    best: tuple[Cell, ...]  # where the next fit starts
 
 
 class Evidence:

@@ -31,27 +31,13 @@ LEAST = 10  # residuals, or repeats, needed for a check
 
 
 class Knowledge(NamedTuple):
-    """What has been learned so far.
+    """What has been learned so far."""
 
-    Attributes
-    ----------
-    fit : Fit
-        The models in use.
-    learned_from : int
-        Number of rewards used by the fit, or by the first guess.
-    due : int
-        Number of rewards at which to learn again.
-    warned : bool
-        Whether the user was warned that the model does not fit.
-    anew : bool
-        Whether the fit follows from the rewards alone, not also from earlier fits.
-    """
-
-    fit: Fit
-    learned_from: int = 0
-    due: int = 1
-    warned: bool = False
-    anew: bool = True
+    fit: Fit  # the models in use
+    learned_from: int = 0  # number of rewards used by the fit, or by the first guess
+    due: int = 1  # number of rewards at which to learn again
+    warned: bool = False  # whether the user was warned that the model does not fit
+    anew: bool = True  # whether the fit follows from the rewards alone, not also from earlier fits
 
     @property
     def model(self) -> Model:
@@ -65,19 +51,11 @@ class Knowledge(NamedTuple):
 
 
 class Learner:
-    """Learns models from rewards, if anything is to be learned; it has no state of its own.
-
-    Attributes
-    ----------
-    unknowns : Unknowns
-        What is learned.
-    learns : bool
-        Whether anything is learned.
-    """
+    """Learns models from rewards, if anything is to be learned; it has no state of its own."""
 
     def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
-        self.unknowns = unknowns
-        self.learns = unknowns.any
+        self.unknowns = unknowns  # what is learned
+        self.learns = unknowns.any  # whether anything is learned
         self._frame = frame
 
     def begin(self) -> Knowledge:

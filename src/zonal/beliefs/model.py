@@ -34,21 +34,11 @@ Spec = Kernel | Family | None
 
 @dataclass(frozen=True)
 class Unknowns:
-    """Which parts of the model are learned; what is given is kept.
+    """Which parts of the model are learned; what is given is kept."""
 
-    Attributes
-    ----------
-    kernel : Kernel, kernel class or None
-        A kernel is kept; for a class its parameters are learned; for None the class too.
-    noise : bool
-        Whether the noise is learned.
-    mean : float or None
-        The prior mean, None if it is learned.
-    """
-
-    kernel: Spec
-    noise: bool
-    mean: float | None
+    kernel: Spec  # a kernel is kept; for a class its parameters are learned; for None the class too
+    noise: bool  # whether the noise is learned
+    mean: float | None  # the prior mean, None if it is learned
 
     @property
     def given(self) -> Kernel | None:

@@ -72,24 +72,12 @@ class GPTree(Policy):
 
 @dataclass(frozen=True)
 class GPTreeRules(Rules):
-    """GPTree bound to a problem.
+    """GPTree bound to a problem."""
 
-    Attributes
-    ----------
-    variation : array, shape (h_max + 2,)
-        V(h).
-    beta_n : float
-        Factor of the standard deviation.
-    h_max : int
-        The deepest depth at which nodes are split.
-    tie : float
-        Values closer than this are equal.
-    """
-
-    variation: Floats
-    beta_n: float
-    h_max: int
-    tie: float
+    variation: Floats  # shape (h_max + 2,): v(h)
+    beta_n: float  # factor of the standard deviation
+    h_max: int  # the deepest depth at which nodes are split
+    tie: float  # values closer than this are equal
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""

@@ -126,33 +126,15 @@ def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Se
 
 @dataclass(frozen=True)
 class OptimisticRules(Rules):
-    """The rules of optimistic tree search, for any belief.
+    """The rules of optimistic tree search, for any belief."""
 
-    Attributes
-    ----------
-    delta : array, shape (h_max + 2,)
-        delta(h).
-    beta : callable, t -> float
-        beta_t.
-    h_max : int
-        The deepest depth at which nodes are expanded.
-    tie : float
-        Values closer than this are equal.
-    early : bool
-        Whether line 6 tests the std before the reward.
-    flat : bool
-        Whether all expanded nodes, not only the deepest, compete for the recommendation.
-    ahead : bool
-        Whether leaves are split because of trials under way.
-    """
-
-    delta: Floats
-    beta: Callable[[int], float]
-    h_max: int
-    tie: float
-    early: bool = False
-    flat: bool = False
-    ahead: bool = False
+    delta: Floats  # shape (h_max + 2,): delta(h)
+    beta: Callable[[int], float]  # beta_t
+    h_max: int  # the deepest depth at which nodes are expanded
+    tie: float  # values closer than this are equal
+    early: bool = False  # whether line 6 tests the std before the reward
+    flat: bool = False  # whether all expanded nodes, not only the deepest, compete for the recommendation
+    ahead: bool = False  # whether leaves are split because of trials under way
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
         """Return the leaf with the highest b-value (line 2)."""

@@ -24,34 +24,16 @@ INDEX_LIMIT = 2**63  # indices are stored in 64 bits
 
 @dataclass(frozen=True)
 class View:
-    """All nodes under one model, including trials under way; arrays have one entry per row.
+    """All nodes under one model, including trials under way; arrays have one entry per row."""
 
-    Attributes
-    ----------
-    weight : float
-        Of the model; the weights of all views add up to 1.
-    mean, std : array
-        Of the nodes' averages, relative to the prior mean as in the tree.
-    noise : array
-        Standard deviation of one measurement.
-    prior : array
-        Prior variance of the nodes' averages.
-    smallest : float
-        Prior variance of a smallest region's average.
-    covariance : callable
-        Returns the posterior covariance between some rows and others.
-    weights : callable
-        Returns how much of the space lies in each row's region: see `Region.weight`.
-    """
-
-    weight: float
-    mean: Floats
+    weight: float  # of the model; the weights of all views add up to 1
+    mean: Floats  # of the nodes' averages, relative to the prior mean as in the tree
     std: Floats
-    noise: Floats
-    prior: Floats
-    smallest: float
-    covariance: Callable[[Rows, Rows], Floats]
-    weights: Callable[[Rows], Floats] = np.ones_like
+    noise: Floats  # standard deviation of one measurement
+    prior: Floats  # prior variance of the nodes' averages
+    smallest: float  # prior variance of a smallest region's average
+    covariance: Callable[[Rows, Rows], Floats]  # returns the posterior covariance between some rows and others
+    weights: Callable[[Rows], Floats] = np.ones_like  # how much of the space lies in each row's region
 
     @property
     def hidden(self) -> Floats:
@@ -61,33 +43,15 @@ class View:
 
 @dataclass(frozen=True)
 class Terms:
-    """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks.
+    """What looks cost in this round: ``tree.terms``, None where the budget is a number of looks."""
 
-    Attributes
-    ----------
-    times : array
-        The times to choose from; 1 alone where times are not chosen.
-    timed : bool
-        Whether looks cost their time.
-    usual : float
-        The time that a view's noise refers to; it scales with one over the root of the time.
-    left : float
-        What may be spent.
-    prices : callable
-        Returns what looks at some rows cost, without their time and travel.
-    ways : callable
-        Returns what travel to some rows costs; None if travel is free.
-    tour : int
-        Number of looks that cost twice as much as a tour over the whole space.
-    """
-
-    times: Floats
-    timed: bool
-    usual: float
-    left: float
-    prices: Callable[[Rows], Floats]
-    ways: Callable[[Rows], Floats] | None = None
-    tour: int = 1
+    times: Floats  # the times to choose from; 1 alone where times are not chosen
+    timed: bool  # whether looks cost their time
+    usual: float  # the time that a view's noise refers to; it scales with one over the root of the time
+    left: float  # what may be spent
+    prices: Callable[[Rows], Floats]  # returns what looks at some rows cost, without their time and travel
+    ways: Callable[[Rows], Floats] | None = None  # returns what travel to some rows costs; None if travel is free
+    tour: int = 1  # number of looks that cost twice as much as a tour over the whole space
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what looks of these times cost."""
@@ -102,43 +66,19 @@ Draw = Callable[[], np.random.Generator]  # the round's own random generator, th
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers about a problem that a policy may know.
+    """The numbers about a problem that a policy may know."""
 
-    Attributes
-    ----------
-    counts : tuple of int
-        Nodes at depths 0 .. h_max + 1: K^h where every node has K children.
-    base : int
-        K, or the usual number of children.
-    budget : int
-        N, when the study started; where looks have a cost, how many of the cheapest looks it pays for.
-    h_max : int
-        The deepest depth at which nodes are expanded.
-    variation : Variation
-        How f varies within cells, by depth.
-    tie : float
-        Values closer than this are equal.
-    learned : bool
-        Whether the kernel is learned.
-    opening : int
-        Number of measurements of the opening sweep.
-    room : int
-        Most nodes that the belief should track.
-    sign, zero : float
-        The factor that turns the user's values into rewards, and the reward that the tree's means are relative to.
-    """
-
-    counts: tuple[int, ...]
-    base: int
-    budget: int
-    h_max: int
-    variation: Variation
-    tie: float
-    learned: bool
-    opening: int
-    room: int
-    sign: float = 1.0
-    zero: float = 0.0
+    counts: tuple[int, ...]  # nodes at depths 0 .. h_max + 1: K^h where every node has K children
+    base: int  # K, or the usual number of children
+    budget: int  # N, when the study started; where looks have a cost, how many of the cheapest looks it pays for
+    h_max: int  # the deepest depth at which nodes are expanded
+    variation: Variation  # how f varies within cells, by depth
+    tie: float  # values closer than this are equal
+    learned: bool  # whether the kernel is learned
+    opening: int  # number of measurements of the opening sweep
+    room: int  # most nodes that the belief should track
+    sign: float = 1.0  # the factor that turns the user's values into rewards
+    zero: float = 0.0  # the reward that the tree's means are relative to
 
 
 class Shape(Protocol):

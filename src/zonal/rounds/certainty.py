@@ -28,18 +28,10 @@ HOPELESS = 5.0  # regions this many standard deviations below the recommended on
 
 
 class Standing(NamedTuple):
-    """How a region compares with all others, under the models.
+    """How a region compares with all others, under the models."""
 
-    Attributes
-    ----------
-    gap : float
-        With the probability asked for, the best smallest region is better by no more than this.
-    probability_best : float
-        The probability that no smallest region is better.
-    """
-
-    gap: float
-    probability_best: float
+    gap: float  # with the probability asked for, the best smallest region is better by no more than this
+    probability_best: float  # the probability that no smallest region is better
 
 
 @dataclass(frozen=True)

@@ -84,21 +84,11 @@ class AbsentPolicy(Policy):
 
 @dataclass(frozen=True)
 class Opened:
-    """Settings as read back.
+    """Settings as read back."""
 
-    Attributes
-    ----------
-    settings : Settings
-        With placeholders for what is missing.
-    missing : dict of str to str
-        The user's own settings that were not passed again, and their names in the user's code.
-    classes : dict of str to class
-        The user's own classes that were passed, by name.
-    """
-
-    settings: Settings
-    missing: dict[str, str]
-    classes: dict[str, type] = field(default_factory=dict)
+    settings: Settings  # with placeholders for what is missing
+    missing: dict[str, str]  # the user's own settings that were not passed again, and their names there
+    classes: dict[str, type] = field(default_factory=dict)  # the user's own classes that were passed, by name
 
     @property
     def knows(self) -> bool:

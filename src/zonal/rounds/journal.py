@@ -69,21 +69,12 @@ class StoredEvent(NamedTuple):
 
 
 class Journal:
-    """A study's file.
-
-    Attributes
-    ----------
-    path : Path
-    opened : Opened
-        The settings, and what is missing of them.
-    read_only : str
-        Why nothing can be written; "" if it can.
-    """
+    """A study's file."""
 
     def __init__(self, path: Path, opened: Opened, first: bytes, read_only: str = "") -> None:
         self.path = path
-        self.opened = opened
-        self.read_only = read_only
+        self.opened = opened  # the settings, and what is missing of them
+        self.read_only = read_only  # why nothing can be written; "" if it can
         self._text = Events(opened)
         self._digests = [first]  # of the settings, and of every event seen
 
@@ -224,16 +215,10 @@ class Journal:
 
 
 class Writer:
-    """The file while its lock is held.
-
-    Attributes
-    ----------
-    unseen : list of Event
-        Events that other processes have appended since.
-    """
+    """The file while its lock is held."""
 
     def __init__(self, journal: Journal, connection: sqlite3.Connection, unseen: list[Event], known: int) -> None:
-        self.unseen = unseen
+        self.unseen = unseen  # events that other processes have appended since
         self._journal = journal
         self._connection = connection
         self._known = known

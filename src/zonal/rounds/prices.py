@@ -61,21 +61,13 @@ def checked_travel(travel: Any, space: Any) -> Any:
 
 
 class Prices:
-    """What looks cost in one study.
-
-    Attributes
-    ----------
-    times : array
-        The times to choose from; 1 alone where times are not chosen.
-    timed : bool
-        Whether looks cost their time.
-    """
+    """What looks cost in one study."""
 
     def __init__(self, settings: Any) -> None:
         self._space = settings.space
         self._cost, self._travel, self._overhead = settings.cost, settings.travel, settings.overhead
-        self.timed = bool(settings.times)
-        self.times = np.array(settings.times or (1.0,))
+        self.timed = bool(settings.times)  # whether looks cost their time
+        self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
         self._regions: dict[Node, float] = {}
         self._ways: dict[tuple[Node, Node], float] = {}
         self._centres: dict[Node, Floats] = {}

@@ -69,29 +69,16 @@ class Given(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the user gave to a study.
-
-    Attributes
-    ----------
-    space : Box, Sequences, Product, Points or Hierarchy
-    budget : int, or float where looks have a cost
-        At the start; `extend` adds to it.
-    kernel, noise, mean, feedback, policy, max_looks, forbidden, value_name, value_unit, cost, times, overhead
-    travel, cost_unit
-        As given to `Study`; `feedback` is never None.
-    seed : int
-        Determines every random number of the study.
-    direction : {"maximize", "minimize"}
-    """
+    """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
 
     space: Any
-    budget: float
+    budget: float  # at the start; `extend` adds to it
     kernel: Any
     noise: Noise | None
     mean: float | None
     feedback: Feedback
     policy: Policy | None
-    seed: int
+    seed: int  # determines every random number of the study
     direction: Direction
     max_looks: int | None
     forbidden: Forbidden | None
@@ -207,59 +194,30 @@ def _seed(rng: Any) -> int:
 
 
 class Problem:
-    """What can be computed from the settings alone, and caches that all states of a study share.
-
-    Attributes
-    ----------
-    settings : Settings
-    policy : Policy
-        As given, or the default.
-    space, feedback
-        As in the settings.
-    unknowns : Unknowns
-        What is learned.
-    frame : Frame
-        The space as beliefs see it; it caches averages of kernels.
-    learner : Learner or None
-        None on an empirical belief.
-    sign : float
-        The factor that turns the user's values into rewards.
-    learned : bool
-        Whether the kernel is learned.
-    checksum : int
-        Of the sides of the space; the checksums of splits start from it.
-    bound : (Model, Rules) or None
-        The policy bound to the model in use.
-    smallest : (Fit, list of float) or None
-        Prior variances of a smallest region's average under each of the models in use.
-    weights : dict of node to float
-        How much of the space (length, members, ...) lies in each node, for those a policy asked about.
-    prices : Prices or None
-        What looks cost; None if the budget is a number of them.
-    """
+    """What can be computed from the settings alone, and caches that all states of a study share."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.space = settings.space
         self.feedback = settings.feedback
         self.policy: Policy = KnowledgeGradient() if settings.policy is None else settings.policy
-        self.sign = settings.sign
+        self.sign = settings.sign  # the factor that turns the user's values into rewards
         kernel: Spec = settings.kernel
         if not (kernel is None or isinstance(kernel, type | Kernel)):  # a function of features
             kernel = custom(kernel, self.space.features[:: -(-self.space.size // TRIED_POINTS)])
         mean = None if settings.mean is None else self.sign * settings.mean
         if mean is None and (isinstance(kernel, Kernel) or self.policy.empirical):
             mean = 0.0
-        self.unknowns = Unknowns(kernel, settings.noise is None, mean)
-        self.frame = frame_of(self.space, self.feedback)
+        self.unknowns = Unknowns(kernel, settings.noise is None, mean)  # what is learned
+        self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
-        self.learned = self.learner is not None and self.unknowns.given is None
+        self.learned = self.learner is not None and self.unknowns.given is None  # whether the kernel is learned
         self.noise_by_region = callable(settings.noise)
-        self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())
-        self.bound: tuple[Model | None, Rules] | None = None
-        self.smallest: tuple[Fit, list[float]] | None = None
-        self.weights: dict[Node, float] = {}
-        self.prices = Prices(settings) if settings.priced else None
+        self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
+        self.bound: tuple[Model | None, Rules] | None = None  # the policy bound to the model in use
+        self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
+        self.weights: dict[Node, float] = {}  # of the nodes that a policy asked about: `Region.weight`
+        self.prices = Prices(settings) if settings.priced else None  # None if the budget counts looks
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "bound": None, "smallest": None, "weights": {}}

@@ -147,24 +147,12 @@ def _size_of(packed: dict[str, Any]) -> int:
 
 @dataclass
 class Decoder:
-    """Turns JSON back into values.
+    """Turns JSON back into values."""
 
-    Attributes
-    ----------
-    classes : mapping of name to class
-        Classes that may be named besides Zonal's.
-    own : callable, optional
-        Turns marks, for what is not stored, into values.
-    space : optional
-        Of the study whose regions are read.
-    left : int
-        Bytes that arrays may still take.
-    """
-
-    classes: Mapping[str, type] = field(default_factory=dict)
-    own: Callable[[dict[str, Any]], Any] | None = None
-    space: Any = None
-    left: int = MOST_BYTES
+    classes: Mapping[str, type] = field(default_factory=dict)  # classes that may be named besides Zonal's
+    own: Callable[[dict[str, Any]], Any] | None = None  # turns marks, for what is not stored, into values
+    space: Any = None  # of the study whose regions are read
+    left: int = MOST_BYTES  # bytes that arrays may still take
     _makers: dict[str, Callable[..., Any]] = field(default_factory=lambda: {"Interval": _interval}, init=False)
 
     def __call__(self, value: Any) -> Any:
