@@ -11,30 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from zonal import __version__
-from zonal.commands import CAMPAIGN
-from zonal.commands.frame import (
-    CODES,
-    Command,
-    Decorator,
-    FilePath,
-    debug_option,
-    number_option,
-    picture_option,
-    plain_errors,
-    plain_warnings,
-    study_argument,
-)
-from zonal.commands.where import (
-    NUMBERS,
-    Finite,
-    axis_options,
-    column_options,
-    numbers,
-    one_or_more,
-    price_options,
-    whole,
-    with_options,
-)
+from zonal.commands import CAMPAIGN, frame, where
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -48,12 +25,15 @@ class _Group(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
-        with plain_errors(ctx), plain_warnings():
+        with frame.plain_errors(ctx), frame.plain_warnings():
             return super().invoke(ctx)
 
 
 @click.group(
-    cls=_Group, context_settings={"help_option_names": ["-h", "--help"]}, params=[debug_option()], epilog=CODES
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=[frame.debug_option()],
+    epilog=frame.CODES,
 )
 @click.version_option(__version__, prog_name="zonal")
 def main() -> None:
@@ -61,9 +41,9 @@ def main() -> None:
 
 
 @main.command()
-@number_option("--budget", default=80, help="Number of measurements.")
-@number_option("--rng", default=0, least=0, help="Seed of the noise.")
-@picture_option("zonal-demo.png")
+@frame.number_option("--budget", default=80, help="Number of measurements.")
+@frame.number_option("--rng", default=0, least=0, help="Seed of the noise.")
+@frame.picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and plot the result."""
     from zonal.paper.demo import demonstrate
@@ -76,9 +56,9 @@ for _command in CAMPAIGN:
     main.add_command(_command)
 
 
-@main.command(cls=Command)
-@study_argument
-@click.option("-o", "--out", type=FilePath(dir_okay=False), help="Where to write it  [default: STUDY.html]")
+@main.command(cls=frame.Command)
+@frame.study_argument
+@click.option("-o", "--out", type=frame.FilePath(dir_okay=False), help="Where to write it  [default: STUDY.html]")
 def report(study: Study, out: Path | None) -> None:
     """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
     from zonal.tables.files import write
@@ -91,7 +71,7 @@ def report(study: Study, out: Path | None) -> None:
 
 
 @main.command()
-@click.argument("folder", default=".", type=FilePath(file_okay=False, exists=True))
+@click.argument("folder", default=".", type=frame.FilePath(file_okay=False, exists=True))
 @click.option(
     "--port", default=8321, show_default=True, type=click.IntRange(0, 65535), help="0 for any free port."
 )
@@ -121,34 +101,36 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "zonal", "_ZONAL_COMPLETE").source())
 
 
-def _of_runs(picture: str) -> Decorator:
+def _of_runs(picture: str) -> frame.Decorator:
     """Add the options that every simulation has."""
-    return with_options(
-        click.option("--noise", required=True, type=Finite(min=0), help="Standard deviation of one measurement."),
-        number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
-        number_option("--jobs", help="Processes  [default: one per core]"),
-        picture_option(picture),
+    return where.with_options(
+        click.option(
+            "--noise", required=True, type=where.Finite(min=0), help="Standard deviation of one measurement."
+        ),
+        frame.number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
+        frame.number_option("--jobs", help="Processes  [default: one per core]"),
+        frame.picture_option(picture),
     )
 
 
-POSITIVE = Finite(min=0, min_open=True)
+POSITIVE = where.Finite(min=0, min_open=True)
 _sequence = click.option("--sequence", help="Column of sequences, all possible ones of one length.")
 
 
 @main.command()
-@click.argument("table", type=FilePath())
+@click.argument("table", type=frame.FilePath())
 @click.option("--value", required=True, help="Column of values to average.")
-@column_options
+@where.column_options
 @_sequence
 @click.option(
     "--budget",
     required=True,
-    callback=lambda ctx, param, value: whole(value),
+    callback=lambda ctx, param, value: where.whole(value),
     type=POSITIVE,
     help="Number of measurements in a campaign, or their total cost.",
 )
-@price_options
-@number_option("--runs", default=30, help="Campaigns per method.")
+@where.price_options
+@frame.number_option("--runs", default=30, help="Campaigns per method.")
 @_of_runs("zonal-rehearsal.png")
 def rehearse(**options: Any) -> None:
     """Simulate a measuring campaign on a TABLE (.csv, .csv.gz, .tsv, .parquet) before you pay for it.
@@ -163,17 +145,17 @@ def rehearse(**options: Any) -> None:
 
 
 @main.command()
-@click.argument("table", required=False, type=FilePath())
-@axis_options
+@click.argument("table", required=False, type=frame.FilePath())
+@where.axis_options
 @click.option("--value", help="Column of a table's values to average.")
-@column_options
+@where.column_options
 @_sequence
 @click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
 @click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
     "--lengthscale",
-    callback=one_or_more,
-    metavar=NUMBERS,
+    callback=where.one_or_more,
+    metavar=where.NUMBERS,
     help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
 @click.option("--given", is_flag=True, help="The search is given these values; by default it learns them.")
@@ -182,12 +164,12 @@ def rehearse(**options: Any) -> None:
     "budgets",
     required=True,
     multiple=True,
-    callback=numbers,
-    metavar=NUMBERS,
+    callback=where.numbers,
+    metavar=where.NUMBERS,
     help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
 )
-@price_options
-@number_option("--runs", default=50, least=2, help="Campaigns per budget.")
+@where.price_options
+@frame.number_option("--runs", default=50, least=2, help="Campaigns per budget.")
 @_of_runs("zonal-power.png")
 def power(**options: Any) -> None:
     """How much regret does a budget leave? Simulate whole campaigns before the first measurement.
@@ -247,8 +229,8 @@ def _experiment(name: str, settings: Plan) -> None:
 
 def _add(name: str, about: str) -> None:
     @paper.command(name, help=about)
-    @number_option("--runs", default=30, help="Independent runs.")
-    @number_option("--budget", default=80, least=2, help="Measurements per run.")
+    @frame.number_option("--runs", default=30, help="Independent runs.")
+    @frame.number_option("--budget", default=80, least=2, help="Measurements per run.")
     @click.option(
         "--preset",
         default="authors",
@@ -256,13 +238,13 @@ def _add(name: str, about: str) -> None:
         type=click.Choice(["authors", "paper"]),
         help="The authors' functions and procedure, as in the published figures, or the paper's text.",
     )
-    @number_option("--rng", default=0, least=0, help="Seed of all random numbers.")
-    @number_option("--jobs", help="Processes  [default: one per core]")
+    @frame.number_option("--rng", default=0, least=0, help="Seed of all random numbers.")
+    @frame.number_option("--jobs", help="Processes  [default: one per core]")
     @click.option(
         "--out",
         default="zonal-paper",
         show_default=True,
-        type=FilePath(file_okay=False),
+        type=frame.FilePath(file_okay=False),
         help="Folder for plots, tables and finished runs.",
     )
     def command(

@@ -14,41 +14,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zonal.averages.feedback import Average, Beam, Center, Feedback, Mean
-from zonal.averages.kernels import RBF, Categorical, Matern
-from zonal.averages.motifs import Motif
+import zonal as zn
 from zonal.errors import InvalidInput, check_choice, text, whole_number
-from zonal.policies.above import Above
-from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
-from zonal.policies.gptree import GPTree
-from zonal.policies.knowledge import KnowledgeGradient
-from zonal.policies.optimistic import GPOO, StoOO
-from zonal.problems import PerWeight
-from zonal.spaces import Box, Hierarchy, Points, Product, Region, Sequences
 from zonal.spaces.axis_space import MOST_PARTS
 from zonal.spaces.nesting import check_nested
 from zonal.spaces.product import has_symbols
 from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words
-from zonal.theory import GeometricDelta, LipschitzDelta, SpreadDelta
 
 DEEPEST, MOST_POINTS_AN_AXIS = 100, 1000  # more is of no use, and could take for ever
 
 SPACES = ("axes", "sequences", "points", "hierarchy")
 POLICIES = {
-    "knowledge gradient": KnowledgeGradient,
-    "above": Above,
-    "gpoo": GPOO,
-    "stooo": StoOO,
-    "gptree": GPTree,
-    "uniform grid": UniformGrid,
-    "random": Random,
-    "ucb": UCB,
-    "thompson": Thompson,
+    "knowledge gradient": zn.KnowledgeGradient,
+    "above": zn.Above,
+    "gpoo": zn.GPOO,
+    "stooo": zn.StoOO,
+    "gptree": zn.GPTree,
+    "uniform grid": zn.UniformGrid,
+    "random": zn.Random,
+    "ucb": zn.UCB,
+    "thompson": zn.Thompson,
 }
-DELTAS: dict[str, Any] = {"geometric": GeometricDelta, "lipschitz": LipschitzDelta, "spread": SpreadDelta}
-KERNELS: dict[str, Any] = {"rbf": RBF, "matern": Matern, "categorical": Categorical, "motif": Motif}
-FEEDBACKS: dict[str, Callable[[], Feedback]] = {"mean": Mean, "center": Center}
+DELTAS: dict[str, Any] = {"geometric": zn.GeometricDelta, "lipschitz": zn.LipschitzDelta, "spread": zn.SpreadDelta}
+KERNELS: dict[str, Any] = {"rbf": zn.RBF, "matern": zn.Matern, "categorical": zn.Categorical, "motif": zn.Motif}
+FEEDBACKS: dict[str, Callable[[], zn.Feedback]] = {"mean": zn.Mean, "center": zn.Center}
 
 KEYS: dict[str, tuple[str, ...]] = {
     "sequences": ("alphabet", "length", "order", "frequencies", "smallest"),
@@ -75,7 +65,7 @@ def arguments(recipe: Recipe) -> dict[str, Any]:
         raise InvalidInput(f"{recipe.source}: a study needs a budget", None, "Write for example budget = 60.")
     given: dict[str, Any] = {"space": space(recipe), "budget": recipe.words["budget"], **_measurement(recipe)}
     with recipe.blamed("measurement", "feedback"):
-        given.get("feedback", Mean()).check(given["space"])
+        given.get("feedback", zn.Mean()).check(given["space"])
     given |= _model(recipe)
     if "forbidden" in recipe.words:
         given["forbidden"] = _forbidden(recipe, given["space"])
@@ -134,7 +124,7 @@ def space(recipe: Recipe) -> Any:
         return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
 
 
-def _axes(recipe: Recipe) -> Box | Product:
+def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
     axes: dict[str, Any] = {}
     said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}, "periodic": {}}
@@ -144,7 +134,7 @@ def _axes(recipe: Recipe) -> Box | Product:
             axes[name] = _axis(recipe, name, words)
             for key, own in said.items():
                 own |= {name: words[key]} if key in words else {}
-    kind = Product if any(map(has_symbols, axes.values())) or not axes else Box
+    kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
     smallest = said["smallest"] or recipe.words.get("smallest")
     arity, rings = recipe.words.get("arity", 2), [name for name, own in said["periodic"].items() if own]
     return kind(axes, arity, smallest, said["unit"] or None, said["scale"] or "linear", rings)
@@ -176,9 +166,9 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     return words["frequencies"]
 
 
-def _sequences(words: dict[str, Any]) -> Sequences:
+def _sequences(words: dict[str, Any]) -> zn.Sequences:
     _need("sequences", words, {"alphabet": "ACGT", "length": 8})
-    return Sequences(**words)
+    return zn.Sequences(**words)
 
 
 def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
@@ -189,7 +179,7 @@ def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -
             raise InvalidInput(f"[{section}] needs its {key}", words.get(key), fix)
 
 
-def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> Points | Hierarchy:
+def _members(recipe: Recipe, kind: str, words: dict[str, Any]) -> zn.Points | zn.Hierarchy:
     needed = {"points": {"coords": ["lon", "lat"]}, "hierarchy": {"levels": ["state", "county"]}}[kind]
     _need(kind, words, {"table": "areas.csv", **needed})
     with recipe.blamed(kind, "table"):
@@ -210,23 +200,12 @@ def members(
     smallest: Any = None,
     arity: Any = 2,
     at: Callable[[str], AbstractContextManager[Any]] = nullcontext,
-) -> Points | Hierarchy:
-    """Return the space of a table's rows.
+) -> zn.Points | zn.Hierarchy:
+    """Return the space of a table's rows, each a smallest part.
 
-    Parameters
-    ----------
-    table : Table
-        One row per smallest part.
-    coords : sequence of str
-        Columns of features: `Points`, or the features of a `Hierarchy` if there are levels too.
-    levels : sequence of str
-        Columns of names or codes, from the coarsest to the finest: a `Hierarchy`.
-    weight : str, optional
-        Column of weights.
-    smallest, arity
-        As for these spaces.
-    at : callable
-        Turns "coords", "levels" or "weight" into a context that adds to an error where that was written.
+    `levels`, columns of names or codes from the coarsest to the finest, make a `Hierarchy`, and `coords`, columns
+    of features, its features, or else `Points`. `weight` is a column too. `at` turns the name of such an argument
+    into a context that adds to an error where that was written.
     """
     with at("weight"):
         weights = None if weight is None else positive(table, weight)
@@ -236,12 +215,12 @@ def members(
         if not coords:
             fix = "Name coords, levels or sequence."
             raise InvalidInput("a table needs columns that locate its rows", None, fix)
-        return Points(features, weights, arity, smallest)
+        return zn.Points(features, weights, arity, smallest)
     with at("levels"):
         names = {name: table.texts(name) for name in levels}
         check_nested(names, first=1)
     together = np.stack(list(features.values()), axis=1) if features else None
-    return Hierarchy.from_table(names, together, weights, smallest, tuple(coords) or None)
+    return zn.Hierarchy.from_table(names, together, weights, smallest, tuple(coords) or None)
 
 
 def positive(table: Table, weight: str) -> NDArray[np.float64]:
@@ -254,7 +233,7 @@ def positive(table: Table, weight: str) -> NDArray[np.float64]:
     return weights
 
 
-def _forbidden(recipe: Recipe, space: Any) -> list[Region]:
+def _forbidden(recipe: Recipe, space: Any) -> list[zn.Region]:
     """Return the forbidden regions, given as text or as tables of their parts."""
     words = recipe.words["forbidden"]
     with recipe.blamed("forbidden"):
@@ -282,13 +261,13 @@ def _noise(recipe: Recipe, words: Any) -> Any:
     if not isinstance(words, Mapping):
         return words
     recipe.table(words, ("measurement", "noise"), ("per_weight",))
-    return PerWeight(words.get("per_weight"))  # type: ignore[arg-type]
+    return zn.PerWeight(words.get("per_weight"))  # type: ignore[arg-type]
 
 
-def _feedback(recipe: Recipe, words: Any) -> Feedback:
+def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:
     path = ("measurement", "feedback")
     if not isinstance(words, Mapping):
-        found: Callable[[], Feedback] = recipe.choice(words, path, FEEDBACKS)
+        found: Callable[[], zn.Feedback] = recipe.choice(words, path, FEEDBACKS)
         return found()
     recipe.table(words, path, ("average", "beam", "beam_share"))
     if len(words) != 1:
@@ -297,8 +276,8 @@ def _feedback(recipe: Recipe, words: Any) -> Feedback:
     ((kind, own),) = words.items()
     if kind == "average":
         whole_number(own, "average", 1, MOST_POINTS_AN_AXIS)
-        return Average(own)
-    return Beam(own) if kind == "beam" else Beam(share=own)
+        return zn.Average(own)
+    return zn.Beam(own) if kind == "beam" else zn.Beam(share=own)
 
 
 def _model(recipe: Recipe) -> dict[str, Any]:
@@ -312,8 +291,8 @@ def _model(recipe: Recipe) -> dict[str, Any]:
         kind = recipe.choice(words.pop("kernel"), ("model", "kernel"), KERNELS)
         if not words:  # its parameters are learned
             return {**given, "kernel": kind}
-        mixed = kind not in (Categorical, Motif) and "correlation" in words
-        symbols = Categorical(1.0, words.pop("correlation")) if mixed else None
+        mixed = kind not in (zn.Categorical, zn.Motif) and "correlation" in words
+        symbols = zn.Categorical(1.0, words.pop("correlation")) if mixed else None
         kernel = _made(recipe, kind, words, ("model",))
         return {**given, "kernel": kernel if symbols is None else kernel * symbols}
 

@@ -43,15 +43,9 @@ class Player(Protocol):
 
 @dataclass(frozen=True)
 class Zonal:
-    """A study; what is not set is learned or chosen by default.
+    """A study; what is not set is learned or chosen by default."""
 
-    Attributes
-    ----------
-    settings : tuple of (name, value)
-        Arguments of `Study`.
-    """
-
-    settings: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()  # arguments of `Study`
 
     def study(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Study:
         """Return the study after its budget is spent."""
@@ -134,18 +128,10 @@ def cut(space: Any, depth: int, chosen: Iterable[int] | None = None) -> list[Reg
 
 @dataclass(frozen=True)
 class Campaigns:
-    """The results of one player.
+    """The results of one player."""
 
-    Attributes
-    ----------
-    regions : tuple of Region
-        The region of each run.
-    regrets : array, shape (runs,)
-        By how much each region is worse than the best smallest region.
-    """
-
-    regions: tuple[Region, ...]
-    regrets: Floats
+    regions: tuple[Region, ...]  # of each run
+    regrets: Floats  # by how much each region is worse than the best smallest region, shape (runs,)
 
     @property
     def mean(self) -> float:
@@ -161,14 +147,7 @@ class Campaigns:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Campaigns of several players on one landscape.
-
-    Attributes
-    ----------
-    landscape : Landscape
-    budget : int
-    campaigns : dict of name to Campaigns
-    """
+    """Campaigns of several players on one landscape."""
 
     landscape: Landscape
     budget: float
@@ -187,15 +166,8 @@ class Rehearsal:
 def everybody(space: Any, **settings: Any) -> dict[str, Player]:
     """Return all players for a space: Zonal by default and with two other policies, and three simple methods.
 
-    The first, "Zonal", does what `maximize` does by default. UCB measures only the smallest regions; it is left
-    out if there are too many of them.
-
-    Parameters
-    ----------
-    space : Box, Product, Sequences, Points or Hierarchy
-        With a smallest region.
-    **settings
-        Settings of Zonal's studies.
+    The space has a smallest region; the settings are those of Zonal's studies. The first, "Zonal", does what
+    `maximize` does by default. UCB measures only the smallest regions; it is left out if there are too many.
     """
     given = tuple(settings.items())
     players: dict[str, Player] = {"Zonal": Zonal(given)}

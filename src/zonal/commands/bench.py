@@ -10,19 +10,7 @@ import click
 
 from zonal import looking
 from zonal.averages.feedback import Slope
-from zonal.commands import sheets
-from zonal.commands.frame import (
-    NOTHING_LEFT,
-    FilePath,
-    Refusal,
-    echo_json,
-    echo_table,
-    json_option,
-    number_option,
-    on_terminal,
-    say,
-    study_command,
-)
+from zonal.commands import frame, sheets
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput
 from zonal.rounds.events import Asked
 from zonal.rounds.trials import Observation, Trial, TrialRecord
@@ -33,7 +21,7 @@ from zonal.tables.listings import Listing, counted
 T = TypeVar("T")
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
-SHEET = FilePath(dir_okay=False)
+SHEET = frame.FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 NUMBER = click.IntRange(min=0)
@@ -43,12 +31,12 @@ OBSERVATION: dict[str, Any] = {
 }
 
 
-@study_command()
-@number_option("-n", "wanted", default=1, help="Number of trials.")
+@frame.study_command()
+@frame.number_option("-n", "wanted", default=1, help="Number of trials.")
 @click.option("--csv", "sheet", type=SHEET, help="Write a new sheet with an empty column for the values.")
 @click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
-@json_option
+@frame.json_option
 def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, as_json: bool) -> None:
     """Which regions to measure next.
 
@@ -61,9 +49,9 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
     trials = list(study.pending) if pending else _ask(study, wanted, key)
     if sheet is not None:
         _write_new(sheet, sheets.questions(study, trials))
-        say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
+        frame.say(f"{counted(len(trials), 'question')} in {sheet}. Fill in its values, then `zonal tell` them.")
     if as_json:
-        echo_json(trials)
+        frame.echo_json(trials)
     elif sheet is None:
         echo_trials(study, trials)
 
@@ -82,7 +70,7 @@ def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     if len(trials) < wanted:
         fewer = len(trials) == number or study.settings.priced
         spent = "the budget leaves no more" if fewer else "no other region can be measured"
-        say(f"{len(trials)} of {wanted}: {spent}.")
+        frame.say(f"{len(trials)} of {wanted}: {spent}.")
     return trials
 
 
@@ -99,13 +87,14 @@ def _one_by_one(study: Study, number: int, key: str) -> list[Trial]:
     return trials
 
 
-def _spent(study: Study) -> Refusal:
+def _spent(study: Study) -> frame.Refusal:
     budget = looking.amount(study, study.budget)
     under_way = f", {len(study.pending)} of them are under way" if study.pending else ""
     if study.settings.priced:
         under_way = f" but for {looking.amount(study, study.remaining)}, which pay for no look"
     what = "to it" if study.settings.priced else "measurements"
-    return Refusal(f"the budget of {budget} is spent{under_way}. `zonal extend` adds {what}.", NOTHING_LEFT)
+    spent = f"the budget of {budget} is spent{under_way}. `zonal extend` adds {what}."
+    return frame.Refusal(spent, frame.NOTHING_LEFT)
 
 
 def _write_new(path: Path, content: str) -> None:
@@ -115,11 +104,9 @@ def _write_new(path: Path, content: str) -> None:
         with path.open("x", encoding="utf-8" if content.isascii() else "utf-8-sig", newline="") as out:
             out.write(content)
     except OSError as error:
-        raise InvalidInput(
-            f"the sheet cannot be written ({error.strerror}), and the trials are under way",
-            str(path),
-            "Write them elsewhere: zonal ask STUDY --pending --csv FILE.",
-        ) from None
+        problem = f"the sheet cannot be written ({error.strerror}), and the trials are under way"
+        fix = "Write them elsewhere: zonal ask STUDY --pending --csv FILE."
+        raise InvalidInput(problem, str(path), fix) from None
 
 
 def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
@@ -133,10 +120,10 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
         "look": [one.replicate for one in trials],
     }
     columns |= {name: [getattr(one, name) for one in trials] for name in study.settings.spends}
-    echo_table(Listing("", columns))
+    frame.echo_table(Listing("", columns))
 
 
-@study_command(context_settings=NUMBERS)
+@frame.study_command(context_settings=NUMBERS)
 @click.argument("trial", required=False, type=NUMBER)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -173,16 +160,16 @@ def tell(
         more: dict[str, Any] = {"slopes": dict(map(_slope, slopes))} if slopes else {}
         more |= {} if minus is None else {"minus": sheets.place_of(study.space, minus)}
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
-        say(standing(study))
+        frame.say(standing(study))
         return
     found, before = sheets.answers(read_table(sheet), study, correct), study.trials
     sheets.take(found, study, watched=slowly)
     now = study.trials
     for number, _ in found.changed:
-        say(f"{corrected(before[number], now[number])}.")
+        frame.say(f"{corrected(before[number], now[number])}.")
     changed = f", {len(found.changed)} corrected" if found.changed else ""
     known = f", {len(found.known)} known already" if found.known else ""
-    say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
+    frame.say(f"{len(found.new)} told{changed}{known}{_left_empty(found.empty)}. {standing(study)}")
 
 
 def _slope(text: str) -> tuple[str, tuple[float, float]]:
@@ -195,7 +182,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
     return axis, (sheets.value_of(value), error)
 
 
-@study_command(context_settings=NUMBERS)
+@frame.study_command(context_settings=NUMBERS)
 @click.argument("region", required=False)
 @click.argument("value", required=False)
 @click.option("--sem", help="Standard error of this one measurement.")
@@ -229,7 +216,7 @@ def observe(
         place = sheets.place_of(study.space, region)
         by, off = Slope(slope) if slope else None, None if minus is None else sheets.place_of(study.space, minus)
         seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
-        say(f"1 measurement taken in: observation {seen.number}.")
+        frame.say(f"1 measurement taken in: observation {seen.number}.")
         return
     found = sheets.earlier(sheet, study)
     taken = found.new + found.known if again else found.new
@@ -239,14 +226,14 @@ def observe(
     if found.known and not again:
         rows = ", ".join(str(answer.row) for _, answer in found.known)
         known = f", {len(found.known)} known already (row {rows} of the sheet; --again takes them too)"
-    say(f"{counted(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
+    frame.say(f"{counted(len(taken), 'measurement')} taken in{known}{_left_empty(found.empty)}.")
 
 
 def _left_empty(rows: int) -> str:
     return f", {counted(rows, 'row')} left empty" if rows else ""
 
 
-@study_command("give-up")
+@frame.study_command("give-up")
 @click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
 @click.option("--never", is_flag=True, help="The region can never be measured: do not ask for it again.")
 @click.option("--not-tried", is_flag=True, help="It was not tried: this does not count against its region.")
@@ -264,10 +251,10 @@ def give_up(study: Study, trials: tuple[int, ...], never: bool, not_tried: bool)
             study.withdraw(number)
         else:
             study.give_up(number, retry=not never)
-    say(standing(study))
+    frame.say(standing(study))
 
 
-@study_command()
+@frame.study_command()
 @click.argument("region")
 def allow(study: Study, region: str) -> None:
     """Take back all give-ups within a REGION: it may be asked for again.
@@ -275,10 +262,10 @@ def allow(study: Study, region: str) -> None:
     A REGION is written as in `zonal observe`; the whole space takes back every give-up. Forbidden regions stay so.
     """
     number = study.allow(study.space.from_text(region))
-    say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
+    frame.say(f"{counted(number, 'give-up')} taken back. {standing(study)}")
 
 
-@study_command(context_settings=NUMBERS)
+@frame.study_command(context_settings=NUMBERS)
 @click.argument("trial", type=NUMBER)
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
@@ -294,10 +281,10 @@ def correct(study: Study, trial: int, value: str, sem: str | None, note: str, ob
     study.correct(was, sheets.value_of(value), sheets.sem_of(sem or ""), note)
     now = recorded(study, trial, observation)
     told = corrected(was, now) if now != was else f"nothing changed: {corrected(was)}"
-    say(f"{told}. {standing(study)}")
+    frame.say(f"{told}. {standing(study)}")
 
 
-@study_command()
+@frame.study_command()
 @click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
 @click.option("--observation", **OBSERVATION)
@@ -310,7 +297,7 @@ def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool)
     records = [recorded(study, number, observation) for number in dict.fromkeys(trials)]
     for record in records:
         study.retract(record, note)
-    say(f"retracted: {', '.join(map(corrected, records))}. {standing(study)}")
+    frame.say(f"retracted: {', '.join(map(corrected, records))}. {standing(study)}")
 
 
 def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Observation:
@@ -322,9 +309,8 @@ def recorded(study: Study, number: int, observation: bool) -> TrialRecord | Obse
     record, past = every[number]
     if past[-1].value is None:
         how = "is under way" if past[-1].state == "asked" else f"was {past[-1].state}"
-        raise InvalidInput(
-            f"nothing changed: {what} {number} {how}, and has no value", number, "Check its number."
-        )
+        problem = f"nothing changed: {what} {number} {how}, and has no value"
+        raise InvalidInput(problem, number, "Check its number.")
     return record
 
 
@@ -354,5 +340,5 @@ def slowly(things: list[T], what: str) -> Iterable[T]:
     """Iterate with a progress bar, if on a terminal."""
     from tqdm import tqdm
 
-    shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=not on_terminal(), leave=False)
+    shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=None, leave=False)
     return shown

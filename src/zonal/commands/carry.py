@@ -82,10 +82,8 @@ def exported(study: Study) -> str:
     stored = json.loads(settings_to_json(settings))
     own = [name for name, value in stored.items() if isinstance(value, dict) and value.get("$") == "own"]
     if own:
-        fix = "Copy the study's file, and open it in Python."
-        raise InvalidInput(
-            "this study was made with a setting of the user's own, which no export can hold", own[0], fix
-        )
+        problem = "this study was made with a setting of the user's own, which no export can hold"
+        raise InvalidInput(problem, own[0], "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
     as_text = Events(Opened(settings, {})).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"

@@ -25,6 +25,7 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 # 1: refused; 2 (click's own): wrong usage.
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
+OF_ERRORS = {BudgetSpent: NOTHING_LEFT, Exhausted: NOTHING_LEFT, StudyFileError: BAD_FILE, ZonalError: REFUSED}
 PICTURES = (".png", ".pdf", ".svg")
 CLOSED_PIPE = 128 + 13  # as shells report a program that was ended by SIGPIPE
 
@@ -69,7 +70,8 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
     except ZonalError as error:
         if ctx.find_root().meta.get("zonal.debug"):
             raise
-        raise Refusal(spoken(str(error)), code_of(error)) from error
+        code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
+        raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
         if error.filename is None:
             _leave_output_alone()
@@ -106,13 +108,6 @@ def _leave_output_alone() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def code_of(error: ZonalError) -> int:
-    """Return the exit code of an error."""
-    if isinstance(error, BudgetSpent | Exhausted):
-        return NOTHING_LEFT
-    return BAD_FILE if isinstance(error, StudyFileError) else REFUSED
-
-
 @contextmanager
 def plain_warnings() -> Iterator[None]:
     """Show warnings as one line; hide deprecation warnings, which are not for users."""
@@ -137,11 +132,6 @@ def echo_table(listing: Listing) -> None:
     """Print a table: as wide as the terminal, or in full if there is none."""
     fits = sys.stdout.isatty() or "COLUMNS" in os.environ
     click.echo(listing.text(shutil.get_terminal_size().columns if fits else 1 << 30))
-
-
-def on_terminal() -> bool:
-    """Tell whether standard error is a terminal."""
-    return sys.stderr.isatty()
 
 
 class FilePath(click.Path):

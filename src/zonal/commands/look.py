@@ -11,20 +11,9 @@ import click
 import numpy as np
 
 from zonal.answers import Side
-from zonal.commands import sheets
+from zonal.commands import frame, sheets
 from zonal.commands.bench import NUMBERS, echo_trials, standing
 from zonal.commands.carry import edits
-from zonal.commands.frame import (
-    FilePath,
-    echo_json,
-    echo_table,
-    json_option,
-    number_option,
-    picture_option,
-    say,
-    spoken,
-    study_command,
-)
 from zonal.errors import Exhausted, InvalidInput, StudyFileError
 from zonal.looking import LUCK, UNMEASURED, LikelyRegions, beyond, is_empty
 from zonal.plots import Kind, column_width
@@ -38,29 +27,29 @@ from zonal.tables.listings import Cell, Chance, Listing, counted, labelled
 SHOWN_NODES = 60
 
 
-@study_command()
-@number_option("-k", default=1, help="Number of disjoint regions.")
-@json_option
+@frame.study_command()
+@frame.number_option("-k", default=1, help="Number of disjoint regions.")
+@frame.json_option
 def recommend(study: Study, k: int, as_json: bool) -> None:
     """Which region to recommend now, and how certain that is."""
     found = study.recommend(k)
     if as_json:
-        echo_json(found)
+        frame.echo_json(found)
     else:
-        echo_table(_best(study, found, ""))
+        frame.echo_table(_best(study, found, ""))
     if caution := _caution(study):
-        say(caution)
+        frame.say(caution)
 
 
-@study_command()
-@number_option("-k", default=5, help="Number of best regions to list.")
+@frame.study_command()
+@frame.number_option("-k", default=5, help="Number of best regions to list.")
 @click.option("--all", "whole", is_flag=True, help="The whole tree, not only what was measured.")
-@number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
-@json_option
+@frame.number_option("--outlook", "ahead", default=10, help="Number of further measurements to look ahead.")
+@frame.json_option
 def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
     """The state of a study: budget, best regions, trials under way, value of more measurements, and its tree."""
     if study.read_only:
-        say(f"Read only: {spoken(study.read_only)}")
+        frame.say(f"Read only: {frame.spoken(study.read_only)}")
     best, outlook = _known(study, k, ahead)
     nodes = _nodes(study, whole) if best else []
     caution = _caution(study) if best else ""
@@ -69,7 +58,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
         said = {name: getattr(study, name) for name in names} | {"best": best, "outlook": outlook, "tree": nodes}
         said["value"] = {"name": study.value_name, "unit": study.value_unit}
         said |= {"stands_out": bool(best) and not caution, "misclassified": study.misclassified if best else None}
-        echo_json(said)
+        frame.echo_json(said)
         return
     what = labelled(study.value_name, study.value_unit)
     click.echo(f"{study.direction} the average {what} of a region: {standing(study)}{edits(study)}")
@@ -85,7 +74,7 @@ def show(study: Study, k: int, whole: bool, ahead: int, as_json: bool) -> None:
 
 
 def _echo_best(study: Study, best: list[Recommendation], caution: str, outlook: Outlook | None) -> None:
-    echo_table(_best(study, best, "\nbest regions"))
+    frame.echo_table(_best(study, best, "\nbest regions"))
     if caution:
         click.echo(f"\n{caution}")
     if study.misclassified is not None:
@@ -102,7 +91,7 @@ def _echo_tree(study: Study, nodes: list[dict[str, Any]], whole: bool) -> None:
     title = "\nthe tree" if whole else "\nthe tree, as far as it was measured"
     names = ["  " * own["node"][0] + own["region"] for own in listed]
     looks = {"looks": [own["looks"] or None for own in listed]}
-    echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
+    frame.echo_table(_averages(study, title, names, [(own["mean"], own["std"]) for own in listed], looks))
     if len(listed) < len(nodes):
         click.echo(f"and {len(nodes) - len(listed)} more: zonal show --all")
 
@@ -163,12 +152,12 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
     return found
 
 
-@study_command()
+@frame.study_command()
 @click.argument("where", nargs=-1, metavar="[REGION]...")
-@click.option("--csv", "sheet", type=FilePath(dir_okay=False), help="A sheet of regions.")
+@click.option("--csv", "sheet", type=frame.FilePath(dir_okay=False), help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
 @click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
-@json_option
+@frame.json_option
 def predict(
     study: Study, where: tuple[str, ...], sheet: Path | None, as_json: bool, **limits: float | None
 ) -> None:
@@ -185,25 +174,25 @@ def predict(
     found = study.predict(asked)
     if as_json:
         columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
-        echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+        frame.echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
         return
     more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
-    echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
+    frame.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
 
 
 def _beyond(side: Side) -> click.Command:
     """Return the command that lists regions on one side of a threshold."""
 
-    @study_command(side, context_settings=NUMBERS)
+    @frame.study_command(side, context_settings=NUMBERS)
     @click.argument("threshold", type=float, required=False)
     @click.option("--probability", type=float, help="Least probability  [default: 0.9]")
-    @json_option
+    @frame.json_option
     def command(study: Study, threshold: float | None, probability: float | None, as_json: bool) -> None:
         found: LikelyRegions = getattr(study, side)(threshold, probability)
         if as_json:
-            echo_json(found)
+            frame.echo_json(found)
         else:
-            echo_table(found)
+            frame.echo_table(found)
 
     told = f"List regions whose average is probably {side} a THRESHOLD, the most probable first."
     without = "With a policy that searches for a set, THRESHOLD may be left out: then those classified as in it."
@@ -214,8 +203,8 @@ def _beyond(side: Side) -> click.Command:
 above, below = _beyond("above"), _beyond("below")
 
 
-@study_command()
-@picture_option("zonal-study.png")
+@frame.study_command()
+@frame.picture_option("zonal-study.png")
 @click.option(
     "--kind",
     type=click.Choice(get_args(Kind)),

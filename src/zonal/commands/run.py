@@ -14,12 +14,12 @@ import click
 
 from zonal.commands.bench import standing
 from zonal.commands.frame import INTERRUPTED, KEEPS_FAILING, Refusal, number_option, say, spoken, study_command
-from zonal.commands.programs import CannotStart, Program
+from zonal.commands.programs import Failed, Program
 from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
 from zonal.driving.run import INTERRUPTED as STOPPED
 from zonal.driving.run import drive
-from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError, duration
+from zonal.errors import InvalidInput, TrialError, ZonalError, duration
 from zonal.looking import hope
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
@@ -76,7 +76,7 @@ def run(
         except KeyboardInterrupt:
             why = STOPPED
         except ZonalError as error:
-            if isinstance(error, StudyFileError | CannotStart) or hand.worst < max_failures:
+            if not isinstance(error, Failed | InvalidInput):
                 raise
             why = f"stopped: the program failed {max_failures} times in a row; {standing(study)}"
             raise Refusal(why, KEEPS_FAILING) from None
@@ -85,7 +85,7 @@ def run(
     exhausted = bool(why and study.remaining)  # else other processes have spent the budget
     if exhausted:
         say(spoken(why))
-    if not hand.told and (hand.in_a_row or (exhausted and not study.told)):
+    if not hand.told and (hand.failed or (exhausted and not study.told)):
         raise Refusal(f"stopped: nothing was measured; {standing(study)}", KEEPS_FAILING)
     study.refresh()
     say(standing(study))
@@ -97,8 +97,7 @@ class _Shift(Hand):
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
         self._part = most
-        self.told = 0
-        self.in_a_row = self.worst = 0  # failures since the last success, and the longest such series
+        self.told = self.failed = False  # whether anything was measured, and whether anything failed
 
     def tell(self, trial: Trial, said: Any) -> None:
         """Record a measurement."""
@@ -106,14 +105,13 @@ class _Shift(Hand):
             super().tell(trial, said)
         except TrialError as error:
             raise TrialError(spoken(str(error))) from error
-        self.told, self.in_a_row = self.told + 1, 0
+        self.told = True
 
     def give_up(self, trial: Trial) -> None:
         """Give up a trial that failed."""
         super().give_up(trial)
         self._take(1)
-        self.in_a_row += 1
-        self.worst = max(self.worst, self.in_a_row)
+        self.failed = True
 
 
 class _Programs(Elsewhere):

@@ -125,9 +125,8 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
             checks.seen(study._state, trials[number].region, other, answer.sem)
             answer = replace(answer, minus=other)
         if first.setdefault(number, answer) != answer:
-            raise InvalidInput(
-                "a row above has this trial already, with other values", number, "Keep one of the two."
-            )
+            problem = "a row above has this trial already, with other values"
+            raise InvalidInput(problem, number, "Keep one of the two.")
         own = trials[number]
         if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
             fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
@@ -249,9 +248,8 @@ def _every_row(
     if wrong:
         more = [f"and {len(wrong) - SHOWN_ROWS} more"] if len(wrong) > SHOWN_ROWS else []
         listed = "\n  ".join([*wrong[:SHOWN_ROWS], *more])
-        raise BadSheet(
-            f"{table.path.name}: nothing was {done}; wrong rows: {len(wrong)} of {table.rows}.\n  {listed}"
-        )
+        many = f"{len(wrong)} of {table.rows}"
+        raise BadSheet(f"{table.path.name}: nothing was {done}; wrong rows: {many}.\n  {listed}")
     return found
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,21 +49,14 @@ def sequential_halving(
 
     Parameters
     ----------
-    points : array, shape (n, d)
-        The candidates.
-    mean, covariance : array, shapes (n,) and (n, n)
-        The belief over f at the points.
+    points, mean, covariance : array, shapes (n, d), (n,) and (n, n)
+        The candidates, and the belief over f there.
     noise : float
         Standard deviation of one measurement of a point.
     measure : callable
         Turns a point, shape (d,), into a value.
     budget : int
         Measurements. With fewer than points, only the most promising points are measured.
-
-    Returns
-    -------
-    PointResult
-        The remaining point.
     """
     budget = whole_number(budget, "budget", 1, MOST_MEASUREMENTS)
     if len(points) == 0:
@@ -80,7 +72,8 @@ def sequential_halving(
             for point in left:
                 if spent == budget:
                     break
-                value = _value(measure(points[point]))
+                fix = "Return one finite number from measure_point."
+                value = finite_number(measure(points[point]), "a measured value", fix)
                 _observe(mean, covariance, int(point), value, noise**2)
                 spent += 1
         order = np.argsort(-mean[left], kind="stable")
@@ -89,10 +82,6 @@ def sequential_halving(
     return PointResult(
         points[winner].copy(), float(mean[winner]), math.sqrt(max(float(covariance[winner, winner]), 0.0)), spent
     )
-
-
-def _value(value: Any) -> float:
-    return finite_number(value, "a measured value", "Return one finite number from measure_point.")
 
 
 def _observe(mean: Floats, covariance: Floats, point: int, value: float, variance: float) -> None:

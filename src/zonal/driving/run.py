@@ -52,21 +52,11 @@ def drive(
     """Measure until the budget is spent or no region is left; return why it ended, "" if the budget is spent.
 
     With several workers, a new trial is asked for as soon as any measurement is done. If an error is raised, or
-    nothing was told at all, the failures since the last success do not count against any region. The parameters
-    are those of `Study.optimize`, except these:
+    nothing was told at all, the failures since the last success do not count against any region.
 
-    Parameters
-    ----------
-    study : Hand
-        What is asked and told.
-    measure : callable or Engine
-        The measuring function, or an engine.
-    progress : callable, optional
-        Returns the text beside a progress bar, on a terminal or in a notebook; None for no bar.
-    enough : callable, optional
-        Called after each measurement: whether the answer is good enough to stop.
-    in_a_row : bool
-        Count only failures since the last success, and log each.
+    The parameters are those of `Study.optimize`, except: `measure` may be an engine; `progress` returns the text
+    beside a progress bar; `enough`, called after each measurement, tells whether the answer is good enough;
+    `in_a_row` counts only failures since the last success, and logs each.
     """
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)

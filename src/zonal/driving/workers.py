@@ -66,12 +66,9 @@ def worker_pool(jobs: int, play: Callable[..., Any] | None = None) -> Iterator[W
                     pool.submit(int)  # any task: each submission starts a worker, up to their number
             yield Workers(pool, jobs)
         except BrokenProcessPool as error:
-            raise InvalidInput(
-                "a worker process ended before its work was done",
-                f"jobs={jobs}",
-                "In a script, which every worker reads, call this below `if __name__ == '__main__':`; if memory "
-                "is short, use fewer jobs.",
-            ) from error
+            fix = "In a script, which every worker reads, call this below `if __name__ == '__main__':`"
+            fix += "; if memory is short, use fewer jobs."
+            raise InvalidInput("a worker process ended before its work was done", f"jobs={jobs}", fix) from error
         except BaseException:
             with _ctrl_c_held():
                 for process in list((pool._processes or {}).values()):

@@ -114,11 +114,9 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
     if labels == tuple(range(len(labels))):  # a default index carries no information
         return as_they_are
     known = {str(name) for way in ways for name in way}
-    raise InvalidInput(
-        f"the index of {what} does not name the same rows, once each",
-        next((label for label in labels if str(label) not in known), labels[0]),
-        "Give both the same index, or pass .to_numpy() if the order is right as it is.",
-    )
+    stray = next((label for label in labels if str(label) not in known), labels[0])
+    fix = "Give both the same index, or pass .to_numpy() if the order is right as it is."
+    raise InvalidInput(f"the index of {what} does not name the same rows, once each", stray, fix)
 
 
 def _is_series(thing: Any) -> bool:

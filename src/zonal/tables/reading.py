@@ -52,26 +52,13 @@ class Table:
 
     Rows count from 1, the first below the header. Names of columns are compared without regard to case,
     surrounding spaces, and spaces instead of underscores.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : mapping of str to texts
-        The cells of each column.
-    rows : int
-        Number of rows.
-    lines : sequence of int, optional
-        The line of the file at which each row begins; empty where a file has no lines (Parquet).
-    delimiter : str
-        The character between the cells; "" if there is none.
     """
 
     path: Path
     columns: Mapping[str, Column] = field(repr=False)
     rows: int
-    lines: Sequence[int] = field(default=(), repr=False)
-    delimiter: str = ""
+    lines: Sequence[int] = field(default=(), repr=False)  # at which rows begin; Parquet has none
+    delimiter: str = ""  # between cells, if there is one
 
     def numbers(self, column: str) -> Floats:
         """Return a column as finite numbers; raise at the first cell that is not one."""

@@ -19,15 +19,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from zonal.errors import (
-    InvalidInput,
-    StudyFileError,
-    TrialError,
-    ZonalError,
-    finite_number,
-    standard_deviation,
-    whole_number,
-)
+from zonal import errors
+from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError
 from zonal.rounds import checks
 from zonal.rounds.codec import Events, settings_from_json
 from zonal.rounds.events import Asked, Event
@@ -72,15 +65,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 class Connection:
-    """An HTTP connection to a server, for one study.
-
-    Parameters
-    ----------
-    address : str
-        Of the study's page.
-    token : str
-        "" for none.
-    """
+    """An HTTP connection to a server, for one study."""
 
     def __init__(self, address: str, token: str) -> None:
         parts = urlsplit(address) if isinstance(address, str) else urlsplit("")
@@ -236,7 +221,7 @@ class Remote(Study):
         """Return the number of a trial or an observation; raise if it belongs to another study."""
         if isinstance(trial, Trial | Observation) and trial.study != self.id:
             raise TrialError(f"{trial!r} does not belong to this study. Pass what it returned, or a number.")
-        return whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
+        return errors.whole_number(getattr(trial, "number", trial), "a trial", 0, 2**53)
 
     def _observation(self, number: int) -> Observation:
         fact = self._state.observed[number][1]
@@ -248,7 +233,7 @@ class Remote(Study):
     def ask(self, n: int, *, key: str = "", by: str | None = None) -> list[Trial]: ...
     def ask(self, n: int | None = None, *, key: str = "", by: str | None = None) -> Trial | list[Trial]:
         """Return the next trial, or a list of the next `n`: see `Study.ask`."""
-        number = 1 if n is None else whole_number(n, "the number of trials to ask for", 1)
+        number = 1 if n is None else errors.whole_number(n, "the number of trials to ask for", 1)
         said = self._line.post("/ask", True, n=number, key=key or uuid.uuid4().hex, by=by or me())
         trials = [self._trial(own) for own in said]
         return trials[0] if n is None else trials
@@ -298,8 +283,8 @@ REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
     "region": lambda study, region: said_of(study._region(region)),
-    "value": lambda study, value: finite_number(value, "a value", FAILED),
-    "sem": lambda study, sem: None if sem is None else standard_deviation(sem, "a standard error"),
+    "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
+    "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
     "minus": lambda study, region: None if region is None else said_of(study._region(region)),
     "trials": lambda study, trials: [trial.number for trial in trials],
 }

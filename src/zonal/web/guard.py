@@ -57,15 +57,9 @@ def same(one: str, other: str) -> bool:
 
 
 class Guard:
-    """Checks every request before the service.
+    """Checks every request before the service: a token is required from everybody, unless it is "".
 
-    Parameters
-    ----------
-    app : ASGI application
-    token : str
-        Required from everybody; "" for none.
-    hosts : iterable of str
-        Host names by which the service is reached, besides loopback and its own address.
+    The service is reached by the names of `hosts`, besides loopback and its own address.
     """
 
     def __init__(self, app: ASGIApp, token: str = "", hosts: Iterable[str] = ()) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,19 +49,14 @@ def query(request: Request, says: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a query, in the types of their schemas; they are checked later."""
     found: dict[str, Any] = {}
     for name, text in request.query_params.multi_items():
-        kind = says.get(name, {}).get("type")
-        value: Any = text
         if name in found:
             raise Misspoken(name, f"{name} is given twice", text, "Give it once.")
-        if kind == "integer" and text.removeprefix("-").isdecimal() and len(text) < 18:
-            value = int(text)
-        if kind == "number":
-            with contextlib.suppress(ValueError):
-                value = float(text)
-            value = value if isinstance(value, float) and math.isfinite(value) else text
-        if kind == "boolean":
-            value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-        found[name] = value
+        kind, found[name] = says.get(name, {}).get("type"), text
+        if kind in ("integer", "number", "boolean"):
+            with contextlib.suppress(ValueError, RecursionError):
+                found[name] = json.loads(text.lower())
+        if kind == "boolean" and found[name] in (0, 1):
+            found[name] = bool(found[name])
     return found
 
 

@@ -32,33 +32,16 @@ STATUSES: dict[type[ZonalError], tuple[int, str]] = {
 
 @dataclass(frozen=True)
 class Route:
-    """One operation.
-
-    Attributes
-    ----------
-    method, path : str
-        Of those on a study, below ``/api/studies/{name}``.
-    word : str
-        The method of `Study`, "" if there is none.
-    says : dict
-        Schemas of the fields: in the body of a POST, in the query of a GET. `by` and `key` are taken from the
-        request unless they are sent.
-    needs : tuple of str
-        The required fields.
-    answer : str or None
-        Under which name the result is returned, with the progress; "" for the progress alone, None for the result.
-    kind : str
-        Media type of the answer.
-    """
+    """One operation. Its fields are in the body of a POST, or in the query of a GET."""
 
     method: str
-    path: str
-    word: str
+    path: str  # of those on a study, below /api/studies/{name}
+    word: str  # the method of `Study`, if there is one
     about: str
-    says: Mapping[str, Any] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-    answer: str | None = None
-    kind: str = "application/json"
+    says: Mapping[str, Any] = field(default_factory=dict)  # schemas of the fields; `by` and `key` need not be sent
+    needs: tuple[str, ...] = ()  # the required fields
+    answer: str | None = None  # the name of the result beside the progress; "": no result; None: nothing else
+    kind: str = "application/json"  # media type of the answer
 
 
 def whole(low: int, high: int, **more: Any) -> dict[str, Any]:
