@@ -47,7 +47,7 @@ napoleon_use_ivar = True
 html_theme = "pydata_sphinx_theme"
 html_title = "Zonal"
 html_static_path = ["static"]
-html_css_files = ["narrow.css"]
+html_css_files = ["fitting.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],

@@ -205,23 +205,27 @@ def picture(summary: Summary, path: Path) -> None:
     """Draw a typical run of every contestant against Zonal's default, a panel a group, a colour a budget."""
     import matplotlib.pyplot as plt
 
-    groups = summary["groups"]
-    compared = {row["contestant"] for own in groups.values() for row in own["rows"] if row["typical_ratio"]}
-    names = [name for name in summary["contestants"] if name in compared]
-    figure, axes = plt.subplots(
-        1,
-        len(groups),
-        figsize=(2.6 + 2.0 * len(groups), 2.0 + 0.32 * len(names)),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for ax, own in zip(axes[0], groups.values(), strict=True):
-        _panel(ax, own["rows"], names)
-        ax.set_title("\n".join(wrap(own["title"], 24)), fontsize=9)
+    order = list(summary["contestants"])
+    panels: list[tuple[dict[str, Any], list[str]]] = []
+    for own in summary["groups"].values():
+        compared = {row["contestant"] for row in own["rows"] if row["typical_ratio"]}
+        panels.append((own, sorted(compared, key=order.index)))
+    columns: tuple[list[Any], list[Any]] = [], []
+    for own, names in panels:  # below the shorter column
+        min(columns, key=lambda column: sum(len(above) + 4 for _, above in column)).append((own, names))
+    filled = [column for column in columns if column]
+    high = max(sum(len(names) + 4 for _, names in column) for column in filled)
+    figure = plt.figure(figsize=(4.8 * len(filled), 0.8 + 0.2 * high), layout="constrained")
+    for part, column in zip(figure.subfigures(1, len(filled), squeeze=False)[0], filled, strict=True):
+        heights = [len(names) + 4 for _, names in column]
+        for ax, (own, names) in zip(
+            part.subplots(len(column), 1, squeeze=False, height_ratios=heights)[:, 0], column, strict=True
+        ):
+            _panel(ax, own["rows"], names)
+            ax.set_title(own["title"], fontsize=10, loc="left")
     title = "regret over that of Zonal's default, typical run, 95 % intervals; right of the line Zonal is better"
-    figure.suptitle("\n".join(wrap(title, 14 + 22 * len(groups))), fontsize=10)
-    figure.savefig(path, dpi=130)
+    figure.suptitle("\n".join(wrap(title, 60 * len(filled))), fontsize=10)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
@@ -251,7 +255,7 @@ def _panel(ax: Axes, rows: list[Row], names: list[str]) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.set_yticks(range(len(names)), names[::-1])
-    ax.tick_params(labelsize=8)
+    ax.tick_params(labelsize=9)
     ax.grid(axis="y", color="#dddddd", lw=0.5)
     ax.set_axisbelow(True)
-    ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.05), frameon=False, handlelength=1.2)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1), frameon=False, handlelength=1.2, borderpad=0)
