@@ -30,7 +30,7 @@ def print_of(state: State) -> str:
         digest.update(repr(tuple(map(_anonymous, event))).encode())
     for name in COLUMNS:
         digest.update(getattr(state.tree, name).tobytes())
-    beliefs = [own.belief for own in state.belief.members] if isinstance(state.belief, Mixture) else [state.belief]
+    beliefs = state.belief.members if isinstance(state.belief, Mixture) else [state.belief]
     for belief in beliefs:
         digest.update(belief.mean.tobytes() + belief.variance.tobytes())
     if isinstance(state.belief, Mixture):

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Frame
-from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Ledger
-from zonal.beliefs.mixture import Mixture
+from zonal.beliefs.mixture import Member, Mixture
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
 
@@ -63,13 +62,12 @@ class Followed:
 
     def rebuild(self) -> None:
         """Take in all rewards anew, at once."""
-        members = [own.built(self.ledger.data()) for own in self.mixture.members]
+        members = [own.from_data(self.ledger.data()) for own in self.mixture.members]
         self._mixture = Mixture(members, self.zero)
 
-    def replace(self, belief: GaussianBelief) -> None:
+    def replace(self, belief: Member) -> None:
         """Go on from another belief under the only model."""
-        (own,) = self.mixture.members
-        self._mixture = Mixture([own._replace(belief=belief)], self.zero)
+        self._mixture = Mixture([belief], self.zero)
 
 
 def alone(frame: Frame, kernel: Kernel) -> Followed:

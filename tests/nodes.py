@@ -36,5 +36,5 @@ def shown(tree: Tree, **columns: Sequence[float]) -> Tree:
     for name, column in columns.items():
         own = np.array(column, dtype=float)
         own.flags.writeable = False
-        setattr(twin, name, own)
+        setattr(twin, "_noise" if name == "noise" else name, own)
     return twin

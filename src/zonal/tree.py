@@ -116,12 +116,12 @@ class Tree:
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    noise: Floats
     reward: Floats = _tallied("reward")
     weighed: Ints = _tallied("weighed")
     weighed_reward: Floats = _tallied("weighed_reward")
     weighed_variance: Floats = _tallied("weighed_variance")
     timed: Floats = _tallied("timed")
+    _noise: Floats | float  # a number if it is the same for all
     terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
@@ -142,20 +142,20 @@ class Tree:
         """Return the table of a tree that is its root alone."""
         tree = cls(None, {})
         tree.waiting = {}
-        tree.noise = _frozen(np.array([noise]))
+        tree._noise = noise
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
 
     def _shaped(self, ints: Ints) -> Tree:
         """Set another block of integer columns."""
-        ints.flags.writeable = False
+        ints.setflags(write=False)
         self._ints, self._made = ints, {}
         self.depth, self.index, self.parent, self.slot, self.first_child = ints
         return self
 
     def _flagged(self, flags: Flags) -> Tree:
         """Set another block of flags."""
-        flags.flags.writeable = False
+        flags.setflags(write=False)
         self._flags, self._contenders = flags, None
         self.expanded, self.askable, self.smallest, self.forbidden = flags
         return self
@@ -170,7 +170,8 @@ class Tree:
         if not in_order:
             mean, variance = mean.take(self.slot), variance.take(self.slot)
         std = np.sqrt(variance)
-        mean.flags.writeable = std.flags.writeable = False
+        mean.setflags(write=False)
+        std.setflags(write=False)
         twin = Tree(self)
         twin.mean, twin.std = mean, std
         return twin
@@ -178,8 +179,21 @@ class Tree:
     def as_noisy(self, noise: float) -> Tree:
         """Return the table with another standard deviation of every measurement."""
         twin = Tree(self)
-        twin.noise = _frozen(np.full(self.size, noise))
+        twin._noise, twin._made = noise, {}
         return twin
+
+    @property
+    def noise(self) -> Floats:
+        """Standard deviation of one measurement of the usual time."""
+        if isinstance(self._noise, float):
+            if "noise" not in self._made:
+                self._made["noise"] = _frozen(np.full(self.size, self._noise))
+            return self._made["noise"]
+        return self._noise
+
+    def noise_of(self, row: int) -> float:
+        """Return the standard deviation of one measurement of a node."""
+        return self._noise if isinstance(self._noise, float) else self._noise.item(row)
 
     def tally(self, row: int) -> Tally:
         """Return what was measured at a node."""
@@ -277,15 +291,14 @@ class Tree:
         new[INDEX], new[PARENT], new[FIRST_CHILD] = index, parent, -1
         new[SLOT] = np.arange(slot, slot + index.size)
         new_flags[SMALLEST], new_flags[FORBIDDEN] = smallest, forbidden
-        new_flags[ASKABLE] = np.logical_not(forbidden)
+        new_flags[ASKABLE] = True ^ forbidden
         if expanded:
             flags[EXPANDED, own] = True
         if not inner:
             flags[ASKABLE, own] = False
         twin = Tree(self)._shaped(ints)._flagged(flags)
-        twin.noise = noises = np.empty(total)
-        noises[:size], noises[size:] = self.noise, noise
-        noises.flags.writeable = False
+        if not isinstance(noise, float) or not isinstance(self._noise, float) or noise != self._noise:
+            twin._noise = _frozen(np.concatenate((self.noise, np.broadcast_to(noise, index.shape))))
         return twin
 
     @property
@@ -303,7 +316,7 @@ class Tree:
         """The rows that may be measured, and the leaves that may be split but not measured."""
         if self._contenders is None:
             (self._contenders,) = (self.askable | ((self.first_child < 0) & ~self.smallest)).nonzero()
-            self._contenders.flags.writeable = False
+            self._contenders.setflags(write=False)
         return self._contenders
 
     def own_rewards(self, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -344,7 +357,7 @@ class Tree:
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

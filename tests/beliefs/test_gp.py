@@ -22,8 +22,8 @@ from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.beliefs import gp
 from zonal.beliefs.frames import ProductFrame
-from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.mixture import Member
 from zonal.spaces import ProductRegion
 
 pytestmark = pytest.mark.one_in(2)
@@ -47,7 +47,7 @@ class Recorded:
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 
     @property
-    def belief(self) -> GaussianBelief:
+    def belief(self) -> Member:
         """The belief as it is now: a value, which no later step changes."""
         belief = self.followed.mixture.only
         assert belief is not None

@@ -193,8 +193,8 @@ def test_loading_all_rewards_at_once_gives_the_posteriors_of_one_by_one(told: li
     one_by_one = made.mixture
     at_once = Mixture.built(made.frame, made.models, ZERO, made.tracked, made.ledger)
     for one, other in zip(one_by_one.members, at_once.members, strict=True):
-        np.testing.assert_allclose(one.belief.mean, other.belief.mean, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(one.belief.variance, other.belief.variance, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.mean, other.mean, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.variance, other.variance, rtol=0, atol=1e-9)
     # Whoever loads brings the weights along: those of a fit have seen the rewards already.
     np.testing.assert_allclose(at_once.weights, [own.weight for own in MODELS])
 
@@ -212,7 +212,7 @@ def test_cells_tracked_late_know_what_was_told() -> None:
 
 def test_one_model_is_that_models_belief() -> None:
     belief = mixture([(4, 2.7, None)], MODELS[:1]).mixture
-    assert belief.only is belief.members[0].belief
+    assert belief.only is belief.members[0]
     assert belief.weights.tolist() == [1.0]
     mean, covariance = dense(MODELS[0], [(4, 2.7, None)], CELLS)
     np.testing.assert_allclose(belief.columns[0] + ZERO, mean, rtol=0, atol=1e-12)

@@ -61,11 +61,11 @@ class Distances:
         if self._values.size < self._intervals.cases:
             self._grow()
         mean = self._values.take(case)
-        if not mean.size or np.maximum.reduce(mean, None) < np.inf:  # false for NaN
+        if not mean.size or mean.item(mean.argmax()) < np.inf:  # false for NaN
             return mean
-        self._compute(case[mean != mean])  # NaN
+        all_shared = self._compute(case[mean != mean])  # NaN
         mean = self._values.take(case)
-        if not np.maximum.reduce(mean, None) < np.inf:
+        if not all_shared:
             self._compute_alone(mean, alike)
         return mean
 
@@ -84,23 +84,26 @@ class Distances:
         more = max(self._intervals.cases - self._values.size, self._values.size)
         self._values = np.concatenate((self._values, np.full(more, np.nan)))
 
-    def _compute(self, cases: NDArray[np.intp]) -> None:
+    def _compute(self, cases: NDArray[np.intp]) -> bool:
+        """Compute the averages of some cases; return whether all of them are cases of the list."""
         if cases.size > FEW:  # many of them more than once
             wanted = np.zeros(self._values.size, dtype=bool)
             wanted[cases] = True
             (cases,) = wanted.nonzero()
         geometry, view = self._intervals.geometry(cases)
-        known = geometry[0] >= 0
-        if not np.logical_and.reduce(known):  # pairs without a shared case stay NaN
+        all_shared = bool(geometry.item(geometry[0].argmax()) < np.inf)  # false for NaN
+        if not all_shared:  # pairs without a shared case stay NaN
+            known = geometry[0] >= 0
             cases, geometry, view = cases[known], geometry[:, known], view[known]
         if self not in self._kin:
             self._kin.append(self)
         if len(self._measures) == 1:
             self._fill(self._measures[0], cases, geometry)
-            return
+            return all_shared
         for number, measure in enumerate(self._measures):
             own = view == number
             self._fill(measure, cases[own], geometry[:, own])
+        return all_shared
 
     def _fill(self, measure: Measure, cases: NDArray[np.intp], geometry: Floats) -> None:
         """Compute cases of one measure; a few of them for all lengthscales in use, which will need them too."""

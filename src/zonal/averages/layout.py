@@ -97,12 +97,10 @@ class Intervals:
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
         side, width, known = self._side, self._side / pieces, self._kinds
-        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
-        fine = 0.5 * width * LARGEST_PLACE >= side
-        keys = [
-            (kind, 2 * part + 1, side * ((2 * part + 1) / (2 * pieces)), width, 0, fine) for part in parts.tolist()
-        ]
-        return np.array(keys).T
+        kind = float(known[width, 0] if (width, 0) in known else self._meet(width, 0))
+        fine = float(0.5 * width * LARGEST_PLACE >= side)
+        places = [2.0 * part + 1.0 for part in parts.tolist()]
+        return np.array([(kind, place, side * (place / (2 * pieces)), width, 0.0, fine) for place in places]).T
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""

@@ -19,7 +19,7 @@ from zonal.arrays import Floats
 from zonal.averages.profiles import WIDE, Profile
 from zonal.errors import InvalidInput
 
-BLOCK = 1 << 20  # kernel values in memory at once
+BLOCK = 15_000  # kernel values at once: larger arrays would each be requested from the system
 MANY = 10_000  # pairs, from which on it is checked whether all are points
 STD = 1 / (2 * math.sqrt(2 * math.log(2)))  # of a normal density, relative to its full width at half maximum
 FAR = 3.0  # standard deviations that count as within reach
@@ -127,12 +127,9 @@ class Nodes(Measure):
         self._moved = bool(self.fixed.any())
 
     @cached_property
-    def _pairs(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Both positions of all pairs of points, the fixed part of their distance, products of their weights."""
-        size = len(self.places)
-        ours, theirs = np.repeat(np.arange(size), size), np.tile(np.arange(size), size)
-        apart = self.fixed[ours] - self.fixed[theirs]
-        return self.places[ours], self.places[theirs], apart, self.weights[ours] * self.weights[theirs]
+    def _pairs(self) -> Floats:
+        """The products of the weights of all pairs of points."""
+        return np.asarray(np.multiply.outer(self.weights, self.weights).ravel())
 
     def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
@@ -149,15 +146,14 @@ class Nodes(Measure):
         return np.concatenate([self._mean(profile, scale[own] * geometry[:, own], scale[own]) for own in parts])
 
     def _mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
-        ours, theirs, apart, weights = self._pairs
-        gap, wide_a, wide_b = geometry
-        distance = np.multiply.outer(wide_a, ours)
-        distance -= np.multiply.outer(wide_b, theirs)
-        distance += gap[:, None]
+        gap, wide_a, wide_b = geometry[:, :, None]
+        ours, theirs = wide_a * self.places, wide_b * self.places
+        ours += gap
         if self._moved:
-            distance += np.multiply.outer(scale, apart)
-        values = profile.value(distance)
-        values *= weights
+            ours += np.multiply.outer(scale, self.fixed)
+            theirs += np.multiply.outer(scale, self.fixed)
+        values = profile.value((ours[:, :, None] - theirs[:, None]).reshape(len(gap), self._pairs.size))
+        values *= self._pairs
         mean: Floats = np.add.reduce(values, 1)
         return mean
 

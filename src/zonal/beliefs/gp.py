@@ -16,7 +16,7 @@ This module knows covariances and rewards, relative to the prior mean; it must n
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,8 @@ class GaussianBelief:
         self._w = np.zeros(0)  # L^-1 (rewards of the rows)
         self.slots = np.zeros(0, dtype=np.intp)  # of the rows
 
-    def _copy(self) -> GaussianBelief:
-        twin = GaussianBelief.__new__(GaussianBelief)
+    def _copy(self) -> Self:
+        twin = object.__new__(type(self))
         twin.__dict__ = {**self.__dict__}
         return twin
 
@@ -98,7 +98,7 @@ class GaussianBelief:
         """The number of rows of the factor, repeats included until they are collapsed."""
         return len(self._w)
 
-    def tracking(self, tracked: Tracked) -> GaussianBelief:
+    def tracking(self, tracked: Tracked) -> Self:
         """Return the belief that tracks more footprints too."""
         after, start, t = self._copy(), self.tracked.size, self._w.size
         after.tracked = tracked
@@ -106,7 +106,7 @@ class GaussianBelief:
             block = self._covariance.of(tracked.since(start))
             after._K = self._K.plus((start, start), start, 0, block)
             after._K.first[:start, start : tracked.size] = block[:, :start].T
-            prior, cross = block[:, start:].diagonal().copy(), block.take(self.slots, axis=1)
+            prior, cross = block.diagonal(start), block.take(self.slots, axis=1)
         else:
             after._K = None
             prior = self._covariance.of(tracked.own(start))
@@ -118,15 +118,14 @@ class GaussianBelief:
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
-            if variance[variance.argmin()] < 0:
+            if variance.item(variance.argmin()) < 0:
                 variance = after._repaired(variance, prior)
-        after.prior, after.mean, after.variance = every = np.empty((3, tracked.size))
-        old, new = (self.prior, self.mean, self.variance), (prior, mean, variance)
-        for row, known, more in zip(every, old, new, strict=True):
-            row[:start], row[start:] = known, more
+        after.prior = np.concatenate((self.prior, prior))
+        after.mean = np.concatenate((self.mean, mean))
+        after.variance = np.concatenate((self.variance, variance))
         return after
 
-    def observing(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
+    def observing(self, slot: int, reward: float, variance: float, least: float) -> Self:
         """Return the belief with one more reward, relative to the prior mean.
 
         Parameters
@@ -138,26 +137,25 @@ class GaussianBelief:
         least : float
             Noise variance of the mean of all rewards of this footprint, this one included.
         """
-        own = self.variance[slot] + variance
-        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
+        own = self.variance.item(slot) + variance
+        if own <= KNOWN * self.prior.item(slot):  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
-        lower = np.empty((1, t + 1))  # this footprint's row of L
-        lower[0, :t], lower[0, t] = self._V.column(slot, t), d
-        v = self._row(slot, lower[0, :t])
+        lower = np.concatenate((self._V.column(slot, t), (d,)))  # this footprint's row of L
+        v = self._row(slot, lower[:t])
         v /= d
-        w = (reward - self.mean[slot]) / d
+        w = (reward - self.mean.item(slot)) / d
         after._V = self._V.plus((t, m), t, 0, v[None])
-        after._L = self._L.plus((t, t), t, 0, lower)
+        after._L = self._L.plus((t, t), t, 0, lower[None])
         after._w = np.concatenate((self._w, (w,)))
         after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
         left = self.variance - v * v
-        if left[left.argmin()] < 0:
+        if left.item(left.argmin()) < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left[slot] > least:
+        if left.item(slot) > least:
             left[slot] = least
         after.variance = left
         return after
@@ -166,7 +164,7 @@ class GaussianBelief:
         """Tell whether one more row would be too many for this number of distinct footprints."""
         return self._w.size + 1 > 2 * distinct + SPARE_ROWS
 
-    def built(self, slots: Ints, rewards: Floats, variances: Floats) -> GaussianBelief:
+    def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
         """Return the belief from all rewards at once, one row for each distinct footprint."""
         after, m, t = self._copy(), len(self.prior), len(slots)
         after._clear()
@@ -271,7 +269,7 @@ class GaussianBelief:
         with one_thread():
             return self._L.solve(cross)
 
-    def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> GaussianBelief:
+    def _ignoring(self, slot: int, reward: float, variance: float, least: float) -> Self:
         """Ignore a reward of a footprint that is already known exactly; warn if it contradicts that."""
         after = self._copy()
         if slot in self.slots:

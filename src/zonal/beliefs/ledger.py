@@ -45,6 +45,9 @@ class Line(NamedTuple):
         return Line(count, self.mean + share * surprise, scatter, own, total)
 
 
+NO_REWARDS = Line()
+
+
 @dataclass(frozen=True)
 class Data:
     """The ledger as arrays, one entry per line.
@@ -126,9 +129,8 @@ class Ledger(NamedTuple):
         """Return the ledger with one more reward of a footprint; `variance` is None if its noise is learned."""
         total, distinct, lines = self
         key = (slot, variance is None)
-        line = lines.get(key)
-        if line is None:
-            line = Line()
+        line = lines.get(key, NO_REWARDS)
+        if line is NO_REWARDS:
             distinct += (slot, variance is not None) not in lines
         return Ledger(total + 1, distinct, {**lines, key: line.plus(reward, variance, weight)})
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import AnyFootprints
 from zonal.beliefs.frames import Frame
-from zonal.beliefs.gp import GaussianBelief, Overlay
+from zonal.beliefs.gp import Covariance, GaussianBelief, Overlay
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Model
@@ -29,12 +29,19 @@ CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict 
 LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
 
 
-class Member(NamedTuple):
-    """One model of a mixture, and the belief under it."""
+class Member(GaussianBelief):
+    """The belief under one model of a mixture.
 
-    model: Model
-    belief: GaussianBelief
-    log_weight: float
+    Attributes
+    ----------
+    model : Model
+    log_weight : float
+    """
+
+    def __init__(self, covariance: Covariance, tracked: Tracked, model: Model, log_weight: float) -> None:
+        super().__init__(covariance, tracked)
+        self.model = model
+        self.log_weight = log_weight
 
     def noise_variance(self, variance: float | None, weight: float = 1.0) -> float:
         """Return the noise variance of a reward of `weight` times the usual time: as known, or the model's."""
@@ -43,15 +50,25 @@ class Member(NamedTuple):
         assert self.model.noise is not None
         return self.model.noise**2 / weight
 
-    def built(self, data: Data, of: Ints | None = None) -> Member:
-        """Return the same model with the belief from all rewards at once, or from those of some slots."""
+    def from_data(self, data: Data, of: Ints | None = None) -> Self:
+        """Return the belief from all rewards at once, or from those of some slots."""
         slots, rewards, variances = data.by_slot(self.model.noise or 0.0)
         if of is not None:
             own = np.isin(slots, of)
             slots, rewards, variances = slots[own], rewards[own], variances[own]
-        prior = self.model.mean * self.belief.tracked.totals(slots)
-        belief = self.belief.built(slots, rewards - prior, variances)
-        return Member(self.model, belief, self.log_weight)
+        return self.built(slots, rewards - self.model.mean * self.tracked.totals(slots), variances)
+
+    def prior_mean(self, slot: int) -> float:
+        """Return the prior mean of a footprint."""
+        odd = self.tracked.odd
+        return self.model.mean * odd[slot] if slot in odd else self.model.mean
+
+    def after(self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float) -> Self:
+        """Return the belief with one more reward: see `Mixture.observing`."""
+        if self.crowded(ledger.distinct):
+            return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
+        noise = self.noise_variance(variance, weight) if variance is None else variance
+        return self.observing(slot, reward - self.prior_mean(slot), noise, ledger.variance(slot, self.model.noise))
 
 
 class Mixture:
@@ -69,34 +86,32 @@ class Mixture:
     """
 
     def __init__(self, members: Sequence[Member], zero: float) -> None:
-        self.members = first, *others = tuple(members)
+        self.members = members
         self.zero = zero
-        heaviest = max(self.members, key=_log_weight) if others else first
-        self.complaints: tuple[NumericalWarning, ...] = heaviest.belief.complaints
+        heaviest = max(members, key=_log_weight) if members[1:] else members[0]
+        self.complaints: tuple[NumericalWarning, ...] = heaviest.complaints
 
     @classmethod
     def built(
         cls, frame: Frame, models: Sequence[Weighted], zero: float, tracked: Tracked, ledger: Ledger
     ) -> Mixture:
         """Return the belief from all rewards so far under some models."""
-        members = []
-        for own in models:
-            belief = GaussianBelief(frame.covariance(own.model.kernel), tracked)
-            members.append(Member(own.model, belief, math.log(own.weight)))
+        members = [
+            Member(frame.covariance(own.model.kernel), tracked, own.model, math.log(own.weight)) for own in models
+        ]
         data = ledger.data()
-        return cls([own.built(data) for own in members] if ledger.total else members, zero)
+        return cls([own.from_data(data) for own in members] if ledger.total else members, zero)
 
     def tracking(self, tracked: Tracked) -> Mixture:
         """Return the mixture that tracks more footprints too."""
-        members = [Member(own.model, own.belief.tracking(tracked), own.log_weight) for own in self.members]
-        return Mixture(members, self.zero)
+        return Mixture([own.tracking(tracked) for own in self.members], self.zero)
 
     def check(self, slot: int, reward: float, ledger: Ledger) -> None:
         """Raise if a reward without noise contradicts an earlier one of the same footprint."""
         exact = ledger.exact(slot)
         if exact is None:
             return
-        scale = math.sqrt(max(self.members, key=_log_weight).belief.prior[slot])
+        scale = math.sqrt(max(self.members, key=_log_weight).prior[slot])
         if abs(reward - exact) > CONTRADICTION * scale + 1e-9 * abs(reward - self.zero):
             raise InvalidInput(
                 "a measurement without noise contradicts an earlier one of the same region, which was "
@@ -123,18 +138,19 @@ class Mixture:
             Of this reward: its time, in units of the usual time.
         """
         if not self.members[1:]:
-            return Mixture([_observing(self.members[0], slot, reward, variance, ledger, weight)], self.zero)
-        members, odd = [], self.members[0].belief.tracked.odd
+            return Mixture([self.members[0].after(slot, reward, variance, ledger, weight)], self.zero)
+        members = []
         for own in self.members:
-            total = own.belief.variance.item(slot) + own.noise_variance(variance, weight)
-            prior = own.model.mean * odd[slot] if slot in odd else own.model.mean
-            miss = reward - prior - own.belief.mean.item(slot)
+            total = own.variance.item(slot) + own.noise_variance(variance, weight)
+            miss = reward - own.prior_mean(slot) - own.mean.item(slot)
             lost = 0.5 * (miss * miss / total + math.log(total)) if total > 0 else 0.0
-            after = _observing(own, slot, reward, variance, ledger, weight)
-            members.append(after._replace(log_weight=own.log_weight - lost))
+            after = own.after(slot, reward, variance, ledger, weight)
+            after.log_weight -= lost
+            members.append(after)
         top = max(own.log_weight for own in members)
-        least = top + LEAST_LOG_WEIGHT
-        return Mixture([own._replace(log_weight=max(own.log_weight, least) - top) for own in members], self.zero)
+        for own in members:
+            own.log_weight = max(own.log_weight - top, LEAST_LOG_WEIGHT)
+        return Mixture(members, self.zero)
 
     @cached_property
     def weights(self) -> Floats:
@@ -144,22 +160,22 @@ class Mixture:
         return np.asarray(weights / weights.sum())
 
     @property
-    def only(self) -> GaussianBelief | None:
+    def only(self) -> Member | None:
         """The belief under the only model, None if there are several."""
-        return self.members[0].belief if len(self.members) == 1 else None
+        return self.members[0] if len(self.members) == 1 else None
 
     @property
     def columns(self) -> tuple[Floats, Floats]:
         """Mean, relative to `zero`, and variance of all tracked footprints."""
-        (model, belief, _), *others = self.members
-        if others or model.mean != self.zero:
-            return self.mixed([member.belief.variance for member in self.members])
-        return belief.mean, belief.variance
+        own = self.members[0]
+        if self.members[1:] or own.model.mean != self.zero:
+            return self.mixed([member.variance for member in self.members])
+        return own.mean, own.variance
 
     def mixed(self, variances: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return mean and variance of the mixture with other variances of the members."""
         weights = self.weights
-        means = np.stack([own.belief.mean + (own.model.mean - self.zero) for own in self.members])
+        means = np.stack([own.mean + (own.model.mean - self.zero) for own in self.members])
         mean = weights @ means
         return mean, weights @ (np.stack(variances) + (means - mean) ** 2)
 
@@ -174,21 +190,21 @@ class Mixture:
         """Return for each model its weight, and the mean and variance of any footprints under it."""
         found = []
         for weight, own in zip(self.weights.tolist(), self.members, strict=True):
-            mean, variance = own.belief.predict(footprints)
+            mean, variance = own.predict(footprints)
             found.append((weight, own.model.mean - self.zero + mean, variance))
         return found
 
     def doubt(self, variance: Floats, footprints: AnyFootprints | None = None) -> Floats:
         """Return the remaining share of the prior standard deviation, of all tracked footprints or of any."""
-        beliefs, means = [own.belief for own in self.members], np.array([own.model.mean for own in self.members])
-        priors = [own.prior if footprints is None else own.prior_of(footprints) for own in beliefs]
+        means = np.array([own.model.mean for own in self.members])
+        priors = [own.prior if footprints is None else own.prior_of(footprints) for own in self.members]
         prior = self.weights @ (np.stack(priors) + ((means - self.weights @ means) ** 2)[:, None])
         left = np.divide(variance, prior, out=np.zeros_like(prior), where=prior > 0)
         return np.asarray(np.sqrt(np.minimum(left, 1.0)))
 
     def joint(self, footprints: AnyFootprints) -> tuple[Floats, Floats]:
         """Return mean and joint covariance of footprints that need not be tracked."""
-        parts = [member.belief.joint(footprints) for member in self.members]
+        parts = [member.joint(footprints) for member in self.members]
         means = np.stack(
             [own.model.mean - self.zero + mean for own, (mean, _) in zip(self.members, parts, strict=True)]
         )
@@ -196,8 +212,8 @@ class Mixture:
 
     def covariance(self, slots: Ints) -> Floats:
         """Return the joint covariance of some tracked footprints."""
-        means = np.stack([member.model.mean + member.belief.mean[slots] for member in self.members])
-        return self._together(means, [member.belief.covariance(slots) for member in self.members])[1]
+        means = np.stack([member.model.mean + member.mean[slots] for member in self.members])
+        return self._together(means, [member.covariance(slots) for member in self.members])[1]
 
     def _together(self, means: Floats, covariances: Sequence[Floats]) -> tuple[Floats, Floats]:
         weights = self.weights
@@ -207,25 +223,11 @@ class Mixture:
 
     def overlay(self) -> MixtureOverlay:
         """Return the posterior to which pending measurements are added."""
-        return MixtureOverlay(self, tuple(member.belief.overlay() for member in self.members))
+        return MixtureOverlay(self, tuple(member.overlay() for member in self.members))
 
 
 def _log_weight(own: Member) -> float:
     return own.log_weight
-
-
-def _observing(
-    own: Member, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float
-) -> Member:
-    """Return one model with one more reward."""
-    model, belief, log_weight = own
-    if belief.crowded(ledger.distinct):
-        return own.built(ledger.data(), np.append(belief.slots, slot))  # rewards that were ignored stay ignored
-    noise = own.noise_variance(variance, weight) if variance is None else variance
-    odd = belief.tracked.odd
-    prior = model.mean * odd[slot] if slot in odd else model.mean
-    after = belief.observing(slot, reward - prior, noise, ledger.variance(slot, model.noise))
-    return Member(model, after, log_weight)
 
 
 class MixtureOverlay:

@@ -142,10 +142,10 @@ class OptimisticRules(Rules):
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
-        b = math.sqrt(self.beta(t)) * tree.std[rows]  # equation (5): mean + CI + delta
-        b += tree.mean[rows]
-        b += self.delta[tree.depth[rows]]
-        return best(tree, rows, b, self.tie)
+        b = math.sqrt(self.beta(t)) * tree.std  # equation (5): mean + CI + delta
+        b += tree.mean
+        b += self.delta[tree.depth]
+        return best(tree, rows, b[rows], self.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether the trials under way at `node` would satisfy line 6, so that its children come next."""

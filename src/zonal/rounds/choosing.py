@@ -121,7 +121,7 @@ def _is_news(state: State, row: int, terms: Terms | None) -> bool:
     if state.problem.unknowns.given is None:
         return True
     assert isinstance(state.belief, Mixture)
-    prior = state.belief.members[0].belief.prior[state.table.slot[row]]
+    prior = state.belief.members[0].prior[state.table.slot[row]]
     chosen = terms is not None and terms.times.size > 1 and not state.problem.learned
     if chosen and views(state)[0].noise[row] ** 2 < prior:
         return False
@@ -136,7 +136,7 @@ def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, 
     bound, look = rules(draft), partial(views, draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     for _ in range(MOST_REFINED):
-        while not np.logical_or.reduce(draft.table.askable):
+        while not draft.table.askable.item(draft.table.askable.argmax()):
             split_by_force(draft, t)
         if draft.problem.policy.inner:
             grow(draft, t)

@@ -103,8 +103,8 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
     row = (state.pending if number in state.pending else state.asked)[number].row
     if fact.minus is not None:
         _agreeing(state, state.region(row), fact)
-    elif fact.sem is not None or not state.table.noise[row]:
-        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
+    elif fact.sem is not None or not state.table.noise_of(row):
+        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.noise_of(row))
     draft.write(fact)
     for slope in beside:
         _agreeing(state, slope.region, slope)

@@ -159,7 +159,7 @@ def _told(state: State, fact: events.Measured) -> None:
     if fact.minus is not None:
         _seen(state, state.region(row), fact, 0.0)
         return
-    checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, float(state.table.noise[row]))
+    checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.noise_of(row))
 
 
 def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:

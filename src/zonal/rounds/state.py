@@ -294,7 +294,7 @@ class State:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
             weight = asked.time / self.began.time
-            variance = self.problem.variance(float(self.table.noise[asked.row]), None, weight)
+            variance = self.problem.variance(self.table.noise_of(asked.row), None, weight)
             self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
@@ -364,7 +364,7 @@ class State:
         weight = asked.time / self.began.time
         if number in self.differences:
             return self.differences[number][0], 0.0, weight
-        return int(self.table.slot[asked.row]), float(self.table.noise[asked.row]), weight
+        return int(self.table.slot[asked.row]), self.table.noise_of(asked.row), weight
 
     def wait(self, step: Reward | Tracked) -> None:
         """Have the belief take in one more step when it is next read."""

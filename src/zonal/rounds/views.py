@@ -29,7 +29,7 @@ def views(state: State, pending: bool = True) -> list[View]:
     smallest = _smallest_variances(state, belief)
     made, weights = [], partial(_weights, state)
     for number, (member, weight) in enumerate(zip(belief.members, belief.weights.tolist(), strict=True)):
-        own = member.belief if overlay is None else overlay.overlays[number]
+        own = member if overlay is None else overlay.overlays[number]
         noise = member.model.noise
 
         def covariance(rows: Rows, others: Rows, own: GaussianBelief | Overlay = own) -> Floats:
@@ -38,10 +38,10 @@ def views(state: State, pending: bool = True) -> list[View]:
         made.append(
             View(
                 weight=weight,
-                mean=member.belief.mean[of_rows] + (member.model.mean - belief.zero),
+                mean=member.mean[of_rows] + (member.model.mean - belief.zero),
                 std=np.sqrt(own.variance[of_rows]),
                 noise=tree.noise if noise is None else np.full(size, noise),
-                prior=member.belief.prior[of_rows],
+                prior=member.prior[of_rows],
                 smallest=smallest[number],
                 covariance=covariance,
                 weights=weights,

@@ -105,7 +105,7 @@ def _measure(state: State, fact: events.Measured) -> None:
     else:
         state.rounds += 1
         state.table = state.table.told(row, state.problem.sign * fact.value, fact.sem, weight)
-        _reward(state, int(table.slot[row]), fact.value, fact.sem, float(table.noise[row]), weight)
+        _reward(state, int(table.slot[row]), fact.value, fact.sem, table.noise_of(row), weight)
     if number not in pending:
         _look(state, row, 0)  # it may have been the last look at this region
 
@@ -188,7 +188,7 @@ def _split(state: State, fact: events.Split) -> int:
     noise = np.array(fact.noise) * state.scale if fact.noise else state.usual_noise()
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
     state.cells = np.concatenate((state.cells, cells))
-    smallest = np.logical_not(able)
+    smallest = True ^ able
     state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
     _track(state, size, keys)
     return sums

@@ -134,6 +134,11 @@ class AxisSpace(Space):
         able = self.axes[j].may_split(splits[j], self.arity)
         return _Level(depth, splits, pieces, j, self.axes[j].parts(self.arity), able)
 
+    @cached_property
+    def _families(self) -> dict[tuple[int | None, int], tuple[Ints, Ints, Ints]]:
+        """By axis and number of children: their numbers, and factor and steps from a cell's parts to theirs."""
+        return {}
+
     def pieces(self, depth: int) -> list[int]:
         """Return into how many parts each axis is split at a depth."""
         return (self._levels[depth] if depth in self._levels else self.level(depth)).pieces
@@ -274,10 +279,12 @@ class AxisSpace(Space):
     def children(self, depth: int, index: int, cell: Ints) -> tuple[Ints, Ints]:
         """Return the children of a cell: their indices, and the numbers of their parts, one row each."""
         level = self._levels[depth] if depth in self._levels else self.level(depth)
-        cells = cell[None].repeat(level.children, 0)
-        numbers = np.arange(level.children)
-        cells[:, level.axis] *= level.children
-        cells[:, level.axis] += numbers
+        name = level.axis, level.children
+        if name not in self._families:
+            numbers, along = np.arange(level.children), np.arange(self.d) == level.axis
+            self._families[name] = numbers, np.where(along, level.children, 1), np.outer(numbers, along)
+        numbers, times, steps = self._families[name]
+        cells = cell * times + steps
         if not self._even and level.axis is not None:  # some may be empty
             axis, pieces = self.axes[level.axis], level.pieces[level.axis] * level.children
             there = [axis.cell(part, pieces)[1] > 0 for part in cells[:, level.axis].tolist()]
