@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 import zonal as zn
 from followed import Followed, alone
 from zonal.beliefs.frames import ProductFrame
-from zonal.beliefs.gp import GaussianBelief
+from zonal.beliefs.mixture import Member
 from zonal.beliefs.tiles import Tiles
 
 
@@ -118,7 +118,7 @@ def followed(rounds: int) -> Followed:
     return own
 
 
-def only(own: Followed) -> GaussianBelief:
+def only(own: Followed) -> Member:
     """Return the belief as it is now."""
     belief = own.mixture.only
     assert belief is not None
@@ -150,12 +150,12 @@ def test_a_belief_once_made_stays_true_whoever_goes_on_from_it(
     every = np.arange(own.size)
     ways = [[(0, 1.0)], [(1, -2.0), (0, 0.3)], [(own.size - 1, 0.7)] * 3, [(2, 0.1), (1, 0.1), (2, 0.4), (0, 0.9)]]
 
-    def told(belief: GaussianBelief) -> list[bytes]:
+    def told(belief: Member) -> list[bytes]:
         outside = belief.predict(FEEDBACK.footprints([SPACE.cell((7, 5)), SPACE.cell((3, 2))]))
         numbers = (belief.mean, belief.variance, belief.covariance_row(1), belief.covariance(every), *outside)
         return [own.tobytes() for own in (*numbers, belief.overlay().plus(1, 0.01).variance, belief.residuals())]
 
-    def went(way: list[tuple[int, float]], start: Followed) -> list[GaussianBelief]:
+    def went(way: list[tuple[int, float]], start: Followed) -> list[Member]:
         passed, mixture, ledger, tracked = [], start.mixture, start.ledger, start.tracked
         assert tracked is not None
         for slot, reward in way:
