@@ -193,25 +193,26 @@ def table(study: Reading, history: bool = False) -> Listing:
             rows += [(one, own, f"was {own.state}") for own in before if own.state != "asked"]
         if history or now.value is not None or isinstance(one, TrialRecord):
             rows.append((one, now, now.state))
-    regions = [one.region for one, *_ in rows]
-    expected = study.predict(regions) if regions else None
-    columns: dict[str, list[Cell]] = {"number": _numbers(rows, TrialRecord)}
-    columns |= _where(regions)
-    columns[labelled(study.value_name, unit)] = [now.value for _, now, _ in rows]
-    columns[labelled("sem", unit)] = [now.sem for _, now, _ in rows]
-    columns["slope"] = [getattr(one.region.feedback, "slope", "") for one, *_ in rows]
-    columns["minus"] = ["" if one.minus is None else one.minus.name for one, *_ in rows]
-    columns["replicate"] = [getattr(one, "replicate", None) for one, *_ in rows]
-    for name in study.settings.spends:
-        own = [getattr(one, name, None) for one, *_ in rows]
-        columns[labelled(name, study.settings.cost_unit)] = own
-    columns[labelled("mean", unit)] = [] if expected is None else expected.mean.tolist()
-    columns[labelled("std", unit)] = [] if expected is None else expected.std.tolist()
-    columns["state"] = [state for *_, state in rows]
-    columns["observation"] = _numbers(rows, Observation)
-    columns["note"] = [now.note for _, now, _ in rows]
-    columns["who"] = [now.by if history else None for _, now, _ in rows]
-    columns["when"] = [times[now.event][:19].replace("T", " ") if times else None for _, now, _ in rows]
+    ones, nows, states = zip(*rows, strict=True) if rows else ((), (), ())
+    regions = _each(ones, "region")
+    expected = study.predict(regions)
+    columns: dict[str, list[Cell]] = {
+        "number": _numbers(ones, TrialRecord),
+        **_where(regions),
+        labelled(study.value_name, unit): _each(nows, "value"),
+        labelled("sem", unit): _each(nows, "sem"),
+        "slope": _each(_each(regions, "feedback"), "slope", ""),
+        "minus": _each(_each(ones, "minus"), "name", ""),
+        "replicate": _each(ones, "replicate"),
+        **{labelled(name, study.settings.cost_unit): _each(ones, name) for name in study.settings.spends},
+        labelled("mean", unit): expected.mean.tolist(),
+        labelled("std", unit): expected.std.tolist(),
+        "state": list(states),
+        "observation": _numbers(ones, Observation),
+        "note": _each(nows, "note"),
+        "who": _each(nows, "by") if history else [],
+        "when": [times[at][:19].replace("T", " ") for at in _each(nows, "event")] if times else [],
+    }
     trials, seen = (len({*columns[name]} - {None}) for name in ("number", "observation"))
     left_out = {labelled("sem", unit), "slope", "minus", "observation", "note", "who", "when"}
     return Listing(
@@ -220,9 +221,14 @@ def table(study: Reading, history: bool = False) -> Listing:
     )
 
 
-def _numbers(rows: Iterable[tuple[object, ...]], kind: type[TrialRecord | Observation]) -> list[Cell]:
+def _each(things: Iterable[object], name: str, default: Cell = None) -> list[Any]:
+    """Return an attribute of each of some things, or the default where there is none."""
+    return [getattr(thing, name, default) for thing in things]
+
+
+def _numbers(ones: Iterable[object], kind: type[TrialRecord | Observation]) -> list[Cell]:
     """Return the numbers of the trials, or of the observations; None in rows about the other."""
-    return [one.number if isinstance(one, kind) else None for one, *_ in rows]
+    return [one.number if isinstance(one, kind) else None for one in ones]
 
 
 def top(study: Reading, k: int = TOP) -> Listing:

@@ -31,7 +31,7 @@ BUDGETS = (20, 40, 80)
 FUNCTIONS = ("f1", "f2", "f3", "draw")
 POLICIES = ("GPOO", "default")
 WAYS = ("averages", "averages and slopes", "averages, zero drifting", "differences, zero drifting")
-PAIRS = tuple(itertools.pairwise(WAYS))[::2]  # compared run by run
+BASE = {WAYS[1]: WAYS[0], WAYS[3]: WAYS[2]}  # compared run by run
 SPACING = 0.4  # of the points that define a draw, in lengthscales: between them it is nearly determined
 TWO = 1.96  # standard errors of a 95 % interval
 
@@ -88,16 +88,13 @@ def experiment(plan: Plan) -> Report:
     cases = {case: dict(zip(("function", "policy", "way", "budget"), case, strict=True)) for case in every}
     done = sweep(plan, "gradients", run, cases, preset=plan.preset)
     found = {case: column(own, "regret") for case, own in done.items()}
-    names = [f"N={n}" for n in budgets], [f"se {n}" for n in budgets], [f"less {n}" for n in budgets]
-    report = Report("gradients", ["f", "search", "with", *names[0], *names[1], *names[2]])
-    for function, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
-        own = [found[function, policy, way, n] for n in budgets]
-        base = next((one for one, other in PAIRS if other == way), way)
-        before = [found[function, policy, base, n] for n in budgets]
-        less = [_less(*both) if base != way else "" for both in zip(before, own, strict=True)]
-        errors = [float(standard_error(values)) for values in own]
-        means = [float(values.mean()) for values in own]
-        report.rows.append([function, policy, way, *means, *errors, *less])
+    names = [f"{what}{n}" for what in ("N=", "se ", "less ") for n in budgets]
+    report = Report("gradients", ["f", "search", "with", *names])
+    for f, policy, way in itertools.product(FUNCTIONS, POLICIES, WAYS):
+        both = way, BASE.get(way, way)
+        own, before = (np.array([found[f, policy, one, n] for n in budgets]).T for one in both)
+        less = _less(before, own) if way in BASE else [""] * len(budgets)
+        report.rows.append([f, policy, way, *own.mean(axis=0).tolist(), *standard_error(own).tolist(), *less])
     report.notes += [
         f"mean aggregated regret over {plan.runs} runs, S = {S}, noise {NOISE}; se: standard error of that mean",
         f"slopes have a standard error of {SEM:g}; a zero that drifts moves by {DRIFT:g} from look to look, and a "
@@ -112,10 +109,11 @@ def experiment(plan: Plan) -> Report:
     )
 
 
-def _less(before: Floats, after: Floats) -> str:
-    """Return by how much numbers are smaller, pair by pair, with a 95 % interval."""
+def _less(before: Floats, after: Floats) -> list[str]:
+    """Return by how much numbers are smaller, run by run, with a 95 % interval, for each column."""
     saved = before - after
-    return f"{saved.mean():.4f} ± {TWO * float(standard_error(saved)):.4f}"
+    each = zip(saved.mean(axis=0), TWO * standard_error(saved), strict=True)
+    return [f"{mean:.4f} ± {error:.4f}" for mean, error in each]
 
 
 def _figure(found: dict[tuple[str, str, str, int], Floats], budgets: list[int]) -> Figure:
