@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,14 @@ def _with_symbols(mark: Mark) -> Mark:
     return mark._replace(tag=f"{mark.tag} {named}") if mark.tag else mark._replace(label=f"{mark.label}: {named}")
 
 
+def combinations(region: Any) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the symbols of a region, by axis; an empty one if there are no symbols."""
+    each = zip(region.space.names, getattr(region, "symbols", ()), strict=False)
+    named = {name: symbols for name, symbols in each if symbols is not None}
+    for symbols in itertools.product(*named.values()):
+        yield dict(zip(named, symbols, strict=True))
+
+
 def curves_along(study: Reading, j: int) -> list[Curve]:
     """Return where f is drawn: for each combination of symbols, or the best ones if there are too many."""
     space = study.space
@@ -103,12 +111,11 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         places = np.argsort(space.features[:, 0], kind="stable")[:: -(-space.size // SAMPLES)]
         members = [space.region([row]) for row in space.rows[places].tolist()]
         return [Curve("posterior mean of f", {}, space.features[places, 0], members)]
-    axis, others = space.axes[j], [axis for axis in space.axes if axis.symbolic]
+    axis = space.axes[j]
     x = axis.spread(SAMPLES)
     curves = []
-    for symbols in itertools.product(*(other.symbols for other in others)):
-        fixed: dict[str, Any] = dict(zip((other.name for other in others), symbols, strict=True))
-        name = ", ".join(map(str, symbols)) or "posterior mean of f"
+    for fixed in combinations(space.cell((0, 0))):
+        name = ", ".join(map(str, fixed.values())) or "posterior mean of f"
         points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
         curves.append(Curve(name, fixed, x, points))
     if len(curves) > MOST_CURVES:

@@ -15,6 +15,7 @@ from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.looking import is_empty
 from zonal.plots import style
+from zonal.plots.lines import combinations
 from zonal.plots.marks import area, box, draw_marks, found_label, marks, star
 from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
@@ -100,18 +101,11 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
 
 def panels_of(study: Reading) -> list[tuple[int, int, dict[str, str]]]:
     """Return the pairs of axes to draw, for each combination of symbols; the first ones if there are too many."""
-    space, pairs = study.space, list(itertools.combinations(study.space.lines, 2))
-    named = [axis for axis in space.axes or () if axis.symbolic]
-    chosen = [axis.symbols for axis in named]
-    if len(pairs) * math.prod(len(symbols) for symbols in chosen) > MOST_PANELS and named:
-        found: Any = study.found
-        chosen = [tuple(own) for own in found.symbols if own is not None]
-    every = [
-        (j, k, {axis.name: symbol for axis, symbol in zip(named, symbols, strict=True)})
-        for symbols in itertools.product(*chosen)
-        for j, k in pairs
-    ]
-    return every[:MOST_PANELS]
+    pairs = list(itertools.combinations(study.space.lines, 2))
+    every = list(itertools.islice(combinations(study.space.cell((0, 0))), MOST_PANELS + 1))
+    if len(pairs) * len(every) > MOST_PANELS and every[0]:
+        every = list(itertools.islice(combinations(study.found), MOST_PANELS))
+    return [(j, k, symbols) for symbols in every for j, k in pairs][:MOST_PANELS]
 
 
 def _outlines(space: Any, shapes: Any) -> list[list[Floats]] | None:

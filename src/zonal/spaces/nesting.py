@@ -117,27 +117,22 @@ def follow(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     if len(set(texts)) < len(texts):
         twice = next(text for text, times in Counter(texts).items() if times > 1)
         raise InvalidInput("two regions have the same name", twice, "Rename one.")
-    ways: dict[str, tuple[str, ...]] = {}
-    for start in parents:
-        chain = [start]
-        while chain[-1] not in ways:
-            above = parents[chain[-1]]
-            if above is None:
-                break
-            if not isinstance(above, Hashable) or above not in parents:
-                raise InvalidInput(
-                    f"the parent of {chain[-1]!r} is not among the names",
-                    above,
-                    "Add it, with None as its parent.",
-                )
-            if above in chain:
-                raise InvalidInput(f"parent links form a cycle at {above!r}", chain, "Remove one link.")
-            chain.append(above)
-        for name in reversed(chain):
-            above = parents[name]
-            ways.setdefault(name, (*(ways[above] if above is not None else ()), str(name)))
-    inner = {above for above in parents.values() if above is not None}
-    return [ways[name] for name in parents if name not in inner]
+    ways = {name: _way(parents, name) for name in parents}
+    inner = set(parents.values())
+    return [tuple(map(str, way)) for name, way in ways.items() if name not in inner]
+
+
+def _way(parents: Mapping[str, str | None], name: str) -> list[str]:
+    """Return the names from the top to one of them."""
+    chain = [name]
+    while (above := parents[chain[-1]]) is not None:
+        if not isinstance(above, Hashable) or above not in parents:
+            problem = f"the parent of {chain[-1]!r} is not among the names"
+            raise InvalidInput(problem, above, "Add it, with None as its parent.")
+        if above in chain:
+            raise InvalidInput(f"parent links form a cycle at {above!r}", chain, "Remove one link.")
+        chain.append(above)
+    return chain[::-1]
 
 
 def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:

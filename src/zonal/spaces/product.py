@@ -138,17 +138,15 @@ class Product(AxisSpace):
             raise InvalidInput(
                 "axes must be a mapping of name to axis", axes, "Pass {'x': (0, 1), 'dye': ['red', 'green']}."
             )
-        named = dict(listed_axes(axes))
-        made: dict[str, Axis] = {
-            name: replace(own, name=name) for name, own in named.items() if isinstance(own, Interval | Category)
-        }
-        for own in made.values():
-            own.check()
-        others = [(name, own) for name, own in named.items() if name not in made]
-        for name, own in others:
-            if has_symbols(own):
+        named, made, numeric = dict(listed_axes(axes)), dict[str, Axis](), []
+        for name, own in named.items():
+            if isinstance(own, Axis):
+                made[name] = replace(own, name=name)
+                made[name].check()
+            elif has_symbols(own):
                 made[name] = Category.of(name, list(own), list(own.values()) if isinstance(own, Mapping) else None)
-        numeric = [(name, own) for name, own in others if name not in made]
+            else:
+                numeric.append((name, own))
         made |= intervals(numeric, smallest, units, scale, periodic) if numeric or periodic else {}
         arity = whole_number(arity, "arity", 2, MOST_PARTS)
         vars(self).update(axes=tuple(made[name] for name in named), arity=arity)
