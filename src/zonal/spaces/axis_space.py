@@ -186,12 +186,10 @@ class AxisSpace(Space):
 
     def leaf(self, depth: int, number: int) -> Node:
         """Return one of the leaves if the tree ended at a depth, by number."""
-        return depth, number if self._even else int(self._leaves(depth)[number])
-
-    def _leaves(self, depth: int) -> Ints:
-        """Return the indices of all cells of a depth, in order."""
+        if self._even:
+            return depth, number
         every = np.meshgrid(*self.existing(depth), indexing="ij")
-        return np.sort(self.indices(depth, [own.ravel() for own in every]))
+        return depth, int(np.sort(self.indices(depth, [own.ravel() for own in every]))[number])
 
     def typical(self, depth: int, most: int) -> list[Node]:
         """Return cells that represent all of a depth: one, since all are equal."""

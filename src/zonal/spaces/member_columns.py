@@ -63,13 +63,18 @@ def _useful(labels: Labels | None) -> Labels | None:
 def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
     """Return columns side by side, pandas ones aligned by the labels of the first, and their names."""
     ways = [] if labels is None else [labels]
-    checked = [checked_column(in_order(own, ways, f"column {name}"), name) for name, own in columns.items()]
-    if len({len(column) for column in checked}) != 1:
-        sizes = {name: len(column) for name, column in zip(columns, checked, strict=True)}
-        raise InvalidInput(
-            "there must be at least one column, and all equally long", sizes, "Pass one number per point in each."
-        )
-    return np.stack(checked, axis=1), tuple(columns)
+    tables, sizes = [], {}
+    for name, own in columns.items():
+        what = f"column {name}"
+        tables.append(checked_features(in_order(own, ways, what), what))
+        sizes[name], width = tables[-1].shape
+        if width != 1:
+            shape = tables[-1].shape
+            raise InvalidInput(f"{what} must hold one number per row", shape, "Pass several columns instead.")
+    if len(set(sizes.values())) != 1:
+        problem = "there must be at least one column, and all equally long"
+        raise InvalidInput(problem, sizes, "Pass one number per point in each.")
+    return np.hstack(tables), tuple(columns)
 
 
 def checked_features(features: Any, what: str) -> Floats:
@@ -95,16 +100,6 @@ def checked_features(features: Any, what: str) -> Floats:
             "Correct it.",
         )
     return table
-
-
-def checked_column(column: Any, name: str) -> Floats:
-    """Return one feature of all members, shape (n,)."""
-    table = checked_features(column, f"column {name}")
-    if table.shape[1] != 1:
-        raise InvalidInput(
-            f"column {name} must hold one number per row", table.shape, "Pass several columns instead."
-        )
-    return table[:, 0]
 
 
 def _complain_of_rows(features: Any, what: str) -> None:
