@@ -12,7 +12,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK
+from zonal.plots.style import FOUND, INK, rim
 from zonal.rounds.certainty import SURE
 from zonal.spaces import Region
 
@@ -106,8 +106,6 @@ def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool 
 
 def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
     """Write texts beside, or into, their regions; texts that would overlap are joined."""
-    from matplotlib.patheffects import withStroke
-
     written: list[tuple[str, float, float, bool]] = []
     for tag, corners in tags:
         places = ax.transAxes.inverted().transform(corners)
@@ -126,7 +124,7 @@ def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
             ha="center", va="top" if below else "bottom", fontsize="x-small", fontweight="bold", color=INK,
             zorder=5,
         )  # fmt: skip
-        text.set_path_effects([withStroke(linewidth=2.4, foreground="white")])
+        rim(text, 2.4)
 
 
 def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:

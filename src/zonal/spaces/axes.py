@@ -59,8 +59,8 @@ class Answers:
             again = self.take(self.plain(part), 2)
         except (ValueError, OverflowError):
             return False
-        apart = np.subtract((*again[:2], *again[2]), (*part[:2], *part[2]))
-        return bool(np.abs(apart).max() <= ROUNDING * self.side)
+        each = zip((*again[:2], *again[2]), (*part[:2], *part[2]), strict=True)
+        return all(abs(one - other) <= ROUNDING * self.side for one, other in each)
 
     def native(self, places: Any) -> Any:
         """Return positions on the axis in the user's numbers; for symbols their numbers."""
