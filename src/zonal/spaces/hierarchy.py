@@ -196,11 +196,7 @@ class Hierarchy(MemberSpace):
             leaves in a list. What ``region.as_dict()`` returns is accepted too.
         """
         if isinstance(what, Mapping):
-            what = (
-                what["members"]
-                if "members" in what
-                else tuple(what[level] for level in self._level_names if level in what)
-            )
+            what = what.get("members", tuple(what[level] for level in self._level_names if level in what))
         by_path = isinstance(what, tuple) and all(isinstance(name, str) for name in what)
         if not by_path and not isinstance(what, str):
             return self.subset(what, feedback)
@@ -227,13 +223,11 @@ class Hierarchy(MemberSpace):
     def _shared(self, region: MemberRegion) -> tuple[str, ...]:
         """Return the names from the top down that all leaves of a region share."""
         places = region.positions
-        shared = self.paths[places[0]]
         if region.node is not None:
-            return shared[: region.node[0]]
-        for place in places:
-            same = [a == b for a, b in zip(shared, self.paths[place], strict=False)]
-            shared = shared[: [*same, False].index(False)]
-        return shared
+            return self.paths[places[0]][: region.node[0]]
+        paths = [self.paths[place] for place in places]
+        first_and_last = zip(min(paths), max(paths), strict=False)
+        return tuple(name for name, _ in itertools.takewhile(lambda both: both[0] == both[1], first_and_last))
 
     def _path(self, name: str) -> tuple[str, ...]:
         """Return the path to the region of a name; names may contain " > " if they stay unambiguous."""
