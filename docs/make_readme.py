@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
-import subprocess
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from click.testing import CliRunner
+
+from zonal.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -45,12 +48,11 @@ def _typed(session: str, folder: Path) -> str:
     """Return a session in a shell with what its commands print."""
     (folder / "measure.sh").write_text(INSTRUMENT, encoding="utf-8")
     (folder / "measure.sh").chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     written = ""
-    for line in re.findall(r"^\$ (.*)$", session, re.MULTILINE):
-        words = line.replace("zonal ", f"{sys.executable} -m zonal ", 1)
-        said = subprocess.check_output(f"{words} 2>&1", shell=True, cwd=folder, env=environment, text=True)
-        written += f"$ {line}\n{_plain(said)}"
+    with contextlib.chdir(folder):
+        for line in re.findall(r"^\$ (.*)$", session, re.MULTILINE):
+            done = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False)
+            written += f"$ {line}\n{_plain(done.output)}"
     return written
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
+import runpy
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
+import pytest
 from click.testing import CliRunner, Result
 
 from zonal.cli import main
@@ -17,17 +22,18 @@ from zonal.cli import main
 SOURCE = str(Path(__file__).parents[1] / "src")
 PROGRAM = [sys.executable, "-m", "zonal"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
-# Before the name of a script: it sees one core, and so starts no processes, which would each import it anew.
-ALONE = [
-    "-c",
-    """
-import os, runpy, sys
-os.cpu_count = lambda: 1
-sys.argv = sys.argv[1:]
-sys.path.insert(0, os.path.dirname(sys.argv[0]))
-runpy.run_path(sys.argv[0], run_name="__main__")
-""",
-]
+
+
+def alone(script: Path, *options: object) -> str:
+    """Run a script as a program, but here, on one core as it seems; return what it prints."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+        patch.setattr(os, "cpu_count", lambda: 1)
+        patch.setattr(sys, "argv", [str(script), *map(str, options)])
+        patch.setattr(sys, "path", [str(script.parent), *sys.path])
+        runpy.run_path(str(script), run_name="__main__")
+    plt.close("all")
+    return said.getvalue()
 
 
 def zonal(*words: object, code: int = 0, **env: str) -> Result:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
 
-from zonal.paper import delta, figure1, figure2, heatmap, searches, sweeps, theory
+from zonal.paper import delta, figure1, figure2, gradients, heatmap, searches, sweeps, theory
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -312,7 +312,8 @@ def reduced() -> Iterator[None]:
         patch.setattr(delta, "FUNCTIONS", 1)
         patch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
         patch.setattr(theory, "DRAWS", 2)
-        patch.setattr(theory, "CASES", {case: 30 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
+        patch.setattr(theory, "CASES", {case: 15 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
+        patch.setattr(gradients, "BUDGETS", (6,))
         patch.setattr(figure2, "FEWEST", 4)
         patch.setattr(figure2, "DEPTHS", 2)
         patch.setattr(make, "TIMED", 1)

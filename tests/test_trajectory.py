@@ -376,7 +376,7 @@ def test_another_blas_kernel_walks_the_same_way(core: str) -> None:
 @cache
 def all_walks() -> list[list[Step]]:
     """Return the walks that are compared between processors."""
-    some = tries(2, 1)
+    some = tries(3, 1)
     defaults = [default_walk(*setting) for setting in DEFAULTS[::some]]
     return [walk(problem) for problem in SYMMETRIC[::some]] + defaults
 

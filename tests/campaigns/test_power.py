@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonal as zn
-from shell import ALONE
+from shell import alone
 from zonal.campaigns.rehearsal import everybody, rehearse
 from zonal.cli import main
 from zonal.problems import from_table
@@ -358,16 +357,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_prints_both_tables_and_draws_a_picture(tmp_path: Path) -> None:
-    script, out = ROOT / "examples" / "power.py", tmp_path / "picture.png"
-    done = subprocess.run(
-        [sys.executable, *ALONE, str(script), "--budget", "8", "--runs", "2", "--out", str(out)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"^ +(?:none|3|4|8)  ", done.stdout, re.MULTILINE)) == 8
+    out = tmp_path / "picture.png"
+    said = alone(ROOT / "examples" / "power.py", "--budget", 8, "--runs", 2, "--out", out)
+    assert len(re.findall(r"^ +(?:none|3|4|8)  ", said, re.MULTILINE)) == 8
     assert out.read_bytes().startswith(b"\x89PNG")
 
 

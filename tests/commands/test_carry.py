@@ -60,7 +60,7 @@ def test_a_thousand_random_edits_are_refused() -> None:
 @pytest.mark.tries
 def test_edited_on_purpose_it_is_refused_or_every_later_call_works(tmp_path: Path) -> None:
     rng, taken = random.Random(1), 0
-    for number in range(tries(60, 150)):
+    for number in range(tries(30, 150)):
         content = exports()[number % len(exports())]
         changed = edited(content, rng) if number % 5 == 0 else changed_value(content, rng)
         try:

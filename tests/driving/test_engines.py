@@ -2,7 +2,6 @@
 
 import logging
 import math
-import multiprocessing
 import os
 import pickle
 import signal
@@ -18,12 +17,11 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from forked import FORKS
 from worker_functions import MEMBERS, die, die_once, first_member, leave, process_and_time, throw_at, wave
 from zonal.driving import engines
 
 pytestmark = pytest.mark.one_in(2)
-
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def make_study(space: Any = ((0.0, 1.0),), budget: int = 12, **settings: Any) -> zn.Study:
@@ -78,7 +76,7 @@ def test_whatever_a_worker_raises_leaves_no_trial_under_way(error: BaseException
 
 def test_a_worker_process_that_exits_in_good_order_leaves_no_trial_under_way() -> None:
     study = make_study()
-    with ProcessPoolExecutor(1, mp_context=SPAWN) as executor, pytest.raises(SystemExit):
+    with ProcessPoolExecutor(1, mp_context=FORKS) as executor, pytest.raises(SystemExit):
         study.optimize(leave, executor)
     assert study.pending == ()
 
@@ -343,7 +341,7 @@ def test_an_executor_that_does_not_tell_its_size_needs_a_number() -> None:
 
 def test_a_killed_worker_costs_its_trial_and_no_more(tmp_path: Path) -> None:
     study = make_study()
-    result = study.optimize(partial(die_once, tmp_path), partial(ProcessPoolExecutor, 2, mp_context=SPAWN))
+    result = study.optimize(partial(die_once, tmp_path), partial(ProcessPoolExecutor, 2, mp_context=FORKS))
     assert (tmp_path / "died").exists()
     assert result.success
     assert result.nfev == 12
@@ -353,7 +351,7 @@ def test_a_killed_worker_costs_its_trial_and_no_more(tmp_path: Path) -> None:
 
 def test_a_broken_pool_of_the_users_is_an_error_that_loses_nothing(tmp_path: Path) -> None:
     study = make_study()
-    with ProcessPoolExecutor(2, mp_context=SPAWN) as executor, pytest.raises(BrokenExecutor):
+    with ProcessPoolExecutor(2, mp_context=FORKS) as executor, pytest.raises(BrokenExecutor):
         study.optimize(partial(die_once, tmp_path), executor)
     assert study.pending == ()
     assert study.optimize(wave).nfev == 12
@@ -362,7 +360,7 @@ def test_a_broken_pool_of_the_users_is_an_error_that_loses_nothing(tmp_path: Pat
 def test_workers_that_always_die_end_the_search() -> None:
     study = make_study()
     with pytest.raises(BrokenExecutor):
-        study.optimize(die, partial(ProcessPoolExecutor, 1, mp_context=SPAWN))
+        study.optimize(die, partial(ProcessPoolExecutor, 1, mp_context=FORKS))
     assert (study.told, study.pending) == (0, ())
 
 
@@ -370,7 +368,7 @@ class Weighing(Executor):
     """Hands work to processes, and notes how heavy it is."""
 
     def __init__(self, workers: int) -> None:
-        self._processes = ProcessPoolExecutor(workers, mp_context=SPAWN)
+        self._processes = ProcessPoolExecutor(workers, mp_context=FORKS)
         self._max_workers = workers
         self.bytes: list[int] = []
 

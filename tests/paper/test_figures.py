@@ -99,7 +99,10 @@ def legends(figure: Figure) -> list[Any]:
 
 @pytest.mark.one_in(2)
 @every_experiment
-def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -> None:
+def test_picture_and_table_are_written(
+    name: str, tmp_path: Path, fewer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figure1, "TRIES", 4)
     table: Report = EXPERIMENTS[name].experiment(Plan(out=tmp_path, **SMALL))
     assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -114,8 +117,9 @@ def test_picture_and_table_are_written(name: str, tmp_path: Path, fewer: None) -
 @pytest.mark.one_in(3)
 @every_experiment
 def test_the_same_seed_gives_the_same_numbers_and_another_seed_others(
-    name: str, tmp_path: Path, fewer: None
+    name: str, tmp_path: Path, fewer: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(figure1, "TRIES", 4)
     first = rows(name, tmp_path / "a")
     assert rows(name, tmp_path / "b") == first
     assert rows(name, tmp_path / "c", rng=1) != first
