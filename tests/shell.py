@@ -13,8 +13,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-import pytest
 from click.testing import CliRunner, Result
 
 from zonal.cli import main
@@ -26,6 +24,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"}
 
 def alone(script: Path, *options: object) -> str:
     """Run a script as a program, but here, on one core as it seems; return what it prints."""
+    import matplotlib.pyplot as plt  # not above: every forked command imports this module
+    import pytest
+
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
         patch.setattr(os, "cpu_count", lambda: 1)
