@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zonal.tree import Tree
+from zonal.tree import UNMEASURED, Tree
 
 COLUMNS = (
     *("depth", "index", "parent", "first_child", "slot", "count", "looks"),
@@ -28,6 +28,12 @@ def children(tree: Tree, row: int, index: Sequence[int], expanded: bool = False,
     given = usual | columns
     given["noise"] = np.array(given["noise"])
     return tree.split([row], [number], expanded, False, np.array(index), **given)
+
+
+def told(tree: Tree, row: int, reward: float) -> Tree:
+    """Return the table after a reward of a node."""
+    own = tree.tallies.get(row, UNMEASURED)
+    return Tree(tree, {**tree.tallies, row: own.told(reward, None, 1.0)})
 
 
 def shown(tree: Tree, **columns: Sequence[float]) -> Tree:

@@ -92,7 +92,7 @@ def the_same(study: zn.Study, wanted: State, near: float) -> None:
     """Check that a study knows, counts and asks what a state does."""
     state = study._state
     for name in ("count", "looks", "weighed", "expanded", "askable", "first_child", "forbidden"):
-        assert np.array_equal(getattr(state.table, name), getattr(wanted.table, name)), name
+        assert np.array_equal(getattr(state.tree, name), getattr(wanted.tree, name)), name
     known = np.isfinite(wanted.tree.std)
     assert np.array_equal(known, np.isfinite(state.tree.std))
     for name in ("mean", "std", "noise", "reward", "weighed_reward", "weighed_variance"):

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import COLUMNS, children, shown
+from nodes import COLUMNS, children, shown, told
 from zonal.tree import ASKABLE, EXPANDED, Tree, TreeTable
 
 
@@ -90,7 +91,7 @@ def test_growing_keeps_every_row() -> None:
     for row in range(400):
         tree = grow(tree, row).marked(row, EXPANDED, True)
         for _ in range(row % 3):
-            tree = tree.told(row, float(rng.normal()))
+            tree = told(tree, row, float(rng.normal()))
     rng = np.random.default_rng(0)
     for row in range(400):
         assert tree.count[row] == row % 3
@@ -149,14 +150,14 @@ def test_a_snapshot_is_in_the_users_units() -> None:
     assert tree.snapshot(10.0, 1.0).mean.tolist() == [11, 12, 7]
     assert tree.snapshot(10.0, -1.0).mean.tolist() == [9, 8, 13]
     assert tree.snapshot(10.0, -1.0).std.tolist() == [0.1, 0.2, 0.3]
-    assert tree.told(1, 4.0).snapshot(10.0, -1.0).reward.tolist() == pytest.approx(
+    assert told(tree, 1, 4.0).snapshot(10.0, -1.0).reward.tolist() == pytest.approx(
         [np.nan, -4, np.nan], nan_ok=True
     )
     assert column(tree, "mean") == [1, 2, -3]
 
 
 def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
-    tree = blank(grow(Tree.root(0.1), 0)).told(0, 1.0)
+    tree = told(blank(grow(Tree.root(0.1), 0)), 0, 1.0)
     table, before = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     assert len(table) == 3
     kinds = {
@@ -180,7 +181,7 @@ def test_a_snapshot_has_one_entry_a_node_and_cannot_be_written() -> None:
 def test_a_snapshot_does_not_follow_the_tree() -> None:
     tree = blank(Tree.root(0.1))
     table = tree.snapshot(0.0, 1.0)
-    other = shown(tree, mean=[5.0]).marked(0, EXPANDED, True).told(0, 3.0)
+    other = told(shown(tree, mean=[5.0]).marked(0, EXPANDED, True), 0, 3.0)
     assert grow(other, 0).size == 3
     assert len(table) == 1
     assert table.mean.tolist() == [0]
@@ -221,9 +222,8 @@ def test_the_table_of_a_study_is_a_tree(arity: int) -> None:
 
 
 CHANGES: dict[str, Callable[[Tree], Tree]] = {
-    "told": lambda tree: tree.told(1, 0.5),
-    "looked": lambda tree: tree.looked(1, 1),
-    "looked and told": lambda tree: tree.looked(1, 1).looked(1, -1).told(1, 0.5),
+    "told": lambda tree: told(tree, 1, 0.5),
+    "looked": lambda tree: Tree(tree, None, {0: SimpleNamespace(row=1)}),
     "marked": lambda tree: tree.marked(1, EXPANDED, True),
     "having": lambda tree: shown(tree, mean=[7, 8, 9], std=[7, 8, 9], noise=[1, 2, 3]),
     "at slots": lambda tree: tree.at_slots(1, np.array([9, 8])),
@@ -233,7 +233,7 @@ CHANGES: dict[str, Callable[[Tree], Tree]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_happens_makes_another_table_and_leaves_this_one_as_it_was(change: str) -> None:
-    tree = blank(grow(Tree.root(0.1), 0)).told(0, 0.2)
+    tree = told(blank(grow(Tree.root(0.1), 0)), 0, 0.2)
     assert tree.contenders.tolist() == [1, 2]
     before, columns = tree.snapshot(0.0, 1.0), {name: column(tree, name) for name in COLUMNS}
     other = CHANGES[change](tree)

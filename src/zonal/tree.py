@@ -8,7 +8,7 @@ stay.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -46,6 +46,13 @@ class Tally(NamedTuple):
             share, known = (share, share * sem**2) if weighed else (1.0, sem**2)
             weighed, weighed_mean = weighed + 1, weighed_mean + share * (reward - weighed_mean)
         return Tally(answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
+
+    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> Tally:
+        """Return the tally with exactly these rewards, with their standard errors and times."""
+        own = Tally(self.answered - self.number)
+        for reward, sem, time in rewards:
+            own = own.told(reward, sem, time)
+        return own
 
 
 UNMEASURED = Tally()
@@ -127,21 +134,27 @@ class Tree:
     std: Floats
     std_before: Floats
     tallies: dict[int, Tally]  # of the nodes that were measured, by row
-    waiting: dict[int, int]  # the number of trials under way, by row
+    pending: Mapping[int, Any]  # the trials under way, each with its `row`
     _made: dict[str, NDArray[Any]]  # their columns, as far as they were read
     _contenders: NDArray[np.intp] | None
 
-    def __init__(self, of: Tree | None = None, tallies: dict[int, Tally] | None = None) -> None:
-        """Copy the columns of another table, with other tallies if they are given."""
+    def __init__(
+        self,
+        of: Tree | None = None,
+        tallies: dict[int, Tally] | None = None,
+        pending: Mapping[int, Any] | None = None,
+    ) -> None:
+        """Copy the columns of another table, with other tallies and trials under way if they are given."""
         self.__dict__ = {} if of is None else {**of.__dict__}
         if tallies is not None:
             self.tallies, self._made = tallies, {}
+        if pending is not None:
+            self.pending = pending
 
     @classmethod
     def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
-        tree = cls(None, {})
-        tree.waiting = {}
+        tree = cls(None, {}, {})
         tree._noise = noise
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
@@ -165,14 +178,14 @@ class Tree:
         """The number of nodes."""
         return self.depth.size
 
-    def believed(self, mean: Floats, variance: Floats, in_order: bool) -> Tree:
-        """Return the table with a posterior by slot (by row if slots are `in_order`)."""
+    def believed(self, mean: Floats, variance: Floats, in_order: bool, *measured: Any) -> Tree:
+        """Return the table with a posterior by slot (by row if slots are `in_order`), and what was `measured`."""
         if not in_order:
             mean, variance = mean.take(self.slot), variance.take(self.slot)
         std = np.sqrt(variance)
         mean.setflags(write=False)
         std.setflags(write=False)
-        twin = Tree(self)
+        twin = Tree(self, *measured)
         twin.mean, twin.std = mean, std
         return twin
 
@@ -185,59 +198,27 @@ class Tree:
     @property
     def noise(self) -> Floats:
         """Standard deviation of one measurement of the usual time."""
-        if isinstance(self._noise, float):
-            if "noise" not in self._made:
-                self._made["noise"] = _frozen(np.full(self.size, self._noise))
-            return self._made["noise"]
-        return self._noise
+        noise = self._noise
+        if type(noise) is not float:
+            return noise  # type: ignore[return-value]
+        if "noise" not in self._made:
+            self._made["noise"] = _frozen(np.full(self.size, noise))
+        return self._made["noise"]
 
     def noise_of(self, row: int) -> float:
         """Return the standard deviation of one measurement of a node."""
-        return self._noise if isinstance(self._noise, float) else self._noise.item(row)
-
-    def tally(self, row: int) -> Tally:
-        """Return what was measured at a node."""
-        return self.tallies.get(row, UNMEASURED)
+        noise = self._noise
+        return noise if type(noise) is float else float(noise[row])  # type: ignore[index]
 
     @property
     def looks(self) -> Ints:
         """Trials told or under way."""
-        if not self.waiting:
-            return self.answered
-        looks = self.answered.copy()
-        looks[list(self.waiting)] += list(self.waiting.values())
+        looks = self.answered
+        if self.pending:
+            looks = looks.copy()
+            for asked in self.pending.values():
+                looks[asked.row] += 1
         return _frozen(looks)
-
-    def looks_at(self, row: int) -> int:
-        """Return the number of trials told or under way at a node."""
-        return self.tallies.get(row, UNMEASURED).answered + self.waiting.get(row, 0)
-
-    def looked(self, row: int, more: int) -> Tree:
-        """Return the table with more (or fewer) trials under way at a node."""
-        twin, waiting = Tree(self), {**self.waiting}
-        number = waiting.pop(row, 0) + more
-        if number:
-            waiting[row] = number
-        twin.waiting = waiting
-        return twin
-
-    def told_otherwise(self, row: int, more: int) -> Tree:
-        """Return the table after `more` trials at a node were told as differences, not as its average."""
-        own = self.tally(row)
-        return Tree(self, {**self.tallies, row: own._replace(answered=own.answered + more)})
-
-    def told(self, row: int, reward: float, sem: float | None = None, time: float = 1.0) -> Tree:
-        """Return the table after a reward of a node."""
-        own = self.tallies.get(row, UNMEASURED)
-        return Tree(self, {**self.tallies, row: own.told(reward, sem, time)})
-
-    def retold(self, row: int, rewards: Iterable[tuple[float, float | None, float]]) -> Tree:
-        """Return the table in which a node has exactly these rewards, with their standard errors and times."""
-        answered, number, *_ = self.tally(row)
-        own = Tally(answered - number)
-        for reward, sem, time in rewards:
-            own = own.told(reward, sem, time)
-        return Tree(self, {**self.tallies, row: own})
 
     def marked(self, row: int, name: int, flag: bool) -> Tree:
         """Return the table with another flag in one row."""
@@ -297,7 +278,7 @@ class Tree:
         if not inner:
             flags[ASKABLE, own] = False
         twin = Tree(self)._shaped(ints)._flagged(flags)
-        if not isinstance(noise, float) or not isinstance(self._noise, float) or noise != self._noise:
+        if not (type(noise) is type(self._noise) is float and noise == self._noise):
             twin._noise = _frozen(np.concatenate((self.noise, np.broadcast_to(noise, index.shape))))
         return twin
 

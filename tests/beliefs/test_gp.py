@@ -20,7 +20,7 @@ from followed import alone
 from numbered import numbered
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
-from zonal.beliefs import gp
+from zonal.beliefs import mixture
 from zonal.beliefs.frames import ProductFrame
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Member
@@ -220,7 +220,7 @@ def test_hundreds_of_regions_and_rows_give_the_dense_posterior() -> None:
 
 @pytest.mark.parametrize("spare", [0, 16, 10**9], ids=["collapsed at once", "as shipped", "never collapsed"])
 def test_repeats_are_collapsed_without_a_trace(spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gp, "SPARE_ROWS", spare)
+    monkeypatch.setattr(mixture, "SPARE_ROWS", spare)
     rng = np.random.default_rng(2)
     recorded = Recorded(SMOOTH, zn.Mean(), LINE)
     recorded.track(LINE.cell((0, 0)), *LINE.split(LINE.cell((0, 0))), LINE.cell((3, 2)), LINE.region([(0.1, 0.7)]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
-from nodes import children, shown
+from nodes import children, shown, told
 from zonal.averages.kernels import Kernel
 from zonal.policies.optimistic import OptimisticRules
 from zonal.policies.rules import Setting, View, best
@@ -26,7 +26,7 @@ def table(
     tree = Tree.root(0.1)
     for row in splits:
         index = 2 * int(tree.index[row])
-        tree = tree if row in unmeasured else tree.told(row, 0.0)
+        tree = tree if row in unmeasured else told(tree, row, 0.0)
         tree = children(tree, row, [index, index + 1], expanded=True)
     return shown(tree, mean=mean, std=std)
 

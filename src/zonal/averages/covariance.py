@@ -91,7 +91,7 @@ class Distances:
             wanted[cases] = True
             (cases,) = wanted.nonzero()
         geometry, view = self._intervals.geometry(cases)
-        all_shared = bool(geometry.item(geometry[0].argmax()) < np.inf)  # false for NaN
+        all_shared = bool(geometry[0, geometry[0].argmax()] < np.inf)  # false for NaN
         if not all_shared:  # pairs without a shared case stay NaN
             known = geometry[0] >= 0
             cases, geometry, view = cases[known], geometry[:, known], view[known]

@@ -29,7 +29,6 @@ from zonal.beliefs.tracked import Tracked
 from zonal.blas import SHARED_FROM, libraries, one_thread
 from zonal.errors import NumericalWarning
 
-SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
 KNOWN = 1e-14  # of the prior variance: below this a footprint's value counts as known
 MISFIT = 1e-3  # of the prior std: a value this far from a known one does not fit the model
 ROUNDING = 1e-11  # of the prior variance: variances below zero by less are rounding
@@ -118,7 +117,7 @@ class GaussianBelief:
             after._V = self._V.plus((t, start), 0, start, v)
             mean = self._w @ v
             variance = prior - np.add.reduce(v * v, 0)
-            if variance.item(variance.argmin()) < 0:
+            if variance[variance.argmin()] < 0:
                 variance = after._repaired(variance, prior)
         after.prior = np.concatenate((self.prior, prior))
         after.mean = np.concatenate((self.mean, mean))
@@ -138,7 +137,7 @@ class GaussianBelief:
             Noise variance of the mean of all rewards of this footprint, this one included.
         """
         own = self.variance.item(slot) + variance
-        if own <= KNOWN * self.prior.item(slot):  # to within rounding; nothing changes any more
+        if own <= KNOWN * self.prior[slot]:  # to within rounding; nothing changes any more
             return self._ignoring(slot, reward, variance, least)
         after, t, m = self._copy(), self._w.size, self.mean.size
         d = math.sqrt(own)
@@ -152,17 +151,13 @@ class GaussianBelief:
         after.slots = np.concatenate((self.slots, (slot,)))
         after.mean = self.mean + v * w
         left = self.variance - v * v
-        if left.item(left.argmin()) < 0:
+        if left[left.argmin()] < 0:
             left = after._repaired(left, self.prior)
         # Proposition 2, sigma / sqrt(T): exact, so rounding must not break it.
-        if left.item(slot) > least:
+        if left[slot] > least:
             left[slot] = least
         after.variance = left
         return after
-
-    def crowded(self, distinct: int) -> bool:
-        """Tell whether one more row would be too many for this number of distinct footprints."""
-        return self._w.size + 1 > 2 * distinct + SPARE_ROWS
 
     def built(self, slots: Ints, rewards: Floats, variances: Floats) -> Self:
         """Return the belief from all rewards at once, one row for each distinct footprint."""

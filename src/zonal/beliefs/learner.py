@@ -96,7 +96,8 @@ class Learner:
         """
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large where f has a peak, but only a wrong model makes most of them large.
-        miss = float(np.median(np.abs(residuals))) / MEDIAN if len(residuals) >= LEAST else math.nan
+        ordered, half = sorted(np.abs(residuals).tolist()), len(residuals) // 2
+        miss = (ordered[half] + ordered[~half]) / 2 / MEDIAN if len(residuals) >= LEAST else math.nan
         return _misfit(scatter, miss)
 
     def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:

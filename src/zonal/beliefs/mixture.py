@@ -26,6 +26,7 @@ from zonal.beliefs.tracked import Tracked
 from zonal.errors import InvalidInput, NumericalWarning
 
 CONTRADICTION = 1e-6  # of the prior std: exact values further apart contradict each other
+SPARE_ROWS = 16  # rebuild when t > 2 D + SPARE_ROWS
 LEAST_LOG_WEIGHT = -700.0  # keeps a model that was nearly ruled out, so that it may recover
 
 
@@ -65,10 +66,11 @@ class Member(GaussianBelief):
 
     def after(self, slot: int, reward: float, variance: float | None, ledger: Ledger, weight: float) -> Self:
         """Return the belief with one more reward: see `Mixture.observing`."""
-        if self.crowded(ledger.distinct):
+        if self._w.size + 1 > 2 * ledger.distinct + SPARE_ROWS:
             return self.from_data(ledger.data(), np.append(self.slots, slot))  # those ignored stay ignored
         noise = self.noise_variance(variance, weight) if variance is None else variance
-        return self.observing(slot, reward - self.prior_mean(slot), noise, ledger.variance(slot, self.model.noise))
+        prior = self.prior_mean(slot) if self.tracked.odd else self.model.mean
+        return self.observing(slot, reward - prior, noise, ledger.variance(slot, self.model.noise))
 
 
 class Mixture:

@@ -104,7 +104,7 @@ class Shape(Protocol):
 def best(tree: Tree, rows: Rows, values: Floats, tie: float) -> int:
     """Return the row with the highest value; ties go to the smallest depth, then the smallest index."""
     top = values.argmax()
-    (close,) = (values >= values.item(top) - tie).nonzero()
+    (close,) = (values >= values[top] - tie).nonzero()
     return int(rows[top]) if close.size == 1 else tree.ties(rows[close])
 
 

@@ -40,7 +40,7 @@ def ask(state: State, by: str, key: str = "", free: bool = False) -> State:
             checks.payable(draft, cost, draft.region(row))
     table = draft.table
     node = int(table.depth[row]), int(table.index[row])
-    look = table.looks_at(row) + 1
+    look = draft.looks_at(row) + 1
     draft.write(Asked(state.asked.size, row, node, look, draw, by, key, time, cost))
     return draft.close()
 
@@ -56,9 +56,9 @@ def as_tour(state: State, after: State, by: str) -> State:
                 draft.write(fact)
     order, _ = prices.tour(_place(state, by), [own.node for own in asked])
     for at in order:
-        own, table, number = asked[at], draft.table, draft.asked.size
+        own, number = asked[at], draft.asked.size
         cost = float(_terms(draft, by, free=True).costs(np.array([own.row]), own.time)[0])
-        look = table.looks_at(own.row) + 1
+        look = draft.looks_at(own.row) + 1
         draft.write(own._replace(number=number, replicate=look, draw=draft.draw(), cost=cost))
         draft = draft.close().fork()
     return draft if draft.remaining >= after.remaining else after
@@ -100,7 +100,7 @@ def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
         return None
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)
-    able = (row for row in rows if row is not None and table.askable[row] and not table.looks_at(row))
+    able = (row for row in rows if row is not None and table.askable[row] and not state.looks_at(row))
     news = (row for row in able if _is_news(state, row, terms))
     if terms is None:
         return next(news, None)
@@ -136,7 +136,7 @@ def _choose(draft: State, t: int, draw: int, terms: Terms | None) -> tuple[int, 
     bound, look = rules(draft), partial(views, draft)
     rng = partial(np.random.default_rng, [draft.began.seed, draw])
     for _ in range(MOST_REFINED):
-        while not draft.table.askable.item(draft.table.askable.argmax()):
+        while not draft.table.askable[draft.table.askable.argmax()]:
             split_by_force(draft, t)
         if draft.problem.policy.inner:
             grow(draft, t)

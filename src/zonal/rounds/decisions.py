@@ -186,7 +186,7 @@ def end(state: State, number: int, given_up: bool, retry: bool) -> State:
     )
     barred = given_up and hopeless and row not in state.barred
     if barred and draft.may_split(row):
-        open_nodes(draft, [row], expanded=draft.table.tally(row).number > 0)
+        open_nodes(draft, [row], expanded=draft.tally(row).number > 0)
     draft.write(Ended(number, "given up" if given_up else "withdrawn", barred))
     return draft.close()
 

@@ -128,7 +128,7 @@ def _placed(state: State, fact: events.Asked) -> None:
         fact.number == state.asked.size
         and row < table.size
         and (int(table.depth[row]), int(table.index[row])) == fact.node
-        and fact.replicate == table.looks_at(row) + 1
+        and fact.replicate == state.looks_at(row) + 1
         and fact.draw in (state.draws, *state.freed)
     ):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")

@@ -38,7 +38,7 @@ from zonal.rounds.log import Log
 from zonal.rounds.settings import Problem
 from zonal.rounds.writing import write
 from zonal.spaces import Region
-from zonal.tree import Tree
+from zonal.tree import UNMEASURED, Tally, Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
@@ -62,7 +62,9 @@ class State:
     h_max, counts : int, tuple of int
         The deepest depth at which nodes are expanded; the number of nodes at each depth.
     table : Tree
-        The nodes. Its posterior columns may be out of date; those of `tree` are not.
+        The nodes. Its posterior and what was measured may be out of date; those of `tree` are not.
+    tallies : dict of int to Tally
+        What was measured at each node, by row.
     cells : array of int
         By row, the extent of the region as the space encodes it.
     tracked : Tracked
@@ -111,6 +113,7 @@ class State:
         self.cells = space.whole()
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
         self.table = Tree.root(began.noise * self.scale, splittable, began.forbidden)
+        self.tallies = self.table.tallies
         layout = problem.frame.layout
         self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
@@ -274,8 +277,11 @@ class State:
     def tree(self) -> Tree:
         """The nodes with their posterior from told measurements."""
         if not self._shown:
-            self.table = self.table.believed(*self.belief.columns, self.in_order)
+            columns = self.belief.columns
+            self.table = self.table.believed(*columns, self.in_order, self.tallies, self.pending)
             self._shown = True
+        elif self.table.tallies is not self.tallies or self.table.pending is not self.pending:
+            self.table = Tree(self.table, self.tallies, self.pending)
         return self.table
 
     def seen(self) -> Tree:
@@ -284,7 +290,7 @@ class State:
             return self.tree
         overlay = self.overlay()
         assert overlay is not None
-        return self.table.believed(*overlay.columns, self.in_order)
+        return self.table.believed(*overlay.columns, self.in_order, self.tallies, self.pending)
 
     def overlay(self) -> MixtureOverlay | EmpiricalBelief | None:
         """Return the belief including the trials under way; None if there are none."""
@@ -341,6 +347,17 @@ class State:
     def draw(self) -> int:
         """Return the draw number of the next trial: the lowest that is free."""
         return min(self.freed) if self.freed else self.draws
+
+    def tally(self, row: int) -> Tally:
+        """Return what was measured at a node."""
+        return self.tallies.get(row, UNMEASURED)
+
+    def looks_at(self, row: int) -> int:
+        """Return the number of trials told or under way at a node."""
+        looks = self.tallies.get(row, UNMEASURED).answered
+        for number in self.pending:
+            looks += self.pending[number].row == row
+        return looks
 
     def may_split(self, row: int) -> bool:
         """Tell whether a node may be split."""

@@ -16,7 +16,7 @@ from zonal.errors import InvalidInput
 from zonal.rounds import events
 from zonal.rounds.outcomes import outcomes
 from zonal.spaces import Region, with_feedback
-from zonal.tree import ASKABLE, EXPANDED
+from zonal.tree import ASKABLE, EXPANDED, UNMEASURED
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
@@ -68,7 +68,7 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.prices is not None:
         _go(state, asked)
-    _look(state, asked.row, 1)
+    _look(state, asked.row)
     if asked.draw == state.draws:
         state.draws += 1
     else:
@@ -87,7 +87,6 @@ def _measure(state: State, fact: events.Measured) -> None:
     if number in pending:
         row = pending[number].row
         state.pending = {other: pending[other] for other in pending if other != number}
-        state.table = state.table.looked(row, -1)
     else:  # it had been given up
         row = state.asked[number].row
     weight = 1.0
@@ -100,14 +99,15 @@ def _measure(state: State, fact: events.Measured) -> None:
     if fact.minus is not None:
         slot = _slot_of(state, state.region(row), fact.minus)
         state.differences = {**state.differences, number: (slot, fact.minus)}
-        state.table = state.table.told_otherwise(row, 1)
+        _count(state, row, 1)
         _reward(state, slot, fact.value, fact.sem, 0.0, weight)
     else:
         state.rounds += 1
-        state.table = state.table.told(row, state.problem.sign * fact.value, fact.sem, weight)
+        tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
+        state.tallies = {**state.tallies, row: tally}
         _reward(state, int(table.slot[row]), fact.value, fact.sem, table.noise_of(row), weight)
     if number not in pending:
-        _look(state, row, 0)  # it may have been the last look at this region
+        _look(state, row)  # it may have been the last look at this region
 
 
 def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
@@ -137,14 +137,15 @@ def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
         row = state.asked[fact.number].row
         average, left = fact.number not in state.differences, state.differences.items()
         if average:
-            state.table = state.table.retold(row, own)
+            state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
         if isinstance(fact, events.Retracted):
             state.told -= 1
             state.paid = {number: cost for number, cost in state.paid.items() if number != fact.number}
             state.rounds -= average
-            state.table = state.table if average else state.table.told_otherwise(row, -1)
+            if not average:
+                _count(state, row, -1)
             state.differences = {number: own for number, own in left if number != fact.number}
-            _look(state, row, 0)
+            _look(state, row)
     state.rebase()
     if state.known is not None:
         state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
@@ -205,7 +206,7 @@ def _end(state: State, fact: events.Ended) -> None:
         state.freed = (*state.freed, asked.draw)
     state.pending = {other: own for other, own in state.pending.items() if other != fact.number}
     state._overlay = None
-    _look(state, asked.row, -1)
+    _look(state, asked.row)
 
 
 def _allow(state: State, fact: events.Allowed) -> None:
@@ -216,21 +217,26 @@ def _allow(state: State, fact: events.Allowed) -> None:
     free = [row for row, number in state.barred.items() if number in taken_back]
     state.barred = {row: number for row, number in state.barred.items() if row not in free}
     for row in free:
-        _look(state, row, 0)
+        _look(state, row)
 
 
-def _look(state: State, row: int, more: int) -> None:
-    """Change the number of trials under way at a node by `more`, and update whether it may be asked for."""
+def _count(state: State, row: int, more: int) -> None:
+    """Record that `more` trials at a node were told as differences, not as its average."""
+    own = state.tally(row)
+    state.tallies = {**state.tallies, row: own._replace(answered=own.answered + more)}
+
+
+def _look(state: State, row: int) -> None:
+    """Update whether a node may be asked for."""
     table, most = state.table, state.problem.settings.max_looks
-    if more:
-        table = table.looked(row, more)
     askable = (
         (state.problem.policy.inner or table.first_child[row] < 0)
         and row not in state.barred
         and not table.forbidden[row]
-        and (most is None or table.looks_at(row) < most)
+        and (most is None or state.looks_at(row) < most)
     )
-    state.table = table if askable == table.askable[row] else table.marked(row, ASKABLE, bool(askable))
+    if askable != table.askable[row]:
+        state.table = table.marked(row, ASKABLE, bool(askable))
 
 
 def _slot_of(state: State, region: Region, minus: Region | None) -> int:
