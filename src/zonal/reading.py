@@ -231,16 +231,11 @@ class Reading:
         state = State.begin(now.problem, next(history))
         while True:
             if state.told in wanted and state.told not in moments:
-                moments[state.told] = self._at(state)
+                moments[state.told] = moment = Reading()
+                moment._state, moment._lock, moment._journal = state, self._lock, self._journal
             if len(moments) == len(set(wanted)):
                 return [moments[number] for number in wanted]
             state = state.apply(next(history))
-
-    def _at(self, state: State) -> Reading:
-        """Return the study in one of its states."""
-        moment = Reading()
-        moment._state, moment._lock, moment._journal = state, self._lock, self._journal
-        return moment
 
     table = looking.table
     top = looking.top

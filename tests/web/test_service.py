@@ -21,7 +21,6 @@ pytest.importorskip("starlette", reason="the extra web is not installed")
 import zonal as zn
 from processes import wait_for
 from web.served import Server, line, serving
-from zonal.rounds.state import State
 from zonal.study import Study
 from zonal.web import words
 from zonal.web.service import Service
@@ -88,7 +87,8 @@ def test_the_overview_lists_every_file_and_opens_no_posterior(server: Server, st
 
 def test_the_overview_never_opens_a_posterior(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line(tmp_path, told=20)
-    monkeypatch.setattr(State, "belief", property(lambda _: pytest.fail("it was worked out")))
+    monkeypatch.setattr(Study, "open", lambda *_: pytest.fail("it was opened"))
+    monkeypatch.setattr(Study, "_of", lambda *_: pytest.fail("it was worked out"))
     service = Service(tmp_path)
     sent: list[Any] = []
 

@@ -25,11 +25,21 @@ from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
 
 Does = Callable[..., Any]
+
+
+def _amount(study: Study, n: float) -> float:
+    if n > MOST_BUDGET:
+        raise Misspoken("n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
+    return n if study.settings.priced or n % 1 else int(n)
+
+
 READ: dict[str, Callable[[Study, Any], Any]] = {
     "region": region_of,
     "minus": region_of,
     "regions": lambda study, said: [region_of(study, own) for own in said],
     "feedback": lambda study, said: feedback_of(said),
+    "trials": lambda study, said: [own for own in study.trials if own.number in said],
+    "n": _amount,
 }
 
 
@@ -59,18 +69,6 @@ def _sheet(study: Study, csv: str, by: str, correct: bool = False) -> Any:
 
 def _take_up(study: Study, trial: int, by: str, of: str) -> Any:
     return study.take_up(by, lambda asked: asked.number == trial and asked.by == of)
-
-
-def _forgive(study: Study, trials: list[int]) -> Any:
-    study.forgive([study.trials[number] for number in trials if number < len(study.trials)])
-    return standing(study)
-
-
-def _extend(study: Study, n: float) -> Any:
-    if n > MOST_BUDGET:
-        raise Misspoken("n", "this is too large", n, f"Send {MOST_BUDGET} at most.")
-    study.extend(n if study.settings.priced or n % 1 else int(n))
-    return standing(study)
 
 
 def standing(study: Study) -> dict[str, Any]:
@@ -118,8 +116,6 @@ def _journal(record: Record, after: int = -1) -> Any:
 DOES: dict[str, Does] = {
     "/sheet": _sheet,
     "/trials/{trial}/take-up": _take_up,
-    "/forgive": _forgive,
-    "/extend": _extend,
     "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
     "/predict": _predict,
     "/probability": _probability,

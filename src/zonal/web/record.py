@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zonal.plots.lines import along
-from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted
-from zonal.rounds.outcomes import Outcome, Source, outcomes
+from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted, Taken
+from zonal.rounds.journal import Journal
+from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.spaces.region import Region
-from zonal.study import Study
+
+T = TypeVar("T")
 
 SHORT_TIME = len("2026-11-16T00:05:51")
 NAMED = 12  # most points listed for a trial
@@ -36,71 +38,73 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
 
 
 class Record:
-    """A study as its file was at one moment. Its posterior is never computed.
-
-    Attributes
-    ----------
-    study : Reading
-        For reading what needs no posterior.
-    times : list of str
-        When each event was written.
-    """
+    """A study as its file was at one moment: what follows from its events alone."""
 
     def __init__(self, path: Path, before: Record | None = None) -> None:
         self.stamp = stamp_of(path)
-        self._follower: Study = Study.open(path) if before is None else before._follower
-        self._follower.refresh()
-        self.study = self._follower._at(self._follower._state)
+        if before is None:
+            self.journal, self.events = Journal.open(path, {})
+        else:
+            self.journal, self.events = before.journal, [*before.events, *before.journal.unseen(before.event)]
         known = [] if before is None else before.times
         self.times: list[str] = [*known, *(row.time for row in self.journal.rows(len(known)))][: self.event]
+        self.settings: Any = self.journal.opened.settings
         self._places: dict[int, dict[str, Any]] = {} if before is None else before._places
+        self._became = outcomes(self.events)
+        self.asked = self._facts(Asked)
+        now = [self._became[False, one.number][-1] for one in self.asked]
+        told = [(one, own) for one, own in zip(self.asked, now, strict=True) if own.state == "told"]
+        taken = {fact.number: fact.by for fact in self._facts(Taken)}
+        waiting = [one for one, own in zip(self.asked, now, strict=True) if own.state == "asked"]
+        self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in waiting]
+        self.told, self.budget = len(told), self.settings.budget + sum(fact.n for fact in self._facts(Extended))
+        self.spent: float = self.told
+        self.remaining = self.budget - self.told - len(self.pending)
+        if self.settings.priced:
+            paid = [one.cost if own.time is None else one.cost - one.time + own.time for one, own in told]
+            bound = [one.cost for one in self.pending]
+            self.spent = math.fsum(paid)
+            self.remaining = max(0.0, math.fsum((self.budget, *(-cost for cost in (*paid, *bound)))))
 
-    @property
-    def journal(self) -> Any:
-        """The study's file."""
-        return self.study._journal
+    def _facts(self, kind: type[T]) -> list[T]:
+        return [fact for event in self.events for fact in event if isinstance(fact, kind)]
 
     @property
     def event(self) -> int:
         """The number of events."""
-        return len(self.study._state.events)
-
-    @cached_property
-    def _became(self) -> dict[Source, list[Outcome]]:
-        return outcomes(self.study._state.events)
+        return len(self.events)
 
     @property
     def last(self) -> str:
         """What happened last."""
-        events = self.study._state.events
-        facts = (fact for at in reversed(range(len(events))) for fact in reversed(events[at]))
+        facts = (fact for event in reversed(self.events) for fact in reversed(event))
         said = (fact for fact in facts if type(fact) in HAPPENED and not getattr(fact, "observed", False))
         return next(HAPPENED[type(fact)].format(fact) for fact in said)
 
     @property
     def state(self) -> str:
         """The state of the study, in one word."""
-        if self.study.read_only:
+        if self.journal.read_only:
             return "read-only"
-        if self.study.under_way:
+        if self.pending:
             return "waiting"
-        return "spent" if self.study.remaining <= 0 else "ready" if self.study.told else "new"
+        return "spent" if self.remaining <= 0 else "ready" if self.told else "new"
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
         if asked.row not in self._places:
-            space = self.study.space
+            space = self.settings.space
             self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
         return self._places[asked.row]
 
     def news(self, number: int) -> dict[str, Any]:
         """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
-        kinds = [type(fact).__name__ for fact in self.study._state.events[number]]
+        kinds = [type(fact).__name__ for fact in self.events[number]]
         return {"number": number, "time": self.times[number], "facts": kinds}
 
     def head(self, name: str) -> dict[str, Any]:
         """Return the main facts: progress, and the trials under way."""
-        study, settings = self.study, self.study.settings
+        settings = self.settings
         pending = [
             {
                 "trial": asked.number,
@@ -111,7 +115,7 @@ class Record:
                 "time": asked.time,
                 "cost": asked.cost,
             }
-            for asked in study.under_way
+            for asked in self.pending
         ]
         return {
             "name": name,
@@ -123,26 +127,27 @@ class Record:
             "picture": picture(settings.space),
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
-            **{name: getattr(study, name) for name in ("budget", "told", "remaining", "spent", "read_only")},
-            "observed": len(study.observations),
+            **{name: getattr(self, name) for name in ("budget", "told", "remaining", "spent")},
+            "observed": sum(own["state"] == "observed" for own in self._observed()),
             "cost": {"unit": settings.cost_unit, "times": list(settings.times)} if settings.priced else None,
             "state": self.state,
-            "policy": study._state.began.policy,
+            "read_only": self.journal.read_only,
+            "policy": self._facts(Began)[0].policy,
             "feedback": repr(settings.feedback),
             "pending": pending,
         }
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the study's line in the overview, without the answer."""
-        last = [self._became[False, asked.number][-1].value for asked in self.study._state.asked]
+        last = [self._became[False, asked.number][-1].value for asked in self.asked]
         told = [value for value in last if value is not None]
-        return {**self.head(name), "pending": len(self.study.under_way), "spark": told[-SPARKS:]}
+        return {**self.head(name), "pending": len(self.pending), "spark": told[-SPARKS:]}
 
     def trials(self, first: int = 0, named: bool = False) -> dict[str, Any]:
         """Return all trials from a number on, as columns; if `named`, with the names of the last ones' regions."""
-        settings, asked = self.study.settings, list(self.study._state.asked)[first:]
+        asked = self.asked[first:]
         pasts = [self._became[False, one.number] for one in asked]
-        minus = self.study._state.differences
+        minus = {fact.number: fact.minus.name for fact in self._facts(Measured) if fact.minus is not None}
         columns: dict[str, Any] = {
             "event": self.event,
             **_columns(asked, number="number", row="row", look="replicate", time="time", cost="cost"),
@@ -151,12 +156,12 @@ class Record:
             "asked": [self.times[past[0].event][:SHORT_TIME] for past in pasts],
             "ended": [self.times[past[-1].event][:SHORT_TIME] if past[1:] else "" for past in pasts],
             "note": {str(at): past[-1].note for at, past in enumerate(pasts, first) if past[-1].note},
-            "minus": {str(one.number): minus[one.number][1].name for one in asked if one.number in minus},
+            "minus": {str(one.number): minus[one.number] for one in asked if one.number in minus},
             "earlier": {str(at): own for at, past in enumerate(pasts, first) if (own := self._earlier(past))},
-            "observed": list(map(self._observed, range(len(self.study._state.observed)))),
+            "observed": self._observed(),
         }
-        columns |= {} if settings.times else {"time": None}
-        columns |= {} if settings.priced else {"cost": None}
+        columns |= {} if self.settings.times else {"time": None}
+        columns |= {} if self.settings.priced else {"cost": None}
         if named:
             old = max(len(asked) - SHOWN, 0)
             columns["where"] = [""] * old + [self.place(one)["text"] for one in asked[old:]]
@@ -176,17 +181,17 @@ class Record:
             if own.value is not None
         ]
 
-    def _observed(self, number: int) -> dict[str, Any]:
-        """Return an observation, with its last value also if it was retracted."""
-        fact, past = self.study._state.observed[number][1], self._became[True, number]
-        valued = next(own for own in reversed(past) if own.value is not None)
-        return {
-            **_said(past[-1]._replace(value=valued.value, sem=valued.sem)),
-            "ended": self.times[past[0].event],
-            "region": place(self.study.space, fact.region, -1),
-            "slope": fact.feedback.slope,
-            "minus": "" if fact.minus is None else fact.minus.name,
-        }
+    def _observed(self) -> list[dict[str, Any]]:
+        """Return all observations, with their last values also if they were retracted."""
+        found = []
+        for number, fact in enumerate(self._facts(Observed)):
+            past = self._became[True, number]
+            valued = next(own for own in reversed(past) if own.value is not None)
+            said = _said(past[-1]._replace(value=valued.value, sem=valued.sem))
+            place_of = {"region": place(self.settings.space, fact.region, -1), "slope": fact.feedback.slope}
+            minus = "" if fact.minus is None else fact.minus.name
+            found.append({**said, "ended": self.times[past[0].event], **place_of, "minus": minus})
+        return found
 
 
 def _columns(rows: list[Any], **names: str) -> dict[str, list[Any]]:
