@@ -12,7 +12,7 @@ from zonal.arrays import Floats
 from zonal.averages.custom import Custom
 from zonal.averages.kernels import Along, Kernel, Straight, factors
 from zonal.errors import InvalidInput
-from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_label, legend_above
+from zonal.plots.style import ESTIMATE, INK, OTHERS, axes_or_new, axis_label, axis_of, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,7 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
 
 def _extent(space: Any, j: int) -> str:
     """Return the name of an axis, and its width in the unit of lengthscales."""
-    measured_in = (space.axes[j].measured_in if space.axes else "") or "wide"
-    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {measured_in}"
+    return f"{axis_label(space, j)}: {space.sides()[j]:.3g} {axis_of(space, j).measured_in or 'wide'}"
 
 
 def _correlation(kernel: Kernel, j: int, axes: Sequence[Any], reach: Floats) -> Floats:

@@ -138,7 +138,7 @@ def _bars(study: Reading, ax: Axes, j: int, curves: list[Curve]) -> None:
         colours.append(next(own, style.INK))
     edges = np.array([trial.region.drawn[j] for trial in told])
     values = np.array([trial.value for trial in told], dtype=float)
-    middle = np.sqrt(edges.prod(axis=1)) if style.is_log(study.space, j) else edges.mean(axis=1)
+    middle = np.sqrt(edges.prod(axis=1)) if style.axis_of(study.space, j).scale == "log" else edges.mean(axis=1)
     bars = ax.hlines(values, *edges.T, color=colours, lw=1.4, alpha=0.8, label="measured averages", zorder=2.5)
     bars.set_capstyle("round")
     ax.scatter(middle, values, c=colours, s=5, alpha=0.8, zorder=2.6)
@@ -180,7 +180,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     draw_marks(marked, ax, lambda region: [box(region.drawn[0], (0, 1))], across=True)
     ax.set_ylim(spread[0] - margin, spread[1] + margin)
     ax.set_xlim(*study.space.cell((0, 0)).drawn[0])
-    if style.is_log(study.space, 0):
+    if style.axis_of(study.space, 0).scale == "log":
         ax.set_xscale("log")
     ax.set_ylabel(style.value_label(study))
     return ax

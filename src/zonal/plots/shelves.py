@@ -53,7 +53,8 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     ax.set_yticks(np.arange(deepest + 1) + 0.5, [str(depth) for depth in range(deepest + 1)])
     measured, best = np.flatnonzero(tree.count), ""
     if len(measured):
-        middle = np.sqrt(edges.prod(axis=1)) if line and style.is_log(space, 0) else edges.mean(axis=1)
+        log = line and style.axis_of(space, 0).scale == "log"
+        middle = np.sqrt(edges.prod(axis=1)) if log else edges.mean(axis=1)
         ax.scatter(
             middle[measured], tree.depth[measured] + 0.8, s=4 + 8 * np.minimum(tree.count[measured], MOST_LOOKS),
             c="white", edgecolors=style.INK, linewidths=0.4, zorder=3, label="measured: larger dots, more often",

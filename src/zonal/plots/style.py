@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
+from zonal.spaces import Axis, Interval
 from zonal.tables.listings import labelled
 
 if TYPE_CHECKING:
@@ -130,22 +131,22 @@ def colour_map(study: Reading) -> str:
     return "cividis" if study.direction == "maximize" else "cividis_r"
 
 
-def is_log(space: Any, j: int) -> bool:
-    """Tell whether an axis is logarithmic."""
-    return bool(space.axes) and space.axes[j].scale == "log"
+def axis_of(space: Any, j: int) -> Axis:
+    """Return an axis of a space; a feature of members is drawn as a plain one."""
+    axis: Axis = space.axes[j] if space.axes else Interval(space.names[j], 0.0, 1.0)
+    return axis
 
 
 def axis_label(space: Any, j: int) -> str:
     """Return the name of an axis or feature, with its unit."""
-    units = getattr(space, "units", None)
-    return labelled(space.names[j], units[j] if units else "")
+    return labelled(axis_of(space, j).name, axis_of(space, j).unit)
 
 
 def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
     """Name and scale an axis of a plot like one of the space."""
-    if is_log(space, j):
+    axis = axis_of(space, j)
+    if axis.scale == "log":
         ax.set(**{f"{which}scale": "log"})
-    if space.axes and space.axes[j].scale == "integer":
+    if axis.scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
-    remark = space.axes[j].remark if space.axes else ""
-    ax.set(**{f"{which}label": f"{axis_label(space, j)}, {remark}" if remark else axis_label(space, j)})
+    ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis.remark)))})
