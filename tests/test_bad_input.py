@@ -449,14 +449,21 @@ def test_a_study_needs_a_space(space: Any) -> None:
         make_study(space)
 
 
-@pytest.mark.parametrize("std", [-0.1, *NOT_FINITE, "0.1", None, True], ids=repr)
+@pytest.mark.parametrize("std", [-0.1, *NOT_FINITE, "0.1", True], ids=repr)
 def test_noise_per_weight_must_be_a_standard_deviation(std: Any) -> None:
     with refused(std, problem="PerWeight's std"):
         zn.PerWeight(std)
 
 
-def test_noise_per_weight_of_a_point_is_refused_with_a_reason() -> None:
-    study = make_study(noise=zn.PerWeight(0.1))
+def test_noise_of_unknown_size_cannot_be_simulated() -> None:
+    measure = zn.simulate(lambda x: x[:, 0], zn.Mean(), noise=zn.PerWeight())
+    with pytest.raises(zn.InvalidInput, match="for a study to learn"):
+        measure(zn.Box([(0, 1)]).cell((1, 0)))
+
+
+@pytest.mark.parametrize("std", [0.1, None])
+def test_noise_per_weight_of_a_point_is_refused_with_a_reason(std: float | None) -> None:
+    study = make_study(noise=zn.PerWeight(std))
     with unchanged(study), pytest.raises(zn.InvalidInput, match=r"0\.5\.\.0\.5"):
         study.observe([(0.5, 0.5)], 0.3)
     study.observe([(0.5, 0.5)], 0.3, sem=0.1)

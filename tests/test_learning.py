@@ -374,3 +374,49 @@ def test_a_huge_value_is_refused_and_changes_nothing() -> None:
 def test_a_kernel_that_is_neither_is_refused() -> None:
     with pytest.raises(zn.InvalidInput, match="kernel class"):
         zn.Study([(0, 1)], budget=5, kernel="rbf")  # type: ignore[arg-type]
+
+
+FALLING: dict[str, dict[str, Any]] = {
+    "a box": {"space": zn.Box([(0, 4)])},
+    "minimised": {"space": zn.Box([(0, 4)]), "direction": "minimize"},
+    "points": {"space": zn.Points(np.random.default_rng(0).uniform(size=(60, 2)), weights=np.arange(1, 61))},
+    "times": {"space": zn.Box([(0, 4)]), "times": [1, 2, 8], "overhead": 1.0},
+}
+
+
+@pytest.mark.parametrize("case", FALLING)
+def test_noise_that_falls_with_weight_weighs_rewards_as_if_its_size_were_given(case: str) -> None:
+    given: dict[str, Any] = {"budget": 60, "kernel": zn.RBF(1.0, 0.5), "mean": 0.2, **FALLING[case]}
+    learns = zn.Study(noise=zn.PerWeight(), **given)
+    seen = [learns.ask() for _ in range(2)]  # with two rewards there is one model, a first guess
+    for trial, value in zip(seen, (0.3, 1.1), strict=True):
+        learns.tell(trial, value)
+    learned = learns.model.noise
+    assert isinstance(learned, zn.PerWeight)
+    assert learned.std is not None
+    told = zn.Study(noise=learned, **given)
+    for trial, value in zip(seen, (0.3, 1.1), strict=True):
+        told.observe(trial.region, value, **({"time": trial.time} if "times" in given else {}))
+    regions = [learns.space.cell((0, 0)), *learns.space.split(learns.space.cell((0, 0)))]
+    for ours, theirs in zip(learns.predict(regions), told.predict(regions), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    noise, root = learns.tree.noise, learns.space.cell((0, 0))
+    assert noise[0] == pytest.approx(learned(root))
+    np.testing.assert_allclose(noise[: len(told.tree.noise)], told.tree.noise[: len(noise)], rtol=1e-12)
+
+
+def test_how_large_noise_is_that_falls_with_weight_is_learned() -> None:
+    found: list[float] = []
+    for seed in range(6):
+        measure = zn.simulate(lambda x: np.sin(9 * x[:, 0]), zn.Mean(), noise=zn.PerWeight(0.05), rng=seed)
+        study = zn.maximize(measure, [(0, 1)], budget=30, noise=zn.PerWeight(), rng=seed).study
+        learned = study.model.noise
+        assert isinstance(learned, zn.PerWeight)
+        found.append(learned.std or 0.0)
+    assert 0.03 < np.median(found) < 0.08
+
+
+def test_who_needs_no_noise_may_be_told_that_it_falls() -> None:
+    study = zn.Study([(0, 1)], budget=9, noise=zn.PerWeight(), policy=zn.StoOO(zn.GeometricDelta(2, 0.5)))
+    study.optimize(lambda region: float(region.center[0]))
+    assert study.told == 9

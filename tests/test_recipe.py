@@ -71,6 +71,8 @@ def test_a_recipe_says_what_the_arguments_of_a_study_say(folder: Path) -> None:
     columns = {"lon": [1.0, 2.0, 3.0, 4.5, 5.0], "lat": [2.0, 1.5, 0.5, 2.5, 3.5]}
     assert words["space"] == zn.Points(columns, [10, 20, 30, 5, 8], smallest=5)
     assert words["noise"] == zn.PerWeight(0.5)
+    learned = RECIPES["points"].replace("per_weight = 0.5", 'per_weight = "learned"')
+    assert arguments(parse_recipe(learned, folder=folder))["noise"] == zn.PerWeight()
     words = arguments(parse_recipe(RECIPES["mixed"]))
     axes: dict[str, Any] = {"x": (0, 1), "dye": ["red", "green"], "solvent": {"water": 3, "ethanol": 1}}
     assert words["space"] == zn.Product(axes, smallest={"x": 0.1})

@@ -20,6 +20,7 @@ from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, TrialError, whole_number
+from zonal.problems import PerWeight
 from zonal.rounds.events import Asked, Edited, Event
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
@@ -163,14 +164,12 @@ class Reading:
 
     def _outward(self, model: Model) -> Model:
         """Return a model in the user's units; a noise that was given as a number is included."""
-        noise = self.settings.noise
-        given = noise if isinstance(noise, float) else None
-        return replace(
-            model,
-            mean=self._sign * model.mean,
-            noise=given if model.noise is None else model.noise * math.sqrt(self._state.began.time),
-            spread=dict(model.spread),
-        )
+        noise, problem = self.settings.noise, self._state.problem
+        learned: Any = noise if isinstance(noise, float) else None
+        if model.noise is not None:
+            learned = model.noise * math.sqrt(self._state.began.time)
+            learned = PerWeight(learned * problem.usual_root) if problem.falls else learned
+        return replace(model, mean=self._sign * model.mean, noise=learned, spread=dict(model.spread))
 
     @property
     def tree(self) -> TreeTable:

@@ -260,8 +260,11 @@ def _measurement(recipe: Recipe) -> dict[str, Any]:
 def _noise(recipe: Recipe, words: Any) -> Any:
     if not isinstance(words, Mapping):
         return words
-    recipe.table(words, ("measurement", "noise"), ("per_weight",))
-    return zn.PerWeight(words.get("per_weight"))  # type: ignore[arg-type]
+    path = ("measurement", "noise")
+    recipe.table(words, path, ("per_weight",))
+    if "per_weight" not in words:
+        raise InvalidInput("noise must be a number or per weight", dict(words), "Write { per_weight = 0.5 }.")
+    return zn.PerWeight(None if words["per_weight"] == "learned" else words["per_weight"])
 
 
 def _feedback(recipe: Recipe, words: Any) -> zn.Feedback:

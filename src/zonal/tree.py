@@ -129,6 +129,7 @@ class Tree:
     weighed_variance: Floats = _tallied("weighed_variance")
     timed: Floats = _tallied("timed")
     _noise: Floats | float  # a number if it is the same for all
+    unit: float = 1.0  # of the noise: the standard deviation learned, where only its ratios are known
     terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
@@ -152,7 +153,7 @@ class Tree:
             self.pending = pending
 
     @classmethod
-    def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
+    def root(cls, noise: Floats | float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
         tree = cls(None, {}, {})
         tree._noise = noise
@@ -190,9 +191,12 @@ class Tree:
         return twin
 
     def as_noisy(self, noise: float) -> Tree:
-        """Return the table with another standard deviation of every measurement."""
+        """Return the table with another standard deviation of every measurement, or another unit of them."""
         twin = Tree(self)
-        twin._noise, twin._made = noise, {}
+        if isinstance(self._noise, float):
+            twin._noise, twin._made = noise, {}
+        else:
+            twin.unit = noise
         return twin
 
     @property
@@ -200,15 +204,19 @@ class Tree:
         """Standard deviation of one measurement of the usual time."""
         noise = self._noise
         if type(noise) is not float:
-            return noise  # type: ignore[return-value]
+            return noise if self.unit == 1 else _frozen(self.unit * noise)  # type: ignore[return-value, arg-type]
         if "noise" not in self._made:
             self._made["noise"] = _frozen(np.full(self.size, noise))
         return self._made["noise"]
 
     def noise_of(self, row: int) -> float:
-        """Return the standard deviation of one measurement of a node."""
+        """Return the standard deviation of one measurement of a node, in units of `unit`."""
         noise = self._noise
         return noise if type(noise) is float else float(noise[row])  # type: ignore[index]
+
+    def noise_with(self, unit: float) -> Floats:
+        """Return the standard deviation of one measurement if another one is learned, or another unit of it."""
+        return np.full(self.size, unit) if isinstance(self._noise, float) else unit * self._noise
 
     @property
     def looks(self) -> Ints:
@@ -279,7 +287,8 @@ class Tree:
             flags[ASKABLE, own] = False
         twin = Tree(self)._shaped(ints)._flagged(flags)
         if not (type(noise) is type(self._noise) is float and noise == self._noise):
-            twin._noise = _frozen(np.concatenate((self.noise, np.broadcast_to(noise, index.shape))))
+            known = self.noise if isinstance(self._noise, float) else self._noise
+            twin._noise = _frozen(np.concatenate((known, np.broadcast_to(noise, index.shape))))
         return twin
 
     @property

@@ -49,6 +49,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     },
     "many points": {"space": MANY, "kernel": zn.RBF(1.0, 0.3) + zn.Matern(0.2, 0.1), "noise": 0.2},
     "many points learned": {"space": MANY},
+    "noise that falls": {"space": MANY, "kernel": zn.RBF(1.0, 0.3), "noise": zn.PerWeight()},
     "motifs": {"space": zn.Sequences("ACGT", 4), "kernel": zn.Motif(0.9) + zn.Categorical(0.4, 0.5), "noise": 0.2},
     "own functions": {
         "space": SIDES,

@@ -67,7 +67,7 @@ class Model:
     Attributes
     ----------
     kernel : Kernel
-    noise : float or None
+    noise : float, PerWeight or None
         Standard deviation of one measurement; None where the user's own noise applies.
     mean : float
         Prior mean.

@@ -52,7 +52,8 @@ class Testbed:
 
     def noise_at(self, depth: int) -> float:
         """Return the noise of one measurement of a cell of a depth."""
-        return self.noise.std * math.sqrt(self.counts[depth]) if isinstance(self.noise, PerWeight) else self.noise
+        std, falls = (self.noise.std or 0.0, True) if isinstance(self.noise, PerWeight) else (self.noise, False)
+        return std * math.sqrt(self.counts[depth]) if falls else std
 
     @property
     def smooth(self) -> Smoothness:

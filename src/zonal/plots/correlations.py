@@ -59,9 +59,10 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
         ax.set_xlabel("distance of two places, as a share of the axis")
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("correlation of f")
-    noise = study.model.noise
+    noise, unit = study.model.noise, study.value_unit
     if noise is not None:
-        ax.plot([], [], " ", label=f"noise of one measurement {noise:.3g} {study.value_unit}".rstrip())
+        shown = f"{noise:.3g} {unit}" if isinstance(noise, float) else f"{noise.std:.3g} {unit} / sqrt(weight)"
+        ax.plot([], [], " ", label=f"noise of one measurement {shown}".rstrip())
     legend_above(ax, columns=1 if curves < 3 else 2)
     return ax
 

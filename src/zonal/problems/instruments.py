@@ -37,24 +37,31 @@ class PerWeight:
 
     Parameters
     ----------
-    std : float
-        Standard deviation of one measurement of a region of weight 1.
+    std : float, optional
+        Standard deviation of one measurement of a region of weight 1. A study learns it if it is not given.
     """
 
-    std: float
+    std: float | None = None
 
     def __post_init__(self) -> None:
-        standard_deviation(self.std, "PerWeight's std")
+        if self.std is not None:
+            standard_deviation(self.std, "PerWeight's std")
 
     def __call__(self, region: Region) -> float:
         """Return the standard deviation of one measurement of `region`."""
+        if self.std is None:
+            raise InvalidInput("PerWeight() without a std is for a study to learn", self, "Pass a number.")
+        return self.std * self.relative(region)
+
+    def relative(self, region: Region) -> float:
+        """Return the noise of a region relative to that of a region of weight 1."""
         if region.weight <= 0:
             raise InvalidInput(
                 "PerWeight has no noise for a region of weight 0",
                 region.name,
                 "Pass its standard error, sem=...",
             )
-        return self.std / math.sqrt(region.weight)
+        return 1 / math.sqrt(region.weight)
 
 
 class Instrument(ABC):

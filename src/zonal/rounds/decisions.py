@@ -54,8 +54,11 @@ def begin(settings: Settings) -> State:
     if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
         fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
         raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
-    noise = settings.noise
-    if noise is None:
+    if problem.noise_by_region:
+        noise = problem.noise_of(root)
+    elif isinstance(settings.noise, float):
+        noise = settings.noise
+    else:
         noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
         noise *= math.sqrt(time)  # learned noise refers to the usual time
     began = Began(
@@ -64,7 +67,7 @@ def begin(settings: Settings) -> State:
         policy=repr(problem.policy),
         h_max=h_max,
         opening=problem.opening(h_max, looks) if prices is None else _opening(problem, h_max, cheapest, time),
-        noise=problem.noise_of(root) if callable(noise) else noise,
+        noise=noise,
         forbidden=problem.is_forbidden(root),
         cheapest=cheapest,
         time=time,
@@ -154,7 +157,7 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
             )
         noise = 0.0 if sem is not None else state.usual_noise()
         if problem.noise_by_region and sem is None:
-            noise = problem.noise_of(region) / math.sqrt(state.began.time)
+            noise = problem.noise_of(region) * state.scale
         fact = fact._replace(noise=noise)
         _agreeing(state, region, fact)
         draft.write(fact)

@@ -220,7 +220,7 @@ def _split(state: State, fact: events.Split) -> None:
         raise InvalidInput("the noise of every child must be 0 or more", fact.noise, RESTORE)
     if len(fact.noise) not in (0, children) or len(fact.forbidden) not in (0, children):
         raise InvalidInput("noise and forbidden need one entry per child", (fact.noise, fact.forbidden), RESTORE)
-    if callable(state.problem.settings.noise) and not fact.noise:
+    if state.problem.noise_by_region and not fact.noise:
         raise InvalidInput("noise is a function, so every child needs its noise", fact.noise, RESTORE)
     if fact.checksum is not None:
         whole_number(fact.checksum, "a checksum", 0)

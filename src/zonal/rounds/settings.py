@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -29,6 +30,7 @@ from zonal.errors import (
 )
 from zonal.policies.knowledge import KnowledgeGradient
 from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
+from zonal.problems import PerWeight
 from zonal.rounds.prices import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.spaces import Node, Region, Space, as_space
 from zonal.spaces.region import DEEPEST, Overlapping, forbidden_rule
@@ -44,6 +46,7 @@ SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, fl
 
 MOST_OPENING_CELLS = 64
 MOST_LOOKS = 1_000_000  # assumed for a budget where looks cost almost nothing
+USUAL_PARTS = 16  # of the space: the size to which noise refers that falls with size
 TRIED_POINTS = 200  # on which a user's kernel function is tested
 
 
@@ -208,11 +211,16 @@ class Problem:
         mean = None if settings.mean is None else self.sign * settings.mean
         if mean is None and (isinstance(kernel, Kernel) or self.policy.empirical):
             mean = 0.0
-        self.unknowns = Unknowns(kernel, settings.noise is None, mean)  # what is learned
+        noise = settings.noise
+        unsaid = isinstance(noise, PerWeight) and noise.std is None
+        self.unknowns = Unknowns(kernel, noise is None or unsaid, mean)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
         self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
         self.learned = self.learner is not None and self.unknowns.given is None  # whether the kernel is learned
-        self.noise_by_region = callable(settings.noise)
+        self.falls = unsaid and self.learner is not None  # noise is learned, and known to fall with weight
+        self.noise_by_region = self.falls or (callable(noise) and not unsaid)
+        # What is learned then is the noise of about as large a region as an opening measures.
+        self.usual_root = math.sqrt(self.space.cell((0, 0)).weight / USUAL_PARTS) if self.falls else 1.0
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
         self.bound: tuple[Model | None, Rules] | None = None  # the policy bound to the model in use
         self.smallest: tuple[Fit, list[float]] | None = None  # variances of a smallest region
@@ -261,9 +269,10 @@ class Problem:
         return min(level, h_max + 1)
 
     def noise_of(self, region: Region) -> float:
-        """Return the std of one measurement of `region`, where the user passed noise as a function."""
-        noise = self.settings.noise
-        assert callable(noise)
+        """Return the std of one measurement of `region`, relative to what is learned if it `falls`."""
+        noise: Any = self.settings.noise
+        if self.falls:
+            return float(self.usual_root * noise.relative(region))
         return standard_deviation(answer(noise, region), f"noise({region.name})")
 
     def is_forbidden(self, region: Region) -> bool:
@@ -284,7 +293,11 @@ class Problem:
             return None
         if sem is not None:
             return sem**2
-        return None if self.settings.noise is None else noise**2 / weight
+        return None if self.unknowns.noise else noise**2 / weight
+
+    def weight(self, noise: float, time: float) -> float:
+        """Return the weight of a reward that took `time` usual times, where noise is learned."""
+        return time / noise**2 if self.falls and noise else time  # with a sem there is no noise
 
 
 def is_of_user(error: Exception) -> bool:

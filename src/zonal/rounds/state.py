@@ -99,7 +99,8 @@ class State:
         space = problem.space
         self.problem = problem
         self.began = began
-        self.scale = 1 / math.sqrt(began.time)  # from the noise of one unit of time to that of the usual time
+        # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
+        self.scale = 1.0 if problem.falls else 1 / math.sqrt(began.time)
         self.h_max = began.h_max
         self.counts = problem.counts(began.h_max)
         self.budget = problem.settings.budget
@@ -112,7 +113,8 @@ class State:
         self.opening: tuple[int, ...] = ()
         self.cells = space.whole()
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        self.table = Tree.root(began.noise * self.scale, splittable, began.forbidden)
+        noise = began.noise * self.scale
+        self.table = Tree.root(np.array([noise]) if problem.falls else noise, splittable, began.forbidden)
         self.tallies = self.table.tallies
         layout = problem.frame.layout
         self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
@@ -121,6 +123,8 @@ class State:
         self.ledger = Ledger()
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
+        if problem.falls:
+            self.table = self.table.as_noisy(self.usual_noise())
         self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
@@ -300,7 +304,8 @@ class State:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
             weight = asked.time / self.began.time
-            variance = self.problem.variance(self.table.noise_of(asked.row), None, weight)
+            noise = self.table.noise_of(asked.row)
+            variance, weight = self.problem.variance(noise, None, weight), self.problem.weight(noise, weight)
             self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
         overlay: MixtureOverlay | EmpiricalBelief = self._overlay
@@ -391,10 +396,10 @@ class State:
     def usual_noise(self) -> float:
         """Return the standard deviation of one measurement of the usual time, where it is the same everywhere."""
         noise = self.problem.settings.noise
-        if noise is None:
-            model = self.model
-            return 0.0 if model is None or model.noise is None else model.noise
-        return 0.0 if self.problem.noise_by_region else noise * self.scale  # type: ignore[operator]
+        if isinstance(noise, float):
+            return noise * self.scale
+        model = self.model
+        return 0.0 if model is None or model.noise is None else model.noise
 
     def of_depth(self, depth: int) -> list[int]:
         """Return the nodes of a depth, and the leaves above it."""

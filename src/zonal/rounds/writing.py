@@ -112,7 +112,9 @@ def _measure(state: State, fact: events.Measured) -> None:
 
 def _reward(state: State, slot: int, value: float, sem: float | None, noise: float, weight: float) -> None:
     """Enter a reward into the ledger; the belief is updated when it is read."""
-    reward, variance = state.problem.sign * value, state.problem.variance(noise, sem, weight)
+    problem = state.problem
+    reward, variance = problem.sign * value, problem.variance(noise, sem, weight)
+    weight = problem.weight(noise, weight)
     state.ledger = state.ledger.plus(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
     state.wait((slot, reward, variance, state.ledger, weight))
@@ -130,7 +132,7 @@ def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
         if place == slot:
             reward = problem.sign * last.value
             weight = weight if last.time is None else last.time / state.began.time
-            rewards.append((reward, problem.variance(noise, last.sem, weight), weight))
+            rewards.append((reward, problem.variance(noise, last.sem, weight), problem.weight(noise, weight)))
             own += [] if observed else [(reward, last.sem, weight)]
     state.ledger = state.ledger.having(slot, rewards)
     if not fact.observed:
