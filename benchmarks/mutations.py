@@ -38,7 +38,10 @@ FAULTS = {
         "policies/gain.py", "log_f(np.maximum(near, 0.0))", "log_f(0.0 * near)", "policies/test_gain.py"
     ),
     "a reward moves the mean too far": Fault(
-        "beliefs/gp.py", "w = (reward - self.mean[slot]) / d", "w = (reward - self.mean[slot]) / own", "beliefs"
+        "beliefs/gp.py",
+        "w = (reward - self.mean.item(slot)) / d",
+        "w = (reward - self.mean.item(slot)) / own",
+        "beliefs",
     ),
     "a node's prior variance is left as it is": Fault(
         "beliefs/gp.py", "variance = prior - np.add.reduce(v * v, 0)", "variance = 1.0 * prior", "beliefs"
