@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,32 +43,55 @@ class Record:
 
     def __init__(self, path: Path, before: Record | None = None) -> None:
         self.stamp = stamp_of(path)
+        self.times: list[str] = []  # when each event was written
+        self._places: dict[int, dict[str, Any]] = {}
         if before is None:
             self.journal, self.events = Journal.open(path, {})
         else:
-            self.journal, self.events = before.journal, [*before.events, *before.journal.unseen(before.event)]
-        known = [] if before is None else before.times
-        self.times: list[str] = [*known, *(row.time for row in self.journal.rows(len(known)))][: self.event]
+            self.journal, self.times, self._places = before.journal, before.times, before._places
+            self.events = [*before.events, *self.journal.unseen(before.event)]
+        fresh = self.journal.rows(len(self.times))
+        self.times = [*self.times, *(row.time for row in fresh)][: self.event]
         self.settings: Any = self.journal.opened.settings
-        self._places: dict[int, dict[str, Any]] = {} if before is None else before._places
-        self._became = outcomes(self.events)
         self.asked = self._facts(Asked)
-        now = [self._became[False, one.number][-1] for one in self.asked]
-        told = [(one, own) for one, own in zip(self.asked, now, strict=True) if own.state == "told"]
-        taken = {fact.number: fact.by for fact in self._facts(Taken)}
-        waiting = [one for one, own in zip(self.asked, now, strict=True) if own.state == "asked"]
-        self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in waiting]
-        self.told, self.budget = len(told), self.settings.budget + sum(fact.n for fact in self._facts(Extended))
-        self.spent: float = self.told
-        self.remaining = self.budget - self.told - len(self.pending)
-        if self.settings.priced:
-            paid = [one.cost if own.time is None else one.cost - one.time + own.time for one, own in told]
-            bound = [one.cost for one in self.pending]
-            self.spent = math.fsum(paid)
-            self.remaining = max(0.0, math.fsum((self.budget, *(-cost for cost in (*paid, *bound)))))
+        self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
+        self._became = outcomes(self.events)
 
     def _facts(self, kind: type[T]) -> list[T]:
         return [fact for event in self.events for fact in event if isinstance(fact, kind)]
+
+    def _that_are(self, state: str) -> list[Asked]:
+        return [one for one in self.asked if self._became[False, one.number][-1].state == state]
+
+    @cached_property
+    def pending(self) -> list[Asked]:
+        """The trials under way, and by whom."""
+        taken = {fact.number: fact.by for fact in self._facts(Taken)}
+        return [one._replace(by=taken.get(one.number, one.by)) for one in self._that_are("asked")]
+
+    @cached_property
+    def _paid(self) -> list[float]:
+        """What each trial told has cost."""
+        told = [(one, self._became[False, one.number][-1].time) for one in self._that_are("told")]
+        return [one.cost if time is None else one.cost - one.time + time for one, time in told]
+
+    @property
+    def told(self) -> int:
+        """The number of trials told."""
+        return len(self._paid)
+
+    @property
+    def spent(self) -> float:
+        """The number of trials told, or their cost."""
+        return math.fsum(self._paid) if self.settings.priced else self.told
+
+    @property
+    def remaining(self) -> float:
+        """The measurements that may still be asked for, or their cost."""
+        if not self.settings.priced:
+            return int(self.budget - self.told - len(self.pending))
+        bound = [one.cost for one in self.pending]
+        return max(0.0, math.fsum([self.budget, *(-cost for cost in (*self._paid, *bound))]))
 
     @property
     def event(self) -> int:
