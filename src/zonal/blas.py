@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,18 @@ def eigh(matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 def libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
     """Return functions that get and set the threads of each loaded BLAS; finding them takes milliseconds, once."""
     found = ThreadpoolController().select(user_api="blas").lib_controllers
-    return [(library.get_num_threads, library.set_num_threads) for library in found]
+    return [(_counter(library), library.set_num_threads) for library in found]
+
+
+def _counter(library: Any) -> Callable[[], int]:
+    """Return what tells the threads of a library: if possible OpenBLAS's own function, as it is asked often."""
+    if library.internal_api == "openblas" and library.threading_layer != "openmp":
+        for name in library.check_symbols:
+            if hasattr(library.dynlib, name):
+                own: Callable[[], int] = getattr(library.dynlib, name)
+                return own
+    known: Callable[[], int] = library.get_num_threads
+    return known
 
 
 class _OneThread(AbstractContextManager[None]):

@@ -127,9 +127,10 @@ class Nodes(Measure):
         self._moved = bool(self.fixed.any())
 
     @cached_property
-    def _pairs(self) -> Floats:
-        """The products of the weights of all pairs of points."""
-        return np.asarray(np.multiply.outer(self.weights, self.weights).ravel())
+    def _pairs(self) -> Floats | float:
+        """The products of the weights of all pairs of points; a number if all are the same."""
+        pairs = np.multiply.outer(self.weights, self.weights).ravel()
+        return float(pairs[0]) if (pairs == pairs[0]).all() else pairs
 
     def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
@@ -152,9 +153,13 @@ class Nodes(Measure):
         if self._moved:
             ours += np.multiply.outer(scale, self.fixed)
             theirs += np.multiply.outer(scale, self.fixed)
-        values = profile.value((ours[:, :, None] - theirs[:, None]).reshape(len(gap), self._pairs.size))
-        values *= self._pairs
+        values = profile.value((ours[:, :, None] - theirs[:, None]).reshape(len(gap), self.places.size**2))
+        pairs = self._pairs
+        if not isinstance(pairs, float):
+            values *= pairs
         mean: Floats = np.add.reduce(values, 1)
+        if isinstance(pairs, float):
+            mean *= pairs
         return mean
 
     def reach(self, width: float) -> float:
