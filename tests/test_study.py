@@ -25,7 +25,7 @@ from waves import LENGTHSCALE, NOISE, POLICY, VARIANCE, Array, Node, dense, make
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.policies.optimistic import OptimisticRules
-from zonal.policies.rules import Draw, Setting, Shape, Views
+from zonal.policies.rules import Draw, Look, Setting, Shape, Views
 from zonal.tree import Tree
 
 
@@ -35,7 +35,7 @@ class Recording(OptimisticRules):
 
     log: list[tuple[str, int, Array, Array]] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
         self.log.append(("ask", t, tree.mean[: tree.size].copy(), tree.std[: tree.size].copy()))
         return super().choose(tree, t, views, rng)
 

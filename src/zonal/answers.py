@@ -19,6 +19,7 @@ from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.errors import probability as checked_probability
+from zonal.policies.rules import candidates
 from zonal.rounds import binding, certainty, choosing
 from zonal.rounds.certainty import HELD, SURE, Outlook, Standing
 from zonal.rounds.settings import RegionLike
@@ -139,7 +140,7 @@ def _beyond(
             limit = finite_number(threshold, "threshold")
         else:
             side, limit = _looked_for(study, side)
-        rows = certainty.candidates(state.tree)
+        rows = candidates(state.tree)
         models = ((own.weight, own.mean[rows], own.std[rows]) for own in views(state, pending=False))
         chance = _chance(state, side, limit, models)
     tree, order = tree_of(state), np.argsort(-chance, kind="stable")

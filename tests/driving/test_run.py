@@ -34,7 +34,7 @@ from effort import EVERYTHING, tries
 from fingerprint import fingerprint
 from processes import running, wait_for
 from zonal.policies.optimistic import OptimisticRules
-from zonal.policies.rules import Draw, Setting, Views
+from zonal.policies.rules import Draw, Look, Setting, Views
 from zonal.tree import Tree
 
 POLICY = zn.GPOO(delta=zn.GeometricDelta(2, 0.5), h_max=5)
@@ -560,7 +560,7 @@ class Pressing(OptimisticRules):
 
     asked: list[int] = field(default_factory=list)
 
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
         self.asked.append(t)
         if t == 3 and self.asked.count(3) == 1:
             signal.raise_signal(signal.SIGINT)

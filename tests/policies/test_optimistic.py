@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from zonal.tree import ASKABLE, EXPANDED, SMALLEST, Tree
 
 TIE = 1e-9
 DELTA = np.array([8.0, 4.0, 2.0, 1.0, 0.5])  # h_max = 3
+FLAT = Variation(lambda: np.ones((6, 1)), lambda: None, lambda: (np.ones(6), np.zeros(6)))
+SETTING = Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, FLAT, TIE, False, 0, 6000)
 
 
 def table(
@@ -40,7 +43,7 @@ def rng() -> np.random.Generator:
 
 
 def rules(beta: float = 4.0, h_max: int = 3) -> OptimisticRules:
-    return OptimisticRules(DELTA, lambda t: beta * t, h_max, TIE)
+    return OptimisticRules(zn.GPOO(), replace(SETTING, h_max=h_max), DELTA, lambda t: beta * t)
 
 
 def test_the_leaf_of_the_highest_b_value_is_chosen() -> None:
@@ -194,16 +197,12 @@ def test_settings_of_gpoo_are_values() -> None:
 
 
 def test_the_rules_of_gpoo_use_beta_of_lemma_1() -> None:
-    flat = Variation(lambda: np.ones((6, 1)), lambda: None, lambda: (np.ones(6), np.zeros(6)))
-    bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(
-        Setting((1, 3, 9, 27, 81, 243), 3, 10, 4, flat, TIE, False, 0, 6000)
-    )
+    bound = zn.GPOO(delta=zn.GeometricDelta(14, 0.5), theta=0.05, h_max=4).bind(SETTING)
     M = 1 + 3 + 9 + 27 + 81
     for t in (1, 7, 100):
         assert bound.beta(t) == pytest.approx(2 * math.log(M * math.pi**2 * t**2 / 6 / 0.05))
     np.testing.assert_array_equal(bound.delta, [14 * 0.5**h for h in range(6)])
-    assert bound.h_max == 4
-    assert bound.tie == TIE
+    assert bound.setting is SETTING
 
 
 def test_ahead_of_rewards_leaves_are_split_on_the_strength_of_trials_under_way() -> None:

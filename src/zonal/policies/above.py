@@ -24,48 +24,13 @@ from zonal.arrays import Floats
 from zonal.errors import InvalidInput, finite_number, probability
 from zonal.policies.buying import TIE, highest, largest
 from zonal.policies.knowledge import KnowledgeRules
-from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, Setting, View, Views
+from zonal.policies.rules import NONE, Draw, Look, Policy, Rows, View, Views, allowed_leaves
 from zonal.tree import Tree
 
 CANDIDATES = 512  # regions with the most uncertain classification
 QUESTIONS = 192  # nodes considered for the next measurement
 FINALISTS = 16  # nodes whose gain is computed exactly
 NODES = 16  # of the quadrature rule: exact to five digits
-
-
-@dataclass(frozen=True)
-class Above(Policy):
-    """Measure to find the smallest regions above a threshold (below it, when minimising).
-
-    The recommendation is still the best smallest region.
-
-    Parameters
-    ----------
-    threshold : float, optional
-        In value units.
-    top : float, optional
-        Instead of a threshold: the share of the space to find, such as .2 for its best fifth.
-    """
-
-    threshold: float | None = None
-    top: float | None = None
-    inner = True
-    thrifty = True
-    depths = "any"
-
-    def __post_init__(self) -> None:
-        if (self.threshold is None) == (self.top is None):
-            given = None if self.top is None else (self.threshold, self.top)
-            fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
-            raise InvalidInput("Above needs either a threshold or a top share", given, fix)
-        if self.top is None:
-            object.__setattr__(self, "threshold", finite_number(self.threshold, "threshold"))
-        else:
-            object.__setattr__(self, "top", probability(self.top, "top"))
-
-    def bind(self, setting: Setting) -> AboveRules:
-        """Return the rules for one problem."""
-        return AboveRules(self, setting)
 
 
 @dataclass(frozen=True)
@@ -76,7 +41,7 @@ class AboveRules(KnowledgeRules):
         """Return the threshold, relative to the prior mean: for a top share, that quantile of the means."""
         if self.policy.threshold is not None:
             return float(self.setting.sign * self.policy.threshold - self.setting.zero)
-        rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
+        rows = allowed_leaves(tree)
         mean, weights = tree.mean[rows], views()[0].weights(rows)
         order = np.argsort(-mean, kind="stable")
         reached = np.cumsum(weights[order])
@@ -102,7 +67,7 @@ class AboveRules(KnowledgeRules):
     def _clears_most(self, tree: Tree, views: list[View], questions: Rows) -> Look:
         """Return which of `questions` is expected to remove the most uncertainty for its cost."""
         limit = self.limit(tree, lambda: views)
-        rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
+        rows = allowed_leaves(tree)
         if len(rows) == 0:
             rows = tree.leaf.nonzero()[0]
         doubts = [_apart(view, tree, rows, limit) for view in views]
@@ -126,6 +91,38 @@ class AboveRules(KnowledgeRules):
         return largest(tree, questions, tails, rough, exact, FINALISTS)
 
 
+@dataclass(frozen=True)
+class Above(Policy):
+    """Measure to find the smallest regions above a threshold (below it, when minimising).
+
+    The recommendation is still the best smallest region.
+
+    Parameters
+    ----------
+    threshold : float, optional
+        In value units.
+    top : float, optional
+        Instead of a threshold: the share of the space to find, such as .2 for its best fifth.
+    """
+
+    threshold: float | None = None
+    top: float | None = None
+    inner = True
+    thrifty = True
+    depths = "any"
+    rules = AboveRules
+
+    def __post_init__(self) -> None:
+        if (self.threshold is None) == (self.top is None):
+            given = None if self.top is None else (self.threshold, self.top)
+            fix = "Pass one of them: zn.Above(0.7) or zn.Above(top=0.2)."
+            raise InvalidInput("Above needs either a threshold or a top share", given, fix)
+        if self.top is None:
+            object.__setattr__(self, "threshold", finite_number(self.threshold, "threshold"))
+        else:
+            object.__setattr__(self, "top", probability(self.top, "top"))
+
+
 def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Floats]:
     """Return by how many standard deviations regions (or parts of leaves) differ from a limit, and these stds."""
     hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
@@ -144,9 +141,8 @@ def _wrong(z: Floats) -> Floats:
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
     """Return a = sqrt(1 / rho^2 - 1) of each question, taking `ratio` times the usual time, with every region."""
-    own = np.sqrt(view.std[questions] ** 2 + view.noise[questions] ** 2 / ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho2 = (joint / own[:, None]) ** 2
+        rho2 = (joint / view.spread(questions, ratio)[:, None]) ** 2
         return np.sqrt(np.maximum(1 / np.clip(np.nan_to_num(rho2), 1e-30, 1.0) - 1, 0.0))
 
 

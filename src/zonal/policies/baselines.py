@@ -24,6 +24,15 @@ DRAW_JITTER = 1e-8
 
 
 @dataclass(frozen=True)
+class LeafRules(Bound):
+    """A baseline bound to a problem: it measures the leaf that the policy picks."""
+
+    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
+        """Return the leaf that the policy picks."""
+        return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng))
+
+
+@dataclass(frozen=True)
 class Leaves(Policy):
     """What the baselines share.
 
@@ -35,6 +44,7 @@ class Leaves(Policy):
 
     level: int | None = None
     whole = True
+    rules = LeafRules
 
     def __post_init__(self) -> None:
         if self.level is not None:
@@ -66,22 +76,9 @@ class Leaves(Policy):
             )
         return smallest
 
-    def bind(self, setting: Setting) -> LeafRules:
-        """Return the rules for one problem."""
-        return LeafRules(self, setting)
-
     def pick(self, tree: Tree, rows: Rows, t: int, views: Views, setting: Setting, rng: Draw) -> int:
         """Return the row to measure in round `t` among the askable `rows`."""
         raise InvalidInput("this is not a policy by itself", self, "Use UniformGrid, Random, UCB or Thompson.")
-
-
-@dataclass(frozen=True)
-class LeafRules(Bound):
-    """A baseline bound to a problem: it measures the leaf that the policy picks."""
-
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the leaf that the policy picks."""
-        return int(self.policy.pick(tree, tree.askable.nonzero()[0], t, views, self.setting, rng))
 
 
 @dataclass(frozen=True)

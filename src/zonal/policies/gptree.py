@@ -9,7 +9,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import positive_number, probability, whole_number
-from zonal.policies.rules import Policy, Rows, Rules, Setting, Shape, best, deepest_best, numbered
+from zonal.policies.rules import Bound, Policy, Rows, Setting, Shape, best, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.tree import Tree
 
@@ -67,17 +67,15 @@ class GPTree(Policy):
         )
         variation = 4 * g * (np.sqrt(np.maximum(inner, 0)) + 1)
         beta_n = self.beta * math.sqrt(math.log(setting.budget) + self.u)
-        return GPTreeRules(variation, beta_n, setting.h_max, setting.tie)
+        return GPTreeRules(self, setting, variation, beta_n)
 
 
 @dataclass(frozen=True)
-class GPTreeRules(Rules):
+class GPTreeRules(Bound):
     """GPTree bound to a problem."""
 
     variation: Floats  # shape (h_max + 2,): v(h)
     beta_n: float  # factor of the standard deviation
-    h_max: int  # the deepest depth at which nodes are split
-    tie: float  # values closer than this are equal
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest index."""
@@ -86,12 +84,12 @@ class GPTreeRules(Rules):
         own = tree.mean[rows] + self.beta_n * tree.std[rows]
         above = tree.mean[parent] + self.beta_n * tree.std[parent] + self.variation[depth - 1]
         bound = np.where(parent < 0, own, np.minimum(own, above))
-        return best(tree, rows, bound + self.variation[depth], self.tie)
+        return best(tree, rows, bound + self.variation[depth], self.setting.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a chosen node is known well enough to be split without a measurement."""
         depth = tree.depth[node]
-        return bool(depth <= self.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
+        return bool(depth <= self.setting.h_max and self.beta_n * tree.std[node] <= self.variation[depth])
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return beta_n std and V(h) of every node."""
@@ -106,4 +104,4 @@ class GPTreeRules(Rules):
                 within[row] = True
                 row = int(tree.parent[row])
         split = tree.expanded | (tree.first_child >= 0)  # by the opening sweep too
-        return deepest_best(tree, (split & within).nonzero()[0], self.tie)
+        return deepest_best(tree, (split & within).nonzero()[0], self.setting.tie)

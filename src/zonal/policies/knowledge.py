@@ -16,10 +16,23 @@ from typing import Literal
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput
+from zonal.errors import check_choice
 from zonal.policies.buying import highest, largest, payable, usual_time
 from zonal.policies.gain import log_gains, log_pairs
-from zonal.policies.rules import NONE, OPTIMISM, Bound, Draw, Look, Policy, Rows, Setting, View, Views, best
+from zonal.policies.rules import (
+    NONE,
+    OPTIMISM,
+    Bound,
+    Draw,
+    Look,
+    Policy,
+    Rows,
+    View,
+    Views,
+    best,
+    best_mean,
+    candidates,
+)
 from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 
@@ -30,29 +43,6 @@ FINALISTS = 24  # questions whose gain is computed exactly
 STANDS_OUT = 1.0  # standard deviations of the noise
 SELDOM, OFTEN = 4, 2  # rounds between two choices of the guard
 MOST_FOLLOWED = 2  # looks at a smallest region by the guard
-
-
-@dataclass(frozen=True)
-class KnowledgeGradient(Policy):
-    """Measure where the mean of the best region is expected to rise most (correlated knowledge gradient).
-
-    Parameters
-    ----------
-    depths : {"any", "smallest"}
-        Whether regions of any size, or only the smallest, may be measured after the opening.
-    """
-
-    depths: Literal["any", "smallest"] = "any"
-    inner = True
-    thrifty = True
-
-    def __post_init__(self) -> None:
-        if self.depths not in ("any", "smallest"):
-            raise InvalidInput("depths must be 'any' or 'smallest'", self.depths, "Choose one of the two.")
-
-    def bind(self, setting: Setting) -> KnowledgeRules:
-        """Return the rules for one problem."""
-        return KnowledgeRules(self, setting)
 
 
 @dataclass(frozen=True)
@@ -133,14 +123,10 @@ class KnowledgeRules(Bound):
 
     def _followed(self, tree: Tree) -> int | None:
         """Return the node with the highest mean reward that contains something unmeasured, or None."""
-        nodes = slice(0, tree.size)
-        fresh = (tree.askable & (tree.looks == 0))[nodes]
-        open_ = np.zeros(tree.size, dtype=bool)
-        parents = tree.parent[nodes][fresh]
+        open_ = np.where(tree.smallest, tree.askable & (tree.looks < MOST_FOLLOWED), tree.leaf)
+        parents = tree.parent[tree.askable & (tree.looks == 0)]
         open_[parents[parents >= 0]] = True
-        open_ |= tree.leaf & ~tree.smallest[nodes]
-        open_ |= tree.smallest[nodes] & tree.askable[nodes] & (tree.looks[nodes] < MOST_FOLLOWED)
-        rows = (open_ & (tree.count[nodes] > 0)).nonzero()[0]
+        rows = (open_ & (tree.count > 0)).nonzero()[0]
         if len(rows) == 0:
             return None
         mean, error = tree.own_rewards(rows)
@@ -177,16 +163,12 @@ class KnowledgeRules(Bound):
 
         On a tour it is the next stop, with `left` looks to go. The time is chosen too if `free`.
         """
-        final = (tree.smallest & ~tree.forbidden).nonzero()[0]
-        if len(final) == 0:
-            final = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
-        upper = tree.mean + 2.5 * tree.std
-        tie = self.setting.tie
-        candidates = final[highest(upper[final], CANDIDATES, tie)]
+        final, tie = candidates(tree), self.setting.tie
         leaders = [best(tree, final, view.mean[final], tie) for view in views]
-        candidates = np.union1d(candidates, leaders)
-        joint = [view.covariance(questions, candidates) for view in views]
-        means = [view.mean[candidates] for view in views]
+        some = final[highest((tree.mean + 2.5 * tree.std)[final], CANDIDATES, tie)]
+        among = np.union1d(some, leaders)
+        joint = [view.covariance(questions, among) for view in views]
+        means = [view.mean[among] for view in views]
         if left:
             stop = next_stop(tree, questions, views, joint, means, left, tie)
             if stop is not None:
@@ -195,13 +177,10 @@ class KnowledgeRules(Bound):
 
         def slopes(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
             """Return how much the candidates' means move with questions that take `ratio` times the usual time."""
-            found = []
-            for view, covariance in zip(views, joint, strict=True):
-                rows = questions[at]
-                spread = np.sqrt(view.std[rows] ** 2 + view.noise[rows] ** 2 / ratio)
-                spread[spread == 0] = np.inf  # measuring what is known exactly tells nothing
-                found.append(covariance[at] / spread[:, None])
-            return found
+            spreads = [view.spread(questions[at], ratio)[:, None] for view in views]
+            # Measuring what is known exactly tells nothing.
+            known = [np.where(own == 0, np.inf, own) for own in spreads]
+            return [covariance[at] / own for covariance, own in zip(joint, known, strict=True)]
 
         def rough(moved: list[Floats]) -> Floats:
             pairs = np.full(len(moved[0]), -np.inf)
@@ -218,33 +197,47 @@ class KnowledgeRules(Bound):
 
     def questions(self, tree: Tree, views: Views, number: int = QUESTIONS, by_steps: bool = False) -> Rows:
         """Return the askable nodes with the most promising regions; `by_steps`, only below measured ones."""
-        nodes = slice(0, tree.size)
-        wanted = tree.askable[nodes] & (tree.smallest[nodes] | (self.policy.depths == "any"))
+        wanted = tree.askable & (tree.smallest | (self.policy.depths == "any"))
         if by_steps and self.policy.depths == "any":
-            known = tree.looks[nodes] > 0
+            known = tree.looks > 0
             known[0] = True  # the whole space need not be measured first
-            parent = np.maximum(tree.parent[nodes], 0)
+            parent = np.maximum(tree.parent, 0)
             wanted &= known | known[parent] | ~tree.askable[parent]
-        idle = wanted & (tree.looks[nodes] == tree.answered[nodes])  # so that a batch has different regions
-        rows = next(kind for kind in (idle, wanted, tree.askable[nodes]) if kind.any()).nonzero()[0]
+        idle = wanted & (tree.looks == tree.answered)  # so that a batch has different regions
+        rows = next(kind for kind in (idle, wanted, tree.askable) if kind.any()).nonzero()[0]
         rows = payable(tree, rows)
         if len(rows) <= number:
             return rows
         upper = np.full(tree.size, -np.inf)
         leaves = tree.leaf.nonzero()[0]
         upper[leaves] = self.promise(tree, leaves, views, within=False)
-        for depth in range(int(tree.depth[nodes].max()), 0, -1):
-            level = (tree.depth[nodes] == depth).nonzero()[0]
+        for depth in range(int(tree.depth.max()), 0, -1):
+            level = (tree.depth == depth).nonzero()[0]
             np.maximum.at(upper, tree.parent[level], upper[level])
         return rows[highest(upper[rows], number, self.setting.tie)]
 
     def recommend(self, tree: Tree) -> int:
         """Return the smallest region with the highest mean; if there is no smallest one yet, the best leaf."""
-        allowed = ~tree.forbidden[: tree.size]
-        rows = (tree.smallest[: tree.size] & allowed).nonzero()[0]
-        if len(rows) == 0:
-            rows = (tree.leaf & allowed).nonzero()[0]
-        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+        return best_mean(tree, candidates(tree), self.setting.tie)
+
+
+@dataclass(frozen=True)
+class KnowledgeGradient(Policy):
+    """Measure where the mean of the best region is expected to rise most (correlated knowledge gradient).
+
+    Parameters
+    ----------
+    depths : {"any", "smallest"}
+        Whether regions of any size, or only the smallest, may be measured after the opening.
+    """
+
+    depths: Literal["any", "smallest"] = "any"
+    inner = True
+    thrifty = True
+    rules = KnowledgeRules
+
+    def __post_init__(self) -> None:
+        check_choice(self.depths, "depths", ("any", "smallest"))
 
 
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Literal
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput, SmoothnessWarning, check_choice, probability, warn_user, whole_number
-from zonal.policies.rules import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, deepest_best, numbered
+from zonal.policies.rules import Bound, Policy, Rows, Setting, Shape, best, best_mean, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
@@ -70,8 +70,7 @@ class GPOO(Policy):
         """Return the rules for one problem."""
         log_m = log_nodes(setting.counts[:-1])
         beta = lru_cache(2)(partial(beta_t, log_m=log_m, theta=self.theta))  # used twice a round
-        rules = _rules(self.delta, self.theta, beta, setting)
-        return replace(rules, early=self.test == "before", flat=self.returns == "highest", ahead=self.ahead)
+        return _rules(self, beta, setting)
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,7 @@ class StoOO(Policy):
     theta: float = 0.1
     h_max: int | None = None
     empirical = True
+    test, returns, ahead = "after", "deepest", False  # as by default in GPOO
 
     def __post_init__(self) -> None:
         _check(self.delta, self.theta)
@@ -107,7 +107,7 @@ class StoOO(Policy):
 
     def bind(self, setting: Setting) -> OptimisticRules:
         """Return the rules for one problem."""
-        return _rules(self.delta, self.theta, partial(beta_stooo, theta=self.theta), setting)
+        return _rules(self, partial(beta_stooo, theta=self.theta), setting)
 
 
 def _check(delta: object, theta: float) -> None:
@@ -116,41 +116,32 @@ def _check(delta: object, theta: float) -> None:
     probability(theta, "theta")
 
 
-def _rules(delta: Delta, theta: float, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
-    values = delta_by_depth(delta, setting.variation, setting.h_max, theta)
+def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: Setting) -> OptimisticRules:
+    values = delta_by_depth(policy.delta, setting.variation, setting.h_max, policy.theta)
     if (values[1:] > values[:-1]).any():
         grows = f"delta grows with depth ({values[0]:g}, {values[1]:g}, ...); the theory needs a decreasing one "
         warn_user(SmoothnessWarning(grows + "(Assumption 3)."))
-    return OptimisticRules(values, beta, setting.h_max, setting.tie)
+    return OptimisticRules(policy, setting, values, beta)
 
 
 @dataclass(frozen=True)
-class OptimisticRules(Rules):
+class OptimisticRules(Bound):
     """The rules of optimistic tree search, for any belief."""
 
     delta: Floats  # shape (h_max + 2,): delta(h)
-    beta: Callable[[int], float]  # beta_t
-    h_max: int  # the deepest depth at which nodes are expanded
-    tie: float  # values closer than this are equal
-    early: bool = False  # whether line 6 tests the std before the reward
-    flat: bool = False  # whether all expanded nodes, not only the deepest, compete for the recommendation
-    ahead: bool = False  # whether leaves are split because of trials under way
-
-    def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:
-        """Return the leaf with the highest b-value (line 2)."""
-        return self.urgent(tree, tree.contenders, t)
+    beta: Callable[[int], float]  # beta_t, of t
 
     def urgent(self, tree: Tree, rows: Rows, t: int) -> int:
         """Return the row among `rows` with the highest b-value."""
         b = math.sqrt(self.beta(t)) * tree.std  # equation (5): mean + CI + delta
         b += tree.mean
         b += self.delta[tree.depth]
-        return best(tree, rows, b[rows], self.tie)
+        return best(tree, rows, b[rows], self.setting.tie)
 
     def refines(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether the trials under way at `node` would satisfy line 6, so that its children come next."""
         return bool(
-            self.ahead
+            self.policy.ahead
             and tree.looks[node] > tree.answered[node]
             and tree.first_child[node] < 0
             and not tree.smallest[node]
@@ -159,10 +150,9 @@ class OptimisticRules(Rules):
 
     def splits(self, tree: Tree, node: int, t: int) -> bool:
         """Tell whether a measured node is to be expanded (line 6)."""
-        depth, std = tree.depth[node], (tree.std_before if self.early else tree.std)[node]
-        return bool(
-            depth <= self.h_max and self.delta[depth] >= math.sqrt(self.beta(t)) * std  # CI of equation (6)
-        )
+        depth, std = tree.depth[node], (tree.std_before if self.policy.test == "before" else tree.std)[node]
+        interval = math.sqrt(self.beta(t)) * std  # CI of equation (6)
+        return bool(depth <= self.setting.h_max and self.delta[depth] >= interval)
 
     def bands(self, tree: Tree, t: int) -> tuple[Floats, Floats]:
         """Return CI (equation 6) and delta of every node."""
@@ -171,7 +161,5 @@ class OptimisticRules(Rules):
     def recommend(self, tree: Tree) -> int:
         """Return the best of the deepest expanded nodes, or of all (line 11); the root if none is expanded."""
         rows = (tree.expanded & (tree.answered > 0)).nonzero()[0]
-        if not self.flat:
-            return deepest_best(tree, rows, self.tie)
-        rows = rows[~tree.forbidden[rows]]
-        return best(tree, rows, tree.mean[rows], self.tie) if len(rows) else 0
+        choose = deepest_best if self.policy.returns == "deepest" else best_mean
+        return choose(tree, rows, self.setting.tie)

@@ -35,6 +35,10 @@ class View:
     covariance: Callable[[Rows, Rows], Floats]  # returns the posterior covariance between some rows and others
     weights: Callable[[Rows], Floats] = np.ones_like  # how much of the space lies in each row's region
 
+    def spread(self, rows: Rows, time: Floats | float) -> Floats:
+        """Return the standard deviation of the result of a look of `time` usual times."""
+        return np.sqrt(self.std[rows] ** 2 + self.noise[rows] ** 2 / time)
+
     @property
     def hidden(self) -> Floats:
         """The variation hidden by averaging: prior variance of a smallest region minus that of the node."""
@@ -127,15 +131,31 @@ def scattered(index: int, depth: int, count: int, base: int) -> float:
 NONE: Rows = np.zeros(0, dtype=np.intp)
 
 
+def allowed_leaves(tree: Tree) -> Rows:
+    """Return the leaves that are not forbidden."""
+    rows: Rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
+    return rows
+
+
+def candidates(tree: Tree) -> Rows:
+    """Return the allowed regions of the smallest size; where there are none yet, the allowed leaves."""
+    rows: Rows = (tree.smallest & ~tree.forbidden).nonzero()[0]
+    return rows if len(rows) else allowed_leaves(tree)
+
+
+def best_mean(tree: Tree, rows: Rows, tie: float) -> int:
+    """Return the allowed one of `rows` with the highest mean, or the root if there is none."""
+    rows = rows[~tree.forbidden[rows]]
+    return best(tree, rows, tree.mean[rows], tie) if len(rows) else 0
+
+
 def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
     """Return the best of the deepest of `rows` (leaves count as deepest), or the root if there is none."""
     rows = rows[~tree.forbidden[rows]]
-    if len(rows) == 0:
-        return 0
     depth = tree.depth[rows]
-    depth = np.where(tree.first_child[rows] < 0, depth.max(), depth)  # in an uneven tree a leaf has nothing deeper
-    rows = rows[depth == depth.max()]
-    return best(tree, rows, tree.mean[rows], tie)
+    deepest = depth.max(initial=0)
+    # In an uneven tree a leaf has nothing deeper.
+    return best_mean(tree, rows[(depth == deepest) | (tree.first_child[rows] < 0)], tie)
 
 
 class Rules:
@@ -177,8 +197,7 @@ class Rules:
 
     def recommend(self, tree: Tree) -> int:
         """Return the row to recommend: the measured node with the highest mean, or the root."""
-        rows = (tree.answered * ~tree.forbidden).nonzero()[0]
-        return best(tree, rows, tree.mean[rows], self.setting.tie) if len(rows) else 0
+        return best_mean(tree, tree.answered.nonzero()[0], self.setting.tie)
 
 
 @dataclass(frozen=True)

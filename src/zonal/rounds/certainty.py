@@ -15,7 +15,7 @@ import numpy as np
 
 from zonal.arrays import Flags, Floats
 from zonal.blas import eigh, one_thread
-from zonal.policies.rules import Rows, View
+from zonal.policies.rules import Rows, View, allowed_leaves
 from zonal.tree import Tree
 
 Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
@@ -56,7 +56,7 @@ class Outlook:
 
 def rivals(tree: Tree, row: int) -> Rows:
     """Return the regions that may be better than a recommended one, and that one, last."""
-    rows = (tree.leaf & ~tree.forbidden[: tree.size]).nonzero()[0]
+    rows = allowed_leaves(tree)
     rows = rows[rows != row]
     behind = (tree.mean[row] - tree.mean[rows]) / np.maximum(np.hypot(tree.std[rows], tree.std[row]), 1e-300)
     order = np.argsort(behind, kind="stable")[:MOST_RIVALS]
@@ -136,7 +136,7 @@ def ranking(tree: Tree, first: int, k: int) -> list[int]:
     """Return a recommended row and the next best ones: at most `k` disjoint regions."""
     if k == 1:
         return [first]
-    leaves, rows, lineage = (tree.leaf & ~tree.forbidden).nonzero()[0], [first], tree.lineage(first)
+    leaves, rows, lineage = allowed_leaves(tree), [first], tree.lineage(first)
     wanted = tree.smallest[leaves]
     leaves = leaves[wanted] if wanted.any() else leaves
     for row in leaves[np.argsort(-tree.mean[leaves], kind="stable")].tolist():
@@ -145,13 +145,6 @@ def ranking(tree: Tree, first: int, k: int) -> list[int]:
         if row != first and row not in lineage and first not in tree.lineage(row):
             rows.append(row)
     return rows
-
-
-def candidates(tree: Tree) -> Rows:
-    """Return the regions of the smallest size; where there are none yet, the leaves."""
-    allowed = ~tree.forbidden
-    rows = (tree.smallest & allowed).nonzero()[0]
-    return rows if len(rows) else (tree.leaf & allowed).nonzero()[0]
 
 
 def exceeding(models: Iterable[Under], threshold: float) -> Floats:
@@ -175,7 +168,7 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
 
     Within a leaf that can still be split, regions vary about its average as the prior says.
     """
-    rows = (tree.leaf & ~tree.forbidden).nonzero()[0]
+    rows = allowed_leaves(tree)
     hidden = [np.where(tree.smallest[rows], 0.0, view.hidden[rows]) for view in views]
     models = [
         (view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + own))
