@@ -10,25 +10,22 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from zonal.rounds.events import (
-    Asked,
-    Began,
-    Doubted,
-    Ended,
-    Event,
-    Expanded,
-    Extended,
-    Fact,
-    Fitted,
-    Measured,
-    Observed,
-    Split,
-    Taken,
-)
+from zonal.rounds import events
 from zonal.rounds.settings import Settings
 
+KINDS: dict[str, Any] = {
+    "Began": events.Began,
+    "Asked": events.Asked,
+    "Told": events.Measured,
+    "Observed": events.Observed,
+    "Ended": events.Ended,
+    "Taken": events.Taken,
+    "Extended": events.Extended,
+}
+GROWN_BEFORE = ("Asked", "Ended")  # in these the tree had grown before; in the others it grew after
 
-def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> Event:
+
+def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> events.Event:
     """Return the facts of an event in the old format.
 
     Parameters
@@ -41,42 +38,30 @@ def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> Event:
         Of the study.
     """
     grown = _splits(parts.pop("grown", ()), settings)
-    learned: list[Fact] = [Fitted(parts.pop("fit"))] if parts.get("fit") is not None else []
-    parts.pop("fit", None)
-    doubts = [Doubted(doubt) for doubt in parts.pop("warned", ())]
-    match kind:
-        case "Began":
-            return (Began(**parts), *grown)
-        case "Asked":
-            return (*grown, Asked(**parts))
-        case "Told":
-            return (Measured(**parts), *learned, *doubts, *grown)
-        case "Observed":
-            return (Observed(**parts), *learned, *doubts, *grown)
-        case "Ended":
-            return (*grown, Ended(**parts))
-        case "Refitted":
-            return tuple(learned)
-        case "Taken":
-            return (Taken(**parts),)
-        case "Extended":
-            return (Extended(**parts),)
-    raise ValueError(f"{kind} is no event")
+    fit = parts.pop("fit", None)
+    learned = [] if fit is None else [events.Fitted(fit)]
+    doubts = [events.Doubted(doubt) for doubt in parts.pop("warned", ())]
+    if kind == "Refitted":
+        return tuple(learned)
+    if kind not in KINDS:
+        raise ValueError(f"{kind} is no event")
+    fact = KINDS[kind](**parts)
+    return (*grown, fact) if kind in GROWN_BEFORE else (fact, *learned, *doubts, *grown)
 
 
-def _splits(growth: Sequence[Any], settings: Settings) -> list[Fact]:
+def _splits(growth: Sequence[Any], settings: Settings) -> list[events.Fact]:
     """Return the splits as facts, batch by batch.
 
     The old format stored noise and forbidden of every child; now only where the user passed functions.
     """
     said = callable(settings.noise), settings.forbidden is not None
-    facts: list[Fact] = []
+    facts: list[events.Fact] = []
     for batch in growth:
-        facts += [Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
+        facts += [events.Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
         parted = [split for split in batch if split[2]]
         for expanded, some in groupby(parted, key=lambda split: bool(split[1])):
             own = list(some)
             every = (tuple(x for split in own for x in split[place]) for place in (2, 3))
             noise, forbidden = (each if wanted else () for each, wanted in zip(every, said, strict=True))
-            facts.append(Split(tuple(split[0] for split in own), expanded, noise, forbidden, None))
+            facts.append(events.Split(tuple(split[0] for split in own), expanded, noise, forbidden, None))
     return facts

@@ -8,28 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from zonal.errors import InvalidInput, ZonalError
-from zonal.rounds import choosing, decisions
-from zonal.rounds.events import (
-    Allowed,
-    Asked,
-    Began,
-    Corrected,
-    Doubted,
-    Edited,
-    Ended,
-    Event,
-    Extended,
-    Fitted,
-    Measured,
-    Observed,
-    Retracted,
-    Taken,
-)
+from zonal.rounds import choosing, decisions, events
+from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 from zonal.rounds.state import State
 
@@ -37,16 +22,16 @@ CLOSE = 1e-6  # relative: BLAS libraries round differently
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def first_difference(settings: Settings, events: Iterable[Event]) -> str:
+def first_difference(settings: Settings, history: Iterable[Event]) -> str:
     """Return the first event that would be decided differently now, and how; "" if there is none.
 
     Parameters
     ----------
-    settings, events
+    settings, history
         Of a study: `study.settings` and `study.events`.
     """
     state: State | None = None
-    for number, event in enumerate(events):
+    for number, event in enumerate(history):
         try:
             what = _call(event)
             state = _decide(settings, state, what, event)
@@ -79,9 +64,9 @@ def _compared(event: Event) -> dict[str, Any]:
     """
     named: dict[str, Any] = {}
     for fact in event:
-        if not isinstance(fact, Doubted):
+        if not isinstance(fact, events.Doubted):
             parts = {part: own for part, own in fact._asdict().items() if part not in ("id", "checksum")}
-            if isinstance(fact, Began):
+            if isinstance(fact, events.Began):
                 parts["policy"] = ADDRESS.sub("", fact.policy)
             name = type(fact).__name__
             named[name if name not in named else f"{name} {len(named)}"] = parts
@@ -90,56 +75,63 @@ def _compared(event: Event) -> dict[str, Any]:
 
 def _call(event: Event) -> Any:
     """Return the fact that shows which call made the event."""
-    calls = Began, Asked, Measured, Ended, Allowed, Observed, Corrected, Retracted, Extended, Taken, Edited
-    return next((fact for fact in event if isinstance(fact, calls)), event[0] if event else None)
+    beside = events.Split, events.Expanded, events.Fitted, events.Doubted
+    return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
+
+
+def _of(event: Event, *kinds: Any) -> list[Any]:
+    """Return the facts of some kinds: a call may have taken several measurements."""
+    return [fact for fact in event if isinstance(fact, kinds)]
+
+
+def _corrected(state: State, fact: Any, event: Event) -> State:
+    return decisions.correct(state, _of(event, events.Corrected, events.Retracted))
+
+
+# What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
+# it, unless the region was barred before.
+DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
+    events.Asked: lambda state, fact, event: choosing.ask(state, fact.by, fact.key),
+    events.Measured: lambda state, fact, event: decisions.tell(state, fact, _of(event, events.Observed)),
+    events.Ended: lambda state, fact, event: decisions.end(
+        state, fact.number, fact.state == "given up", retry=not fact.barred
+    ),
+    events.Observed: lambda state, fact, event: decisions.observe(state, _of(event, events.Observed)),
+    events.Corrected: _corrected,
+    events.Retracted: _corrected,
+    events.Fitted: lambda state, fact, event: decisions.refit(state, fact.anew) or state,
+    events.Edited: lambda state, fact, event: decisions.edit(state, fact.why),
+}
 
 
 def _decide(settings: Settings, state: State | None, what: Any, event: Event) -> State:
-    """Return the state after what would be decided now; calls that took several measurements get them all."""
-    if state is None or isinstance(what, Began):
-        if state is not None or not isinstance(what, Began):
-            raise InvalidInput("a study begins once, with Began first", what, "Pass all of study.events.")
+    """Return the state after what would be decided now."""
+    if (state is None) != isinstance(what, events.Began):
+        raise InvalidInput("a study begins once, with Began first", what, "Pass all of study.events.")
+    if state is None:
         return decisions.begin(settings)
-    match what:
-        case Asked():
-            return choosing.ask(state, what.by, what.key)
-        case Measured():
-            return decisions.tell(state, what, [fact for fact in event if isinstance(fact, Observed)])
-        case Ended():
-            # `retry` is not stored; `barred` shows it, unless the region was barred before.
-            return decisions.end(state, what.number, what.state == "given up", retry=not what.barred)
-        case Observed():
-            return decisions.observe(state, [fact for fact in event if isinstance(fact, Observed)])
-        case Corrected() | Retracted():
-            return decisions.correct(state, [fact for fact in event if isinstance(fact, Corrected | Retracted)])
-        case Fitted():
-            return decisions.refit(state, what.anew) or state
-        case Edited():
-            return decisions.edit(state, what.why)
-        case _:
-            return state.apply((what,))
+    decided = DECIDED.get(type(what))
+    return state.apply((what,)) if decided is None else decided(state, what, event)
 
 
 def difference(one: Any, other: Any, at: str = "") -> str:
     """Return where two values differ, other than by rounding, and how; "" if they do not."""
     if one is other:  # for example the space that all regions share
         return ""
+    parts, others = _parts(one), _parts(other)
+    if parts and type(one) is type(other) and parts.keys() == others.keys():
+        found = (difference(own, others[name], f"{at}.{name}" if at else str(name)) for name, own in parts.items())
+        return next(filter(None, found), "")
+    same = one == other
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))
-    elif is_dataclass(one) and type(one) is type(other) and not isinstance(one, type):
-        parts = ((field.name, getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
-        return _first(parts, at)
-    elif isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        names = getattr(one, "_fields", range(len(one)))
-        return _first(zip(names, one, other, strict=True), at)
-    elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return _first(((key, one[key], other[key]) for key in one), at)
-    else:
-        same = bool(one == other)
     return "" if same else f"{at or 'it'} was {one!r} and would be {other!r}"
 
 
-def _first(parts: Iterable[tuple[Any, Any, Any]], at: str) -> str:
-    """Return the first difference among named parts."""
-    found = (difference(one, other, f"{at}.{name}" if at else str(name)) for name, one, other in parts)
-    return next(filter(None, found), "")
+def _parts(value: Any) -> dict[Any, Any]:
+    """Return the parts of a value by name; none for a value without parts."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, tuple):
+        return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
+    return value if isinstance(value, dict) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -21,6 +21,7 @@ from zonal.beliefs.learner import Learner
 from zonal.beliefs.model import Model, Spec, Unknowns
 from zonal.errors import (
     InvalidInput,
+    check_choice,
     finite_number,
     positive_number,
     random_generator,
@@ -43,6 +44,8 @@ RegionLike = Region | ArrayLike | Mapping[str, Any]
 ForbiddenLike = Forbidden | RegionLike | Sequence[Any] | None
 Direction = Literal["maximize", "minimize"]
 SpaceLike = Space | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+
+Check = Callable[[Any, str, Any], Any]
 
 MOST_OPENING_CELLS = 64
 MOST_LOOKS = 1_000_000  # assumed for a budget where looks cost almost nothing
@@ -109,70 +112,14 @@ class Settings:
         return 1.0 if self.direction == "maximize" else -1.0
 
 
-def checked(
-    space: SpaceLike,
-    *,
-    budget: Any,
-    direction: Any,
-    kernel: Any = None,
-    noise: Any = None,
-    mean: Any = None,
-    feedback: Any = None,
-    policy: Any = None,
-    rng: Any = None,
-    max_looks: Any = None,
-    forbidden: Any = None,
-    value_name: Any = "value",
-    value_unit: Any = "",
-    cost: Any = None,
-    times: Any = None,
-    overhead: Any = 0.0,
-    travel: Any = None,
-    cost_unit: Any = "",
-) -> Settings:
-    """Check what the user passed and return it as settings."""
+def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
+    """Check what the user passed, as `Study` takes it, and return it as settings."""
     own: Any = as_space(space)
-    times, overhead = checked_times(times), checked_price(overhead, "overhead")
-    if cost is not None and (isinstance(cost, type) or not callable(cost)):
-        cost = checked_price(cost, "cost")
-    travel = checked_travel(travel, own)
-    priced = cost is not None or bool(times) or overhead > 0 or travel is not None
-    budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
-    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
-        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
-    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
-    function = callable(kernel) and own.axes is None and not isinstance(kernel, type | Kernel)
-    if not (kernel is None or family or function or is_kernel(kernel)):
-        raise InvalidInput(
-            "kernel must be a kernel, a kernel class or None",
-            kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
-        )
-    if noise is not None and (isinstance(noise, type) or not callable(noise)):
-        noise = standard_deviation(noise, "noise")
-    if not isinstance(direction, str) or direction not in ("maximize", "minimize"):
-        raise InvalidInput("direction must be 'maximize' or 'minimize'", direction, "Choose one of the two.")
-    feedback = checked_feedback(Mean() if feedback is None else feedback, own)
-    return Settings(
-        space=own,
-        budget=budget,
-        kernel=kernel,
-        noise=noise,
-        mean=None if mean is None else finite_number(mean, "mean"),
-        feedback=feedback,
-        policy=policy,
-        seed=_seed(rng),
-        direction="maximize" if direction == "maximize" else "minimize",
-        max_looks=None if max_looks is None else whole_number(max_looks, "max_looks", 1),
-        forbidden=forbidden_rule(own, forbidden),
-        value_name=text(value_name, "value_name"),
-        value_unit=text(value_unit, "value_unit"),
-        cost=cost,
-        times=times,
-        overhead=overhead,
-        travel=travel,
-        cost_unit=text(cost_unit, "cost_unit"),
-    )
+    parts = {name: check(given.get(name, default), name, own) for name, (default, check) in CHECKS.items()}
+    settings = Settings(space=own, budget=0, seed=_seed(rng), **parts)
+    if settings.priced:
+        return replace(settings, budget=positive_number(budget, "budget"))
+    return replace(settings, budget=whole_number(budget, "budget", 1))
 
 
 def checked_again(settings: Settings) -> Settings:
@@ -188,6 +135,64 @@ def checked_feedback(feedback: Any, space: Any) -> Feedback:
         raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback.check(space)
     return feedback
+
+
+def _policy(policy: Any, name: str, space: Any) -> Policy | None:
+    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
+        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+    return policy
+
+
+def _kernel(kernel: Any, name: str, space: Any) -> Any:
+    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
+    function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
+    if not (kernel is None or family or function or is_kernel(kernel)):
+        raise InvalidInput(
+            "kernel must be a kernel, a kernel class or None",
+            kernel,
+            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
+        )
+    return kernel
+
+
+def _direction(direction: Any, name: str, space: Any) -> Any:
+    check_choice(direction, name, ("maximize", "minimize"))
+    return str(direction)
+
+
+def _function_or(check: Callable[[Any, str], float]) -> Check:
+    """Return the check of a setting that may be a function of a region, or nothing."""
+
+    def checks(value: Any, name: str, space: Any) -> Any:
+        free = value is None or (callable(value) and not isinstance(value, type))
+        return value if free else check(value, name)
+
+    return checks
+
+
+def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Check:
+    """Return the check of a setting that has nothing to do with the space, and may be None if it is `optional`."""
+    return lambda value, name, space: None if optional and value is None else check(value, name, *more)
+
+
+# By setting, what it is if it is not given, and its check: (value, name, space) -> the value as it is kept.
+CHECKS: dict[str, tuple[Any, Check]] = {
+    "kernel": (None, _kernel),
+    "noise": (None, _function_or(standard_deviation)),
+    "mean": (None, _plain(finite_number, optional=True)),
+    "feedback": (None, lambda own, _, space: checked_feedback(Mean() if own is None else own, space)),
+    "policy": (None, _policy),
+    "direction": ("maximize", _direction),
+    "max_looks": (None, _plain(whole_number, 1, optional=True)),
+    "forbidden": (None, lambda own, _, space: forbidden_rule(space, own)),
+    "value_name": ("value", _plain(text)),
+    "value_unit": ("", _plain(text)),
+    "cost": (None, _function_or(checked_price)),
+    "times": (None, lambda own, *_: checked_times(own)),
+    "overhead": (0.0, _plain(checked_price)),
+    "travel": (None, lambda own, _, space: checked_travel(own, space)),
+    "cost_unit": ("", _plain(text)),
+}
 
 
 def _seed(rng: Any) -> int:

@@ -11,7 +11,7 @@ import base64
 import math
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, partial
 from typing import Any
@@ -26,6 +26,7 @@ from zonal.errors import StudyFileError
 from zonal.rounds import events
 from zonal.spaces import Interval, Logarithmic, Region
 
+Given = Callable[[Any], Any] | None  # returns a mark for what is known from the settings
 NESTED = frozenset((dict, list))  # JSON types that are not plain values
 MARKS = ("own", "given", "learned")  # for what is not stored
 PLAIN = frozenset((type(None), bool, int, float, str, np.ndarray))
@@ -84,29 +85,31 @@ def own_classes(value: Any) -> dict[str, type]:
     return found
 
 
-def encode(value: Any, given: Callable[[Any], Any] | None = None) -> Any:
-    """Return a value as JSON types.
+def encode(value: Any, given: Given = None) -> Any:
+    """Return a value as JSON types."""
+    write = WRITERS.get(type(value))
+    if write is None:  # a subclass of one of these, or a value of fields
+        kinds = () if hasattr(value, "_fields") else WRITERS
+        write = next((WRITERS[kind] for kind in kinds if isinstance(value, kind)), _by_fields)
+    return write(value, given)
 
-    Parameters
-    ----------
-    value : object
-    given : callable, optional
-        Returns a mark for a value that is not stored but known from the settings; None for others.
-    """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"$": "float", "is": str(float(value))}
-    if isinstance(value, np.generic):
-        return encode(value.item())
-    if isinstance(value, np.ndarray):
-        return _packed(value)
-    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-        if len(value) >= LEAST_PACKED and all(type(item) is int for item in value):
-            return {**_packed(np.array(value)), "$": "numbers"}
-        return [encode(item, given) for item in value]
-    if isinstance(value, dict):
-        return {"$": "dict", "items": {key: encode(item, given) for key, item in value.items()}}
+
+def _plain(value: Any, given: Given) -> Any:
+    return value
+
+
+def _float(value: float, given: Given) -> Any:
+    return float(value) if math.isfinite(value) else {"$": "float", "is": str(float(value))}
+
+
+def _listed(value: Sequence[Any], given: Given) -> Any:
+    if len(value) >= LEAST_PACKED and all(type(item) is int for item in value):
+        return {**_packed(np.array(value)), "$": "numbers"}
+    return [encode(item, given) for item in value]
+
+
+def _by_fields(value: Any, given: Given) -> Any:
+    """Return a value by its fields, a class by its name, or the mark of what is known from the settings."""
     mark = None if given is None else given(value)
     if mark is not None:
         return mark
@@ -119,13 +122,23 @@ def encode(value: Any, given: Callable[[Any], Any] | None = None) -> Any:
     return {"$": name, **{part: encode(getattr(value, part), given) for part in parts}}
 
 
-def _packed(value: NDArray[Any]) -> dict[str, Any]:
+def _packed(value: NDArray[Any], given: Given = None) -> dict[str, Any]:
     """Return an array, compressed, its numbers as little-endian bytes."""
     if value.dtype.kind not in "iufb":
         raise NotStorable(value)
     kind = value.dtype.newbyteorder("<")
     packed = zlib.compress(np.ascontiguousarray(value, dtype=kind).tobytes(), 6)
     return {"$": "array", "kind": kind.str, "shape": list(value.shape), "zlib": base64.b64encode(packed).decode()}
+
+
+WRITERS: dict[type, Callable[[Any, Given], Any]] = {
+    **dict.fromkeys((type(None), bool, int, str), _plain),
+    **dict.fromkeys((tuple, list), _listed),
+    float: _float,
+    dict: lambda value, given: {"$": "dict", "items": {key: encode(item, given) for key, item in value.items()}},
+    np.ndarray: _packed,
+    np.generic: lambda value, given: encode(value.item()),
+}
 
 
 def array_sizes(document: Any) -> Iterator[int]:
@@ -153,7 +166,16 @@ class Decoder:
     own: Callable[[dict[str, Any]], Any] | None = None  # turns marks, for what is not stored, into values
     space: Any = None  # of the study whose regions are read
     left: int = MOST_BYTES  # bytes that arrays may still take
-    _makers: dict[str, Callable[..., Any]] = field(default_factory=lambda: {"Interval": _interval}, init=False)
+
+    def __post_init__(self) -> None:
+        # Of values whose parts are decoded first, by the name they are stored under.
+        self._makers: dict[str, Callable[..., Any]] = {
+            "Interval": _interval,
+            "float": _number,
+            "array": self._array,
+            "numbers": self._numbers,
+            "class": self._kind,
+        }
 
     def __call__(self, value: Any) -> Any:
         """Return the value that `encode` turned into this."""
@@ -167,24 +189,22 @@ class Decoder:
             return self._makers[name](
                 **{part: self(own) if type(own) in NESTED else own for part, own in value.items() if part != "$"}
             )
-        if name == "float":
-            return float(value["is"])
-        if name in ("array", "numbers"):
-            return self._array(value) if name == "array" else tuple(self._array(value).tolist())
         if name == "dict":
             return {key: self(item) for key, item in value["items"].items()}
-        if name == "class":
-            return self._kind(value["name"])
         if name in MARKS and self.own is not None:
             return self.own(value)
-        kind = self._kind(name)
-        if issubclass(kind, Region):
-            self._makers[name] = partial(kind, self.space)
-        elif is_dataclass(kind) and not kind.__dataclass_params__.init:  # type: ignore[attr-defined]
-            self._makers[name] = partial(_whole, kind)
-        else:
-            self._makers[name] = kind
+        self._makers[name] = self._maker(self._kind(name))
         return self(value)
+
+    def _maker(self, kind: type) -> Callable[..., Any]:
+        """Return what makes values of a class from their fields."""
+        if issubclass(kind, Region):
+            return partial(kind, self.space)
+        whole = is_dataclass(kind) and not kind.__dataclass_params__.init  # type: ignore[attr-defined]
+        return partial(_whole, kind) if whole else kind
+
+    def _numbers(self, **packed: Any) -> tuple[int, ...]:
+        return tuple(self._array(**packed).tolist())
 
     def _kind(self, name: Any) -> type:
         """Return the class that a file names."""
@@ -196,7 +216,7 @@ class Decoder:
             )
         return kind
 
-    def _array(self, packed: dict[str, Any]) -> NDArray[Any]:
+    def _array(self, **packed: Any) -> NDArray[Any]:
         """Return an array, after its size was checked."""
         size = _size_of(packed)
         self.left -= size
@@ -210,6 +230,10 @@ class Decoder:
         array = np.frombuffer(content, kind).reshape(packed["shape"]).astype(kind.newbyteorder("="))
         array.flags.writeable = False
         return array
+
+
+def _number(**parts: Any) -> float:
+    return float(parts["is"])
 
 
 def _interval(log: bool = False, given: Any = None, **parts: Any) -> Interval:
