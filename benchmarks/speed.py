@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import zonal as zn
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import Unknowns
@@ -172,7 +172,7 @@ def fit_seconds() -> float:
     for k in range(1000):
         ledger = ledger.plus(k % 100, measure(cells[k % 100]), None)
     data, unknowns = ledger.data(), Unknowns(None, True, None)
-    frame = ProductFrame(space, feedback)
+    frame = Frame(space, feedback)
     keys = frame.layout.keys(feedback.footprints(cells))
     start = perf_counter()
     weigh(data, frame, unknowns, frame.correlate(keys), None, None, 1000, frame.models)

@@ -21,7 +21,7 @@ from numbered import numbered
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import Kernel
 from zonal.beliefs import mixture
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.mixture import Member
 from zonal.spaces import ProductRegion
@@ -42,7 +42,7 @@ class Recorded:
 
     def __init__(self, kernel: Kernel, feedback: Feedback, space: zn.Box = LINE) -> None:
         self.kernel, self.feedback, self.space = kernel, feedback, space
-        self.followed = alone(ProductFrame(space, feedback), kernel)
+        self.followed = alone(Frame(space, feedback), kernel)
         self.regions: list[ProductRegion] = []
         self.history: list[tuple[int, float, float]] = []  # slot, reward, noise variance
 

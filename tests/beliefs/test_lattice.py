@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import oracle
 import zonal as zn
 from zonal.averages.kernels import Kernel
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Evidence, Explorer, Fit, weigh
 from zonal.beliefs.ledger import Ledger
 from zonal.beliefs.model import LENGTHSCALE_PRIOR, MEAN_PRIOR, NOISE_PRIOR, VARIANCE_PRIOR, Unknowns
@@ -56,7 +56,7 @@ class Prepared:
     """What a fit is made of: a frame that knows the regions, and the ledger of the rewards."""
 
     def __init__(self, told: Rewards) -> None:
-        self.frame = ProductFrame(STRIP, FEEDBACK)
+        self.frame = Frame(STRIP, FEEDBACK)
         distinct = list(dict.fromkeys(region.node for region in told.regions))
         cells = {region.node: region for region in told.regions}
         layout = self.frame.layout

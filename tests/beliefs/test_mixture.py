@@ -17,7 +17,7 @@ from effort import examples
 from followed import Followed
 from zonal.averages.feedback import AnyFootprints
 from zonal.averages.kernels import Kernel
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.lattice import Weighted
 from zonal.beliefs.mixture import Mixture
 from zonal.beliefs.model import Model
@@ -55,7 +55,7 @@ Reward = tuple[int, float, float | None]  # cell, value, known noise variance
 
 
 def followed(models: list[Own] = MODELS) -> Followed:
-    frame = ProductFrame(BOX, FEEDBACK)
+    frame = Frame(BOX, FEEDBACK)
     weighted = [Weighted(own.weight, Model(own.kernel, own.noise, own.mean, {}, 0)) for own in models]
     return Followed(frame, weighted, ZERO)
 

@@ -9,14 +9,14 @@ import pytest
 
 import zonal as zn
 from zonal.averages.feedback import Feedback
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.ledger import Data, Ledger
 from zonal.beliefs.model import Unknowns, first_guess, standard_units
 
 
-def unit(feedback: Feedback) -> ProductFrame:
+def unit(feedback: Feedback) -> Frame:
     """Return the unit interval as learning sees it."""
-    return ProductFrame(zn.Box([(0, 1)]), feedback)
+    return Frame(zn.Box([(0, 1)]), feedback)
 
 
 def test_the_first_guess_is_on_the_scale_of_the_rewards() -> None:

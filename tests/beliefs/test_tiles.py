@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 import zonal as zn
 from followed import Followed, alone
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.beliefs.mixture import Member
 from zonal.beliefs.tiles import Tiles
 
@@ -107,7 +107,7 @@ SPACE, FEEDBACK = zn.Box([(0, 1)]), zn.Center()
 def followed(rounds: int) -> Followed:
     """Return a belief that measured cells of a tree and split them, a round after the other."""
     rng = np.random.default_rng(0)
-    own = alone(ProductFrame(SPACE, FEEDBACK), zn.RBF(1.0, 0.1))
+    own = alone(Frame(SPACE, FEEDBACK), zn.RBF(1.0, 0.1))
     regions = [SPACE.cell((0, 0))]
     own.track(FEEDBACK.footprints(regions))
     for t in range(rounds):

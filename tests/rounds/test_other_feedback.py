@@ -16,7 +16,7 @@ from numbered import in_frame
 from zonal.averages.feedback import Feedback, footprints_of
 from zonal.averages.kernels import Kernel
 from zonal.averages.measures import Measure, Nodes
-from zonal.beliefs.frames import ProductFrame
+from zonal.beliefs.frames import Frame
 from zonal.spaces import Interval, with_feedback
 
 pytestmark = pytest.mark.one_in(2)
@@ -61,7 +61,7 @@ def test_pairs_seen_differently_covary_as_explicit_points_do(kernel: Kernel, own
     space = zn.Box([(0, 1)])
     seen = [(space.region(box), view) for box in BOXES[1:4] for view in VIEWS]
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
-    covariances = in_frame(ProductFrame(space, own), kernel)
+    covariances = in_frame(Frame(space, own), kernel)
     covariances.enter(footprints)
     every = np.arange(len(seen))
     dense = covariance(kernel, seen)
@@ -117,7 +117,7 @@ def test_such_observations_are_in_the_history_and_replayed() -> None:
 def test_learning_knows_what_each_measurement_saw() -> None:
     space, own = zn.Box([(0, 1)]), zn.Mean()
     seen = [(space.region(box), view) for box in BOXES[:3] for view in VIEWS[:4]]
-    frame = ProductFrame(space, own)
+    frame = Frame(space, own)
     footprints = footprints_of([with_feedback(region, view) for region, view in seen], own)
     found = frame.correlate(frame.layout.keys(footprints))(zn.RBF, np.array([0.3]))
     np.testing.assert_allclose(found, covariance(zn.RBF(1.0, 0.3), seen), rtol=0, atol=1e-9)

@@ -15,12 +15,15 @@ If K1 and K2 are not known, or the density is not that of the difference of two 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
+
+if TYPE_CHECKING:
+    from zonal.averages.profiles import Closed
 
 NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
 EDGE = 0.5 - 1e-12  # from the centre, in widths: farther out counts as outside
@@ -28,29 +31,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
 
-class Integrated(Protocol):
-    """An even function of the distance with two of its integrals, which are defined for r >= 0."""
-
-    def value(self, r: Floats) -> Floats:
-        """Return the function at distance `r`, of either sign."""
-
-    def first(self, r: Floats) -> Floats:
-        """Return K1, the integral of `value` from 0 to `r`."""
-
-    def second(self, r: Floats) -> Floats:
-        """Return K2, the integral of K1 from 0 to `r`."""
-
-    def tail(self, r: Floats) -> Floats:
-        """Return K2 minus its linear part: the part that decays."""
-
-
-def mean_over_intervals(profile: Integrated, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
+def mean_over_intervals(profile: Closed, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
     """Return the mean of the profile over pairs of intervals.
 
     Parameters
     ----------
-    profile : Integrated
-        The kernel along this axis, or another function of the distance.
+    profile : Closed
+        The kernel along this axis, with its integrals.
     gap : array
         Distance between the two centres, of either sign.
     wide_a, wide_b : array
@@ -82,7 +69,7 @@ def _pieces(edges: Floats) -> tuple[Floats, Floats]:
     return nodes.reshape(shape), weights.reshape(shape)
 
 
-def _both_narrow(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _both_narrow(profile: Closed, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the profile against the density of the difference of two uniforms, a trapezoid."""
     half, flat = (wide + narrow) / 2, (wide - narrow) / 2
     kink = np.clip(-gap, -half, half)  # the profile is not smooth at distance 0
@@ -103,7 +90,7 @@ def _both_narrow(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats)
     return mean
 
 
-def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _narrow_and_point(profile: Closed, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the profile along the interval, in two pieces if it contains the point."""
     side = np.full(gap.shape, 0.5)
     with np.errstate(over="ignore", invalid="ignore"):  # for two points the break does not matter
@@ -113,13 +100,13 @@ def _narrow_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Fl
     return np.where(wide > 0, mean, profile.value(gap))
 
 
-def _wide_and_point(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _wide_and_point(profile: Closed, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Return the difference of K1 at the interval's ends, relative to the point."""
     low, high = gap - wide / 2, gap + wide / 2
     return np.asarray((profile.first(high) - np.sign(low) * profile.first(np.abs(low))) / wide)
 
 
-def _both_wide(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _both_wide(profile: Closed, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Evaluate the closed form; for disjoint intervals the linear parts of K2 cancel exactly."""
     half, flat = (wide + narrow) / 2, (wide - narrow) / 2
     apart = gap >= half
@@ -130,7 +117,7 @@ def _both_wide(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -
     return mean / (wide * narrow)
 
 
-def _mixed(profile: Integrated, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
+def _mixed(profile: Closed, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
     """Integrate the closed mean over the wide interval along the narrow one, broken at its ends."""
     with np.errstate(over="ignore"):  # for nearly a point the break does not matter
         low, high = (np.clip((gap + side * wide / 2) / narrow, -0.5, 0.5) for side in (-1, 1))

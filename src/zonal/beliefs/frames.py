@@ -6,9 +6,8 @@ There are two frames, one for each kind of region.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,8 +47,8 @@ GROWTH, MODELS, ROOM = 0.125, 8, 6000
 WITHIN = 48  # members of a cell from which the variance of f within it is computed
 
 
-class Frame(ABC):
-    """A space as learning sees it."""
+class Frame:
+    """A space of axes as learning sees it."""
 
     costly = False  # whether covariances are sums over members
     growth, models, room = GROWTH, MODELS, ROOM
@@ -60,22 +59,11 @@ class Frame(ABC):
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
         self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
+        self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
 
-    @abstractmethod
-    def covariance(self, kernel: Kernel) -> Covariance:
-        """Return the prior covariance of averages under a kernel."""
-
-    @abstractmethod
-    def smoothness(self, kernel: Kernel) -> Smoothness | None:
-        """Return how f varies along each axis, None if that is not known."""
-
-    @abstractmethod
-    def within(self, kernel: Kernel, cell: Any) -> float:
-        """Return the prior variance of f at a point, or at a member, about the average of its cell."""
-
-    @abstractmethod
-    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return the function that turns a family and its parameters into correlations of these footprints."""
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables(self.layout)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
@@ -98,6 +86,39 @@ class Frame(ABC):
         if all(self.symbols):
             return [(own, -math.log(len(self.of_symbols))) for own in self.of_symbols]
         return [(smooth, math.log(weight)) for smooth, weight in SMOOTHNESS]
+
+    def covariance(self, kernel: Kernel) -> Covariance:
+        """Return the prior covariance of averages under a kernel."""
+        return ProductCovariance(kernel, self._tables)
+
+    def smoothness(self, kernel: Kernel) -> Smoothness | None:
+        """Return how f varies along each axis, None where it has no derivative."""
+        axes = self._space.axes
+        slopes = kernel.slopes(axes)
+        if slopes is None:
+            return None
+        if any(self.symbols):
+            return Smoothness(slopes, None, None, self.sides)
+        return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), self.sides)
+
+    def within(self, kernel: Kernel, cell: Any) -> float:
+        """Return the prior variance of f at a point about the average of its cell."""
+        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
+        return max(float(ProductCovariance(kernel, self._tables).within(own)[0]), 0.0)
+
+    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
+        """Return the function that turns a family and its parameters into correlations of these footprints."""
+        pairs, kept = self.layout.pairs(keys, keys), self._of_one
+
+        def correlations(family: Family, axes: Floats) -> Floats:
+            name = family, axes.tobytes()
+            if name not in kept:
+                if len(kept) >= MOST_KEPT:
+                    kept.pop(next(iter(kept)))
+                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols))
+            return kept[name].of(pairs)
+
+        return correlations
 
 
 def parameter_names(symbols: Sequence[bool]) -> list[str]:
@@ -133,51 +154,9 @@ def _few(values: tuple[float, ...]) -> float | tuple[float, ...]:
     return values[0] if len(values) == 1 else values
 
 
-class ProductFrame(Frame):
-    """A space of axes."""
-
-    def __init__(self, space: Any, feedback: Feedback) -> None:
-        super().__init__(space, feedback)
-        self._tables = Tables(self.layout)
-        self._of_one: dict[tuple[Family, bytes], ProductCovariance] = {}  # of variance one, cached for fits
-
-    def covariance(self, kernel: Kernel) -> ProductCovariance:
-        """Return the prior covariance of averages under a kernel."""
-        return ProductCovariance(kernel, self._tables)
-
-    def smoothness(self, kernel: Kernel) -> Smoothness | None:
-        """Return how f varies along each axis, None where it has no derivative."""
-        axes = self._space.axes
-        slopes = kernel.slopes(axes)
-        if slopes is None:
-            return None
-        if any(self.symbols):
-            return Smoothness(slopes, None, None, self.sides)
-        return Smoothness(slopes, kernel.curvatures(axes), kernel.bends(axes), self.sides)
-
-    def within(self, kernel: Kernel, cell: Any) -> float:
-        """Return the prior variance of f at a point about the average of its cell."""
-        own = self.layout.own(self.layout.keys(self._feedback.footprints([cell]), enter=False))
-        return max(float(self.covariance(kernel).within(own)[0]), 0.0)
-
-    def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
-        """Return the function that turns a family and its parameters into correlations of these footprints."""
-        pairs, kept = self.layout.pairs(keys, keys), self._of_one
-
-        def correlations(family: Family, axes: Floats) -> Floats:
-            name = family, axes.tobytes()
-            if name not in kept:
-                if len(kept) >= MOST_KEPT:
-                    kept.pop(next(iter(kept)))
-                kept[name] = self.covariance(kernel_from(family, 1.0, axes, self.symbols))
-            return kept[name].of(pairs)
-
-        return correlations
-
-
 def frame_of(space: Any, feedback: Feedback) -> Frame:
     """Return a space as beliefs see it."""
-    return SubsetFrame(space, feedback) if space.axes is None else ProductFrame(space, feedback)
+    return SubsetFrame(space, feedback) if space.axes is None else Frame(space, feedback)
 
 
 class SubsetFrame(Frame):

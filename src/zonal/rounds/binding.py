@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
 
 from zonal.arrays import Floats
+from zonal.averages.kernels import Kernel
 from zonal.errors import InvalidInput
 from zonal.policies.rules import Rules, Setting
 from zonal.rounds import replies
 from zonal.rounds.settings import Problem
 from zonal.rounds.state import State
-from zonal.rounds.variation import spread_by_depth
 from zonal.rounds.views import views
 from zonal.theory import Variation
 
 TIE = 1e-9  # of the prior standard deviation of a point
+TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation within is taken
 
 
 def rules(state: State) -> Rules:
@@ -43,7 +45,7 @@ def _bind(problem: Problem, state: State) -> Rules:
             variation=Variation(
                 reaches=lambda: np.array([space.reach(depth, feedback) for depth in range(h_max + 2)]),
                 smoothness=lambda: None if kernel is None else problem.frame.smoothness(kernel),
-                spread=partial(spread_by_depth, space, kernel, feedback, problem.frame, h_max),
+                spread=partial(_spread_by_depth, problem, kernel, h_max),
                 learned=problem.learned,
                 noise_learned=noisy,
                 endless=endless,
@@ -59,6 +61,24 @@ def _bind(problem: Problem, state: State) -> Rules:
     if not hasattr(bound, "choose"):
         raise InvalidInput("the policy's bind must return its rules", bound, "Correct the policy.")
     return bound
+
+
+def _spread_by_depth(problem: Problem, kernel: Kernel | None, h_max: int) -> tuple[Floats, Floats]:
+    """Return, by depth, the prior std of f about a cell's average, and log the number of smallest regions.
+
+    `SpreadDelta` uses it: how much f varies within the cells of a depth, from the prior alone.
+    """
+    if kernel is None:
+        raise InvalidInput("SpreadDelta needs a kernel", None, "Pass kernel=, or another delta.")
+    space, (variance, log_members) = problem.space, np.zeros((2, h_max + 2))
+    deepest = space.deepest()
+    bottom = h_max + 1 if deepest is None else min(h_max + 1, deepest)
+    for depth in range(bottom + 1):
+        cells = [space.cell(node, problem.feedback) for node in space.typical(depth, TYPICAL_CELLS)]
+        variance[depth] = max(problem.frame.within(kernel, cell) for cell in cells)
+        log_members[depth] = math.log(space.inside(depth, bottom))
+    tiny = 1e-12 * kernel.point_variance  # less is rounding
+    return np.sqrt(np.where(variance > tiny, variance, 0.0)), log_members
 
 
 def opening_size(state: State) -> int:

@@ -7,15 +7,15 @@ checked by `checks.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import (
-    LARGEST_STD,
     BudgetSpent,
     InvalidInput,
     TrialError,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
 RESTORE = "Restore what Zonal wrote."
+NAMES = {"number": "a trial", "seed": "a seed", "row": "a row", "note": "a note", "value": "a measured value"}
 
 
 @contextmanager
@@ -50,79 +51,77 @@ def named(state: State, event: events.Event) -> Iterator[None]:
         raise
 
 
+def _need(holds: object, problem: str, value: Any) -> None:
+    """Raise unless something holds."""
+    if not holds:
+        raise InvalidInput(problem, value, RESTORE)
+
+
 def facts(event: Any) -> events.Event:
     """Check that an event has facts, and return it."""
-    _lists(event)
-    if not event:
-        raise InvalidInput("an event has at least one fact", event, RESTORE)
+    _need(isinstance(event, tuple), "this must be a list", event)
+    _need(event, "an event has at least one fact", event)
     made: events.Event = event
     return made
 
 
+def _flag(value: Any, name: str) -> None:
+    _need(isinstance(value, bool), "this must be true or false", value)
+
+
+def _each(check: Callable[..., Any], values: Any, name: str) -> None:
+    _need(isinstance(values, tuple), "this must be a list", values)
+    for value in values:
+        check(value, name)
+
+
+_number = partial(whole_number, least=0)
+TYPES: dict[Any, Callable[[Any, str], Any]] = {
+    str: text,
+    bool: _flag,
+    int: _number,
+    float: finite_number,
+    tuple[int, ...]: partial(_each, _number),
+    tuple[bool, ...]: partial(_each, _flag),
+    tuple[float, ...]: partial(_each, standard_deviation),
+}
+
+
+@cache
+def _fields(kind: Any) -> list[tuple[str, Any]]:
+    """Return the fields of a kind of fact, each with the check of its type, where that is enough."""
+    kinds = get_type_hints(kind).items()
+    return [(name, TYPES[own]) for name, own in kinds if own in TYPES and name != "h_max"]
+
+
+def _well_formed(fact: events.Fact) -> None:
+    """Raise if a field of a fact is not of its type."""
+    kind: Any = type(fact)
+    for name, check in _fields(kind):
+        check(getattr(fact, name), NAMES.get(name, "this entry"))
+
+
 def began(problem: Problem, fact: events.Began) -> None:
     """Raise if no study can have started like this."""
-    _texts(fact.id, fact.policy)
-    whole_number(fact.seed, "a seed", 0)
+    _well_formed(fact)
     whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
     standard_deviation(fact.noise, "noise")
-    _flags(fact.forbidden)
     checked_price(fact.cheapest, "the cost of the cheapest look")
     positive_number(fact.time, "the usual time")
-    if problem.prices is None and (fact.cheapest, fact.time) != (1, 1):
-        raise InvalidInput("looks have no time or cost in this study", (fact.time, fact.cheapest), RESTORE)
+    plain = problem.prices is not None or (fact.cheapest, fact.time) == (1, 1)
+    _need(plain, "looks have no time or cost in this study", (fact.time, fact.cheapest))
 
 
 def happens(state: State, fact: events.Fact) -> None:
     """Raise if a fact cannot have happened in this state."""
-    match fact:
-        case events.Asked():
-            _texts(fact.by, fact.key)
-            checks.within_budget(state)
-            _placed(state, fact)
-            _priced(state, fact)
-        case events.Taken():
-            _texts(fact.by)
-            _ongoing(state, fact.number)
-        case events.Measured():
-            _told(state, fact)
-        case events.Ended():
-            _flags(fact.barred)
-            _ongoing(state, fact.number)
-            if fact.state not in ("given up", "withdrawn") or (fact.barred and fact.state != "given up"):
-                raise InvalidInput("a trial is given up or withdrawn", fact.state, RESTORE)
-        case events.Allowed():
-            _lists(fact.numbers)
-            for number in fact.numbers:
-                _exists(state, number)
-        case events.Observed():
-            _observed(state, fact)
-        case events.Corrected():
-            _counted(state, fact)
-            checks.measured(state, fact.value, fact.sem, fact.note)
-            checks.corrected(state, fact)
-        case events.Retracted():
-            _counted(state, fact)
-        case events.Split():
-            _split(state, fact)
-        case events.Expanded():
-            _row(state, fact.row)
-        case events.Fitted():
-            if not state.ledger.total:
-                raise InvalidInput("there is nothing yet to learn from", "Fitted", RESTORE)
-            _flags(fact.anew)
-            _learned(state, fact.fit)
-        case events.Doubted():
-            _texts(fact.doubt)
-        case events.Edited():
-            _texts(fact.why)
-        case events.Extended():
-            checks.added(state, fact.n)
+    _well_formed(fact)
+    if type(fact) in HAPPENS:
+        HAPPENS[type(fact)](state, fact)
 
 
-def _placed(state: State, fact: events.Asked) -> None:
-    """Raise if a trial is not the next one, or its node is not in the tree."""
-    for number in (fact.number, fact.row, fact.replicate, fact.draw):
-        whole_number(number, "a number of a trial", 0)
+def _asked(state: State, fact: events.Asked) -> None:
+    """Raise if a trial is not the next one, or its node is not in the tree, or it cannot be paid."""
+    checks.within_budget(state)
     row, table = fact.row, state.table
     if not (
         fact.number == state.asked.size
@@ -132,21 +131,17 @@ def _placed(state: State, fact: events.Asked) -> None:
         and fact.draw in (state.draws, *state.freed)
     ):
         raise TrialError(f"trial {fact.number} of node {fact.node} is not the next one. {RESTORE}")
-
-
-def _priced(state: State, fact: events.Asked) -> None:
-    """Raise if the trial cannot have had this time or cost."""
     positive_number(fact.time, "the time of a trial")
     prices = state.problem.prices
-    timed, priced = prices is not None and prices.timed, prices is not None
-    if (fact.time != 1 and not timed) or (fact.cost != 1 and not priced):
-        raise InvalidInput("looks have no time or cost in this study", (fact.time, fact.cost), RESTORE)
-    if prices is not None:
-        checks.payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
+    if prices is None:
+        _need((fact.time, fact.cost) == (1, 1), "looks have no time or cost in this study", (fact.time, fact.cost))
+        return
+    _need(fact.time == 1 or prices.timed, "looks have no time in this study", fact.time)
+    checks.payable(state, checked_price(fact.cost, "the cost of a trial"), state.region(fact.row))
 
 
 def _told(state: State, fact: events.Measured) -> None:
-    _exists(state, fact.number)
+    _exists(state, fact)
     if fact.number not in state.pending:
         became = last_outcome(state.history, fact.number)
         if became.value is not None:
@@ -162,14 +157,29 @@ def _told(state: State, fact: events.Measured) -> None:
     checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.noise_of(row))
 
 
+def _ended(state: State, fact: events.Ended) -> None:
+    _ongoing(state, fact)
+    ends = ("given up",) if fact.barred else ("given up", "withdrawn")
+    _need(fact.state in ends, "a trial is given up or withdrawn", fact.state)
+
+
+def _allowed(state: State, fact: events.Allowed) -> None:
+    for number in fact.numbers:
+        _exists(state, events.Taken(number, ""))
+
+
 def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:
-    _texts(fact.note, fact.by)
-    _flags(fact.observed)
     if not fact.observed:
-        _exists(state, fact.number)
-    elif whole_number(fact.number, "an observation", 0) >= state.observed.size:
+        _exists(state, fact)
+    elif fact.number >= state.observed.size:
         raise TrialError(f"there is no observation {fact.number}: there are {state.observed.size}. {RESTORE}")
     checks.counted(state, fact.number, fact.observed)
+
+
+def _corrected(state: State, fact: events.Corrected) -> None:
+    _counted(state, fact)
+    checks.measured(state, fact.value, fact.sem, fact.note)
+    checks.corrected(state, fact)
 
 
 def _observed(state: State, fact: events.Observed) -> None:
@@ -191,103 +201,95 @@ def _seen(state: State, region: Region, fact: events.Measured | events.Observed,
 
 
 def _of_space(state: State, region: Any, feedback: Any) -> None:
-    if not isinstance(region, Region) or region.space != state.problem.space or region.feedback != feedback:
-        kind = type(region).__name__
-        raise InvalidInput("this is not a region of the space, as it was measured", kind, RESTORE)
+    own = isinstance(region, Region) and region.space == state.problem.space and region.feedback == feedback
+    _need(own, "this is not a region of the space, as it was measured", type(region).__name__)
     region.check()
 
 
-def _row(state: State, row: Any) -> int:
-    number = whole_number(row, "a row", 0)
-    if number >= state.table.size:
-        raise InvalidInput("there is no such node", row, RESTORE)
-    return number
+def _node(state: State, fact: events.Expanded) -> None:
+    _need(fact.row < state.table.size, "there is no such node", fact.row)
 
 
 def _split(state: State, fact: events.Split) -> None:
     """Raise if nodes cannot have been split together in this state."""
-    _lists(fact.rows, fact.noise, fact.forbidden)
-    _flags(fact.expanded, *fact.forbidden)
-    if not fact.rows or len(set(fact.rows)) < len(fact.rows):
-        raise InvalidInput("a node is split only once", fact.rows, RESTORE)
+    rows, noise, forbidden = fact.rows, fact.noise, fact.forbidden
+    _need(rows and len(set(rows)) == len(rows), "a node is split only once", rows)
     children = 0
-    for row in fact.rows:
-        if not state.may_split(_row(state, row)):
-            raise InvalidInput("this node may not be split", row, RESTORE)
+    for row in rows:
+        _node(state, events.Expanded(row))
+        _need(state.may_split(row), "this node may not be split", row)
         depth, index = int(state.table.depth[row]), int(state.table.index[row])
         children += len(state.problem.space.children(depth, index, state.cells[row])[0])
-    if not all(isinstance(std, float) and 0 <= std <= LARGEST_STD for std in fact.noise):
-        raise InvalidInput("the noise of every child must be 0 or more", fact.noise, RESTORE)
-    if len(fact.noise) not in (0, children) or len(fact.forbidden) not in (0, children):
-        raise InvalidInput("noise and forbidden need one entry per child", (fact.noise, fact.forbidden), RESTORE)
-    if state.problem.noise_by_region and not fact.noise:
-        raise InvalidInput("noise is a function, so every child needs its noise", fact.noise, RESTORE)
-    if fact.checksum is not None:
-        whole_number(fact.checksum, "a checksum", 0)
+    complete = {len(noise), len(forbidden)} <= {0, children}
+    _need(complete, "noise and forbidden need one entry per child", (noise, forbidden))
+    said = noise or not state.problem.noise_by_region
+    _need(said, "noise is a function, so every child needs its noise", noise)
 
 
-def _learned(state: State, fit: Fit) -> None:
+def _fitted(state: State, fact: events.Fitted) -> None:
     """Raise if models cannot have been learned in this study."""
-    learner = state.problem.learner
+    learner, fit, problem = state.problem.learner, fact.fit, state.problem
+    _need(state.ledger.total, "there is nothing yet to learn from", "Fitted")
     if learner is None or not learner.learns or not isinstance(fit, Fit):
         raise InvalidInput("this cannot have been learned in this study", fit, RESTORE)
-    _lists(fit.members, fit.best)
-    _lists(*fit.best)
-    if not all(isinstance(own, Weighted) for own in fit.members):
-        raise InvalidInput("every model needs a weight", fit.members, RESTORE)
-    weights = [positive_number(own.weight, "the weight of a model") for own in fit.members]
-    if not math.isclose(sum(weights), 1, abs_tol=WEIGHTS_TOLERANCE):
-        raise InvalidInput("the weights of models must add up to 1", weights, RESTORE)
+    _each(_weighted, fit.members, "every model")
+    weights = [own.weight for own in fit.members]
+    one = math.isclose(sum(weights), 1, abs_tol=WEIGHTS_TOLERANCE)
+    _need(one, "the weights of models must add up to 1", weights)
     for model in (fit.model, *(own.model for own in fit.members)):
-        _model(state.problem, model)
-    families = len(state.problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
-    axes = len(state.problem.frame.symbols)
-    for cell in fit.best:
-        family, steps = cell if len(cell) == 2 else (None, ())
-        whole_number(family, "a family of models", 0, families - 1)
-        if not isinstance(steps, tuple) or len(steps) != axes or not all(isinstance(own, int) for own in steps):
-            raise InvalidInput("this is not a place in the grid of models", cell, RESTORE)
+        _model(problem, model)
+    families = range(len(problem.frame.families(learner.unknowns.wanted)) if fit.best else 0)
+    axes = len(problem.frame.symbols)
+
+    def cell(own: Any, name: str) -> None:
+        found = isinstance(own, tuple) and len(own) == 2 and isinstance(own[1], tuple) and len(own[1]) == axes
+        whole = found and all(type(number) is int for number in (own[0], *own[1]))
+        _need(whole and own[0] in families, name, own)
+
+    _each(cell, fit.best, "this is not a place in the grid of models")
+
+
+def _weighted(own: Any, name: str) -> None:
+    _need(isinstance(own, Weighted), f"{name} needs a weight", own)
+    positive_number(own.weight, "the weight of a model")
 
 
 def _model(problem: Problem, model: Any) -> None:
     unknowns = problem.unknowns
-    if not isinstance(model, Model) or not isinstance(model.kernel, Kernel):
-        raise InvalidInput("this is not a model", model, RESTORE)
-    if unknowns.given is not None and model.kernel != unknowns.given:
-        raise InvalidInput("the kernel was given, so it cannot have been learned", model.kernel, RESTORE)
-    if (model.noise is not None) != unknowns.noise:
-        raise InvalidInput("a model has a noise exactly where noise is learned", model.noise, RESTORE)
+    _need(isinstance(model, Model) and isinstance(model.kernel, Kernel), "this is not a model", model)
+    given = unknowns.given in (None, model.kernel)
+    _need(given, "the kernel was given, so it cannot have been learned", model.kernel)
+    learned = (model.noise is not None) == unknowns.noise
+    _need(learned, "a model has a noise exactly where noise is learned", model.noise)
     if model.noise is not None:
         standard_deviation(model.noise, "noise")
     finite_number(model.mean, "a prior mean")
     whole_number(model.measurements, "the number of measurements", 0)
-    spread = model.spread
-    if not isinstance(spread, dict) or not all(isinstance(own, float) for own in spread.values()):
-        raise InvalidInput("the spread of a parameter must be a number", model.spread, RESTORE)
+    numbers = isinstance(model.spread, dict) and all(isinstance(own, float) for own in model.spread.values())
+    _need(numbers, "the spread of a parameter must be a number", model.spread)
 
 
-def _ongoing(state: State, number: Any) -> None:
-    _exists(state, number)
-    checks.under_way(state, number)
+def _ongoing(state: State, fact: events.Taken | events.Ended) -> None:
+    _exists(state, fact)
+    checks.under_way(state, fact.number)
 
 
-def _exists(state: State, number: Any) -> None:
-    if whole_number(number, "a trial", 0) >= state.asked.size:
-        raise TrialError(f"trial {number} was never asked for: there are {state.asked.size}. {RESTORE}")
+def _exists(state: State, fact: Any) -> None:
+    if fact.number >= state.asked.size:
+        raise TrialError(f"trial {fact.number} was never asked for: there are {state.asked.size}. {RESTORE}")
 
 
-def _texts(*values: Any) -> None:
-    for value in values:
-        text(value, "this entry")
-
-
-def _lists(*values: Any) -> None:
-    for value in values:
-        if not isinstance(value, tuple):
-            raise InvalidInput("this must be a list", value, RESTORE)
-
-
-def _flags(*values: Any) -> None:
-    for value in values:
-        if not isinstance(value, bool):
-            raise InvalidInput("this must be true or false", value, RESTORE)
+HAPPENS: dict[type, Callable[[State, Any], object]] = {
+    events.Asked: _asked,
+    events.Taken: _ongoing,
+    events.Measured: _told,
+    events.Ended: _ended,
+    events.Allowed: _allowed,
+    events.Observed: _observed,
+    events.Corrected: _corrected,
+    events.Retracted: _counted,
+    events.Split: _split,
+    events.Expanded: _node,
+    events.Fitted: _fitted,
+    events.Extended: lambda state, fact: checks.added(state, fact.n),
+}
