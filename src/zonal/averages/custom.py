@@ -51,16 +51,11 @@ def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
     return bool(kernel.terms) and all(isinstance(term, Term) for term in kernel.terms)
 
 
-def custom(function: Callable[[Floats, Floats], Any], points: Floats) -> Custom:
-    """Return a kernel from a function, after testing it on some points.
-
-    Parameters
-    ----------
-    function : callable
-        Turns points of shapes (n, d) and (m, d) into covariances of shape (n, m).
-    points : array, shape (n, d)
-        Where to test it.
-    """
+def custom(
+    function: Callable[[Floats, Floats], Any],  # of points, (n, d) and (m, d), to covariances, (n, m)
+    points: Floats,  # shape (n, d): where to test it
+) -> Custom:
+    """Return a kernel from a function, after testing it on some points."""
     name = getattr(function, "__name__", function)
     fix = "Pass a function of (n, d) and (m, d) that returns an (n, m) positive semi-definite matrix."
     try:

@@ -31,18 +31,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 
 
-def mean_over_intervals(profile: Closed, gap: Floats, wide_a: Floats, wide_b: Floats) -> Floats:
-    """Return the mean of the profile over pairs of intervals.
-
-    Parameters
-    ----------
-    profile : Closed
-        The kernel along this axis, with its integrals.
-    gap : array
-        Distance between the two centres, of either sign.
-    wide_a, wide_b : array
-        Widths, zero for a point. All three broadcast together.
-    """
+def mean_over_intervals(
+    profile: Closed,  # the kernel along this axis, with its integrals
+    gap: Floats,  # distance between the two centres, of either sign
+    wide_a: Floats,  # widths, zero for a point; all three broadcast together
+    wide_b: Floats,
+) -> Floats:
+    """Return the mean of the profile over pairs of intervals."""
     gap, wide_a, wide_b = np.broadcast_arrays(np.abs(gap), wide_a, wide_b)
     wide, narrow = np.maximum(wide_a, wide_b), np.minimum(wide_a, wide_b)
     mean = np.empty(gap.shape)
@@ -147,21 +142,12 @@ CASES = 1 << 11  # integrated at once
 
 
 def mean_under(
-    value: Callable[[Floats], Floats], gap: Floats, breaks: Floats, density: Callable[[Any, Floats], Floats]
+    value: Callable[[Floats], Floats],  # smooth but for a kink at 0, on a scale of about 1, and larger far away
+    gap: Floats,  # shape (n,): the value that distances are relative to
+    breaks: Floats,  # shape (n, b): where the density is not smooth, sorted, relative to `gap`; 0 beyond them
+    density: Callable[[Any, Floats], Floats],  # of case numbers (m, 1) and distances from `gap` (m, k)
 ) -> Floats:
-    """Return the mean of an even function of the distance when the distance is random.
-
-    Parameters
-    ----------
-    value : callable
-        The function; smooth except for a kink at 0, on a scale of about 1, and larger far away.
-    gap : array, shape (n,)
-        The value that distances are relative to.
-    breaks : array, shape (n, b)
-        Where the density is not smooth, sorted, relative to `gap`; beyond the first and the last it is 0.
-    density : callable
-        Turns case numbers, shape (m, 1), and distances from `gap`, shape (m, k), into the density there.
-    """
+    """Return the mean of an even function of the distance when the distance is random."""
     mean = np.empty(len(gap))
     farthest = np.abs(gap) + np.abs(breaks).max(axis=1)
     # The number of panels of a case must not depend on which others are computed with it.

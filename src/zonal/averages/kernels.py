@@ -12,7 +12,7 @@ that returns it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -162,6 +162,32 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
 
+def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
+    """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
+    values = np.atleast_1d(np.asarray(given, dtype=object))
+    if values.ndim != 1 or values.size == 0:
+        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
+    numbers = tuple(check(value, name) for value in values)
+    return numbers if np.ndim(given) else numbers[0]
+
+
+def _scale(value: Any, name: str) -> float:
+    """Check a lengthscale, which is squared."""
+    number = positive_number(value, name)
+    if not SHORTEST <= number <= LONGEST:
+        problem, most = ("short", f"{SHORTEST:g} or more") if number < 1 else ("long", f"{LONGEST:g} at most")
+        raise InvalidInput(f"{name} is too {problem}", number, f"Pass {most}.")
+    return number
+
+
+def checked_correlation(value: Any, name: str = "correlation") -> float:
+    """Check a correlation of symbols, and return it."""
+    number = finite_number(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
+    return number
+
+
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
@@ -204,20 +230,8 @@ class ProductKernel(OverAxes):
     lengthscale: float | Sequence[float]
 
     def __post_init__(self) -> None:
-        positive_number(self.variance, "the kernel's variance")
-        scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=object))
-        if scales.ndim != 1 or scales.size == 0:
-            raise InvalidInput(
-                "lengthscale must be a number or one number per axis", self.lengthscale, "Flatten it."
-            )
-        numbers = tuple(positive_number(scale, "lengthscale") for scale in scales)
-        if min(numbers) < SHORTEST:
-            raise InvalidInput("lengthscale is too short", min(numbers), f"Pass {SHORTEST:g} or more.")
-        if max(numbers) > LONGEST:
-            raise InvalidInput("lengthscale is too long", max(numbers), f"Pass {LONGEST:g} at most.")
-        # A sequence is stored as a tuple, so that kernels can be compared, hashed and pickled.
-        object.__setattr__(self, "variance", float(self.variance))
-        object.__setattr__(self, "lengthscale", numbers if np.ndim(self.lengthscale) else numbers[0])
+        object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
+        object.__setattr__(self, "lengthscale", _numbers(self.lengthscale, "lengthscale", _scale))
 
     @property
     def profile(self) -> Profile:
@@ -327,14 +341,7 @@ class Categorical(OverAxes):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
-        given = np.atleast_1d(np.asarray(self.correlation, dtype=object))
-        if given.ndim != 1 or given.size == 0:
-            raise InvalidInput("correlation must be one number, or one per axis", self.correlation, "Flatten it.")
-        numbers = tuple(finite_number(number, "correlation") for number in given)
-        for number in numbers:
-            if not 0 <= number <= 1:
-                raise InvalidInput("correlation must lie between 0 and 1", number, "Pass for example 0.5.")
-        object.__setattr__(self, "correlation", numbers if np.ndim(self.correlation) else numbers[0])
+        object.__setattr__(self, "correlation", _numbers(self.correlation, "correlation", checked_correlation))
 
     def correlations(self, d: int) -> Floats:
         """Return one correlation for each of `d` axes."""

@@ -259,18 +259,13 @@ class Normal(Measure):
 
 
 def means(
-    measures: Sequence[Measure], views: NDArray[np.int64], profile: Profile, geometry: Floats, scale: float
+    measures: Sequence[Measure],
+    views: NDArray[np.int64],  # shape (2, n): the number of the measure of each of the two
+    profile: Profile,  # as for `Measure.mean`; distances of the centres are from the second to the first
+    geometry: Floats,
+    scale: float,
 ) -> Floats:
-    """Return means of a function of the distance between points of two intervals with different measures.
-
-    Parameters
-    ----------
-    measures : sequence of Measure
-    views : array of int, shape (2, n)
-        The number of the measure of each of the two.
-    profile, geometry, scale
-        As for `Measure.mean`; distances of the centres are from the second to the first.
-    """
+    """Return means of a function of the distance between points of two intervals with different measures."""
     if len(measures) == 1:
         return measures[0].mean(profile, geometry, scale)
     mean = np.empty(geometry.shape[1])

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Factor, Kernel
+from zonal.averages.kernels import Factor, Kernel, checked_correlation
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, finite_number, positive_number, whole_number
+from zonal.errors import InvalidInput, positive_number, whole_number
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned
@@ -57,10 +57,7 @@ class Motif(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variance", positive_number(self.variance, "the kernel's variance"))
-        correlation = finite_number(self.correlation, "correlation")
-        if not 0 <= correlation <= 1:
-            raise InvalidInput("correlation must lie between 0 and 1", correlation, "Pass for example 0.25.")
-        object.__setattr__(self, "correlation", correlation)
+        object.__setattr__(self, "correlation", checked_correlation(self.correlation))
         if isinstance(self.lengths, str) or not np.iterable(self.lengths) or len(self.lengths) == 0:
             raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
@@ -91,15 +88,7 @@ class Motif(Kernel):
 
 
 class Pieces:
-    """The pools of a layout as vectors whose products are the covariances of their averages, with variance one.
-
-    Parameters
-    ----------
-    layout : ProductLayout
-        The layout of sequences.
-    kernel : Motif
-        Its variance is not used.
-    """
+    """The pools of a layout as vectors whose products are the covariances of their averages, with variance one."""
 
     def __init__(self, layout: ProductLayout, kernel: Motif) -> None:
         self._layout = layout

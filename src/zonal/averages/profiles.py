@@ -169,16 +169,9 @@ class MaternProfile(Closed):
     """Matern at lengthscale one: a polynomial of s times exp(-s), s = sqrt(2 nu) r.
 
     Its integrals have the same form: with Q = P + P' + P'' + ..., the integral of P exp(-s) is -Q exp(-s).
-
-    Parameters
-    ----------
-    nu : float
-        Smoothness.
-    polynomial : sequence of float
-        Its coefficients, beginning with the constant.
     """
 
-    def __init__(self, nu: float, *polynomial: float) -> None:
+    def __init__(self, nu: float, *polynomial: float) -> None:  # its coefficients, beginning with the constant
         self._root = math.sqrt(2 * nu)
         self._value, self._first = polynomial, _summed(polynomial)
         self._second = _summed(self._first)

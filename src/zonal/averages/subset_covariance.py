@@ -143,20 +143,11 @@ class SubsetCovariance:
     The covariance of the second footprint of a pair with single members is computed first, and then averaged over
     the members of the first. For entered footprints it is cached for every member met: a search needs the regions
     it has measured, which are few, with all others. The cache changes no digit.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        On features.
-    space : MemberSpace
-        The space of the members.
-    layout : SubsetLayout
-        Shared with the covariances of other kernels.
     """
 
     def __init__(self, kernel: Kernel, space: MemberSpace, layout: SubsetLayout) -> None:
         self._kernel = kernel
-        self._layout = layout
+        self._layout = layout  # shared with the covariances of other kernels
         self._features = space.features
         self._at_once = max(BLOCK, LARGE // self._features.shape[1]) if isinstance(kernel, Custom) else BLOCK
         self._kept: dict[int, Floats] = {}  # by number: covariance with every member met

@@ -98,10 +98,7 @@ class Evidence:
     def __call__(self, correlations: Floats) -> tuple[Floats, Floats]:
         """Return log posteriors and best prior means, shapes (cells, noises, variances).
 
-        Parameters
-        ----------
-        correlations : array, shape (cells, D, D)
-            Between the lines of the data; covariances in squared value units if the kernel is given.
+        Correlations, shape (cells, D, D), are between the lines of the data; covariances if the kernel is given.
         """
         parts = [self._likelihood(correlations, roots) for roots in self._roots]
         heights, means = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
@@ -246,36 +243,16 @@ class Explorer:
 
 
 def weigh(
-    data: Data,
-    frame: Frame,
-    unknowns: Unknowns,
-    correlate: Correlate,
-    covariance: Floats | None,
-    previous: Fit | None,
-    total: int,
-    number: int,
+    data: Data,  # rewards, collapsed
+    frame: Frame,  # the space as learning sees it
+    unknowns: Unknowns,  # what to learn
+    correlate: Correlate,  # family and parameters by axis to correlations between the data's lines
+    covariance: Floats | None,  # shape (D, D): between the lines, if the kernel is given
+    previous: Fit | None,  # where to start; without it the result follows from the data alone
+    total: int,  # number of measurements in the data
+    number: int,  # most models that may represent the posterior
 ) -> Fit:
-    """Compute the posterior over models, and return a few models that represent it.
-
-    Parameters
-    ----------
-    data : Data
-        Rewards, collapsed.
-    frame : Frame
-        The space as learning sees it.
-    unknowns : Unknowns
-        What to learn.
-    correlate : callable
-        Family and parameters by axis to correlations between the data's lines.
-    covariance : array, shape (D, D), or None
-        Between the lines, if the kernel is given.
-    previous : Fit, optional
-        From fewer measurements: where to start. Without it the result follows from the data alone.
-    total : int
-        Number of measurements in the data.
-    number : int
-        Most models that may represent the posterior.
-    """
+    """Compute the posterior over models, and return a few models that represent it."""
     evidence = Evidence(data, unknowns)
     with one_thread():
         if unknowns.given is not None:

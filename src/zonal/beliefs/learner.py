@@ -84,35 +84,34 @@ class Learner:
         due = total + max(1, int(growth * total))
         return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
 
-    def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
-        """Compare a fully given model with the measurements; return a warning, or "".
-
-        Parameters
-        ----------
-        residuals : array
-            Standardised leave-one-out residuals.
-        repeats, chi2 : int, float
-            Number of repeated measurements, and their scatter in units of the noise variance.
-        """
+    def check(
+        self,
+        residuals: Floats,  # standardised leave-one-out residuals
+        repeats: int,  # number of repeated measurements
+        chi2: float,  # their scatter in units of the noise variance
+    ) -> str:
+        """Compare a fully given model with the measurements; return a warning, or ""."""
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large where f has a peak, but only a wrong model makes most of them large.
         ordered, half = sorted(np.abs(residuals).tolist()), len(residuals) // 2
         miss = (ordered[half] + ordered[~half]) / 2 / MEDIAN if len(residuals) >= LEAST else math.nan
-        return _misfit(scatter, miss)
+        if scatter >= BADLY_OFF:
+            return f"repeated measurements scatter {scatter:.1f} times as much as noise= implies; pass noise=None."
+        if miss >= BADLY_OFF:
+            return (
+                f"measurements differ from what the others predict by {miss:.1f} times as much as the given "
+                "kernel, noise and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
+            )
+        return ""
 
-    def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
-        """Compare what was given with what would be learned in its place; return a warning, or "".
-
-        Parameters
-        ----------
-        known : Knowledge
-        ledger : Ledger
-            All rewards.
-        tracked : Tracked
-            The footprints.
-        noise : float or None
-            The noise that was given, if it is one number.
-        """
+    def doubt(
+        self,
+        known: Knowledge,
+        ledger: Ledger,  # all rewards
+        tracked: Tracked,  # the footprints
+        noise: float | None,  # the noise that was given, if it is one number
+    ) -> str:
+        """Compare what was given with what would be learned in its place; return a warning, or ""."""
         given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or not a single number
@@ -145,15 +144,3 @@ class Learner:
 def _alone(model: Model) -> Fit:
     """Return a fit with a single model."""
     return Fit(model, (Weighted(1.0, model),), ())
-
-
-def _misfit(scatter: float, miss: float) -> str:
-    """Return a warning about a fully given model; "" if it fits."""
-    if scatter >= BADLY_OFF:
-        return f"repeated measurements scatter {scatter:.1f} times as much as noise= implies; pass noise=None."
-    if miss >= BADLY_OFF:
-        return (
-            f"measurements differ from what the others predict by {miss:.1f} times as much as the given kernel, "
-            "noise and mean imply; pass kernel=None, noise=None or mean=None to have them learned."
-        )
-    return ""

@@ -164,16 +164,11 @@ def log_rough(z: Floats, a: Floats) -> Floats:
     return np.asarray(-0.5 * z2 * (1 + a * a) + np.log(_height(z2, a) / math.pi))
 
 
-def log_cleared(z: Floats, a: Floats) -> Floats:
-    """Return the logarithm of Phi(-z) - 2 T(z, a): by how much a probability of error falls.
-
-    Parameters
-    ----------
-    z : array, shape (n,)
-        0 or more.
-    a : array, shape (r, n)
-        Each sqrt(1 / rho^2 - 1).
-    """
+def log_cleared(
+    z: Floats,  # shape (n,): 0 or more
+    a: Floats,  # shape (r, n): each sqrt(1 / rho^2 - 1)
+) -> Floats:
+    """Return the logarithm of Phi(-z) - 2 T(z, a): by how much a probability of error falls."""
     z2 = z * z
     # x = a + u, u on the scale of the integrand's width, from 0 to infinity by u = scale * y / (1 - y).
     scale = (1 + a * a) * _height(z2, a)

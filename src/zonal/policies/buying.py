@@ -19,29 +19,14 @@ STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
 
 def largest(
     tree: Tree,
-    questions: Rows,
-    prepared: Callable[[Any, Any], Any],
-    rough: Callable[[Any], Floats],
-    exact: Callable[[Any], Floats],
-    finalists: int,
-    free: bool = True,
+    questions: Rows,  # rows that may be measured
+    prepared: Callable[[Any, Any], Any],  # some questions and times to what gains are computed from
+    rough: Callable[[Any], Floats],  # that to logs of gains, for ranking
+    exact: Callable[[Any], Floats],  # the same, exactly
+    finalists: int,  # the number of questions whose gain is computed exactly
+    free: bool = True,  # whether the time of the look is chosen; else it is the usual one, if that can be paid
 ) -> Look:
-    """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time.
-
-    Parameters
-    ----------
-    tree : Tree
-    questions : array of int
-        Rows that may be measured.
-    prepared : callable
-        Turns some questions (by position) and times of looks (in usual times) into what gains are computed from.
-    rough, exact : callable
-        Turn that into the logs of gains: approximate ones for ranking, and exact ones for the finalists.
-    finalists : int
-        The number of questions whose gain is computed exactly.
-    free : bool
-        Whether the time of the look is chosen; else it is the usual one, if that can be paid.
-    """
+    """Return the question with the largest gain; where looks cost, the largest gain per cost, and its time."""
     terms = tree.terms
     if terms is None:
         ready = prepared(slice(None), 1.0)

@@ -40,16 +40,11 @@ def _erfcx() -> Any:
     return erfcx
 
 
-def log_gains(means: Floats, slopes: Floats) -> Floats:
-    """Return the log of the gain of each question.
-
-    Parameters
-    ----------
-    means : array, shape (r, n)
-        Posterior means of the candidates, one row per question (possibly under different models).
-    slopes : array, shape (r, n)
-        How much each candidate's mean moves with Z.
-    """
+def log_gains(
+    means: Floats,  # shape (r, n): of the candidates, one row per question (possibly under different models)
+    slopes: Floats,  # shape (r, n): how much each candidate's mean moves with Z
+) -> Floats:
+    """Return the log of the gain of each question."""
     tied = means >= means.max(axis=1, keepdims=True)
     apart = np.where(tied, slopes, -np.inf).max(axis=1) - np.where(tied, slopes, np.inf).min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -86,19 +81,14 @@ def _walked(means: Floats, slopes: Floats) -> Floats:
     return total
 
 
-def log_pairs(means: Floats, slopes: Floats, tie: float = 0.0) -> Floats:
+def log_pairs(
+    means: Floats,  # shape (n,): posterior means of the candidates
+    slopes: Floats,  # shape (r, n): how much each candidate's mean moves, one row per question
+    tie: float = 0.0,  # means closer than this are equal: the first of them leads
+) -> Floats:
     """Return the log of a lower bound of each question's gain: that of the best single pair with the leader.
 
     It is cheap, for ranking: ``f(-z) >= phi(z) / (3 + z^2)``.
-
-    Parameters
-    ----------
-    means : array, shape (n,)
-        Posterior means of the candidates.
-    slopes : array, shape (r, n)
-        How much each candidate's mean moves, one row per question.
-    tie : float
-        Means closer than this are equal: the first of them leads.
     """
     leader = int((means >= means.max() - tie).argmax())
     apart = np.abs(slopes - slopes[:, leader, None])

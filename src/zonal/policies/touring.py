@@ -21,30 +21,14 @@ MODELS = 3  # used for planning: those with the largest weights
 
 def next_stop(
     tree: Tree,
-    questions: Rows,
+    questions: Rows,  # rows that may be measured
     views: list[View],
-    joint: list[Floats],
-    means: list[Floats],
-    looks: int,
-    tie: float,
+    joint: list[Floats],  # by view, the covariances of questions with candidates
+    means: list[Floats],  # by view, the means of candidates
+    looks: int,  # number of looks to plan
+    tie: float,  # means closer than this are equal
 ) -> int | None:
-    """Return the nearest of the best places for the next looks, None if none of them can be paid.
-
-    Parameters
-    ----------
-    tree : Tree
-    questions : array of int
-        Rows that may be measured.
-    views : list of View
-    joint : list of array
-        By view, the covariances of questions with candidates.
-    means : list of array
-        By view, the means of candidates.
-    looks : int
-        Number of looks to plan.
-    tie : float
-        Means closer than this are equal.
-    """
+    """Return the nearest of the best places for the next looks, None if none of them can be paid."""
     terms = tree.terms
     assert terms is not None
     assert terms.ways is not None

@@ -64,16 +64,9 @@ def rivals(tree: Tree, row: int) -> Rows:
 
 
 def standings(tree: Tree, views: list[View], rows: Rows, theta: float) -> list[Standing]:
-    """Return how each of `rows` compares, from joint draws of the averages of all regions that may be better.
+    """Return how each of `rows`, the best first, compares, from joint draws of all regions that may be better.
 
-    Parameters
-    ----------
-    tree : Tree
-    views : list of View
-    rows : array of int
-        Recommended regions, the best first.
-    theta : float
-        The gap holds with probability 1 - theta.
+    The gap holds with probability 1 - theta.
     """
     among = np.union1d(rivals(tree, int(rows[0])), rows)
     split = tree.leaf[among] & ~tree.smallest[among]
@@ -148,14 +141,7 @@ def ranking(tree: Tree, first: int, k: int) -> list[int]:
 
 
 def exceeding(models: Iterable[Under], threshold: float) -> Floats:
-    """Return the probability that regions' averages exceed a threshold.
-
-    Parameters
-    ----------
-    models : iterable of (weight, mean, std)
-        Mean and standard deviation of the averages under each model.
-    threshold : float
-    """
+    """Return the probability that regions' averages exceed a threshold."""
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):

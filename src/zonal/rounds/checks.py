@@ -23,12 +23,7 @@ from zonal.errors import (
     text,
     whole_number,
 )
-from zonal.rounds.events import (
-    Corrected,
-    Measured,
-    Observed,
-    Retracted,
-)
+from zonal.rounds.events import Corrected, Measured, Observed, Retracted
 from zonal.rounds.outcomes import Outcome, last_outcome, outcomes
 from zonal.rounds.prices import SLACK
 from zonal.rounds.settings import checked_feedback

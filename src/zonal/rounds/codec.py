@@ -35,17 +35,8 @@ from zonal.rounds.values import (
     stored,
 )
 
-OWN = (
-    "space",
-    "kernel",
-    "noise",
-    "feedback",
-    "policy",
-    "delta",
-    "forbidden",
-    "cost",
-    "travel",
-)  # settings that may be the user's own
+# Settings that may be the user's own.
+OWN = ("space", "kernel", "noise", "feedback", "policy", "delta", "forbidden", "cost", "travel")
 NEEDED = ("space", "feedback")  # without these the events cannot be read at all
 FACTS = get_args(Fact)
 from_json = json.JSONDecoder().decode  # faster than `json.loads`, and files have many events
@@ -154,18 +145,12 @@ def _own(name: str, value: Any) -> Any:
     return mark
 
 
-def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None) -> Opened:
-    """Return settings from text.
-
-    Parameters
-    ----------
-    text : str
-        As `settings_to_json` made it.
-    given : mapping of name to function, object or class
-        The user's own settings, passed again.
-    classes : mapping of name to class, optional
-        The user's own classes that occur in the settings or in the events.
-    """
+def settings_from_json(
+    text: str,  # as `settings_to_json` made it
+    given: Mapping[str, Any],  # the user's own settings, passed again
+    classes: Mapping[str, type] | None = None,  # the user's own, in settings or events
+) -> Opened:
+    """Return settings from text."""
     missing: dict[str, str] = {}
     claimed: dict[str, Any] = {}
     used: set[str] = set()
@@ -224,13 +209,7 @@ def _is(value: Any, document: Any) -> bool:
 
 
 class Events:
-    """The events of one study as text, and back.
-
-    Parameters
-    ----------
-    opened : Opened
-        The study's settings; if the kernel is missing, fits are skipped, since they are useless without it.
-    """
+    """The events of one study as text, and back; without the kernel fits are skipped, which need it."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened

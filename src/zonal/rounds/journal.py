@@ -158,10 +158,7 @@ class Journal:
     def writing(self, known: int) -> Iterator[Writer]:
         """Hold the lock; what the writer appends is on disk after `append` returns, else none of it is.
 
-        Parameters
-        ----------
-        known : int
-            The number of events the caller has seen.
+        The caller has seen the first `known` events.
         """
         if self.read_only:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")

@@ -26,17 +26,7 @@ GROWN_BEFORE = ("Asked", "Ended")  # in these the tree had grown before; in the 
 
 
 def facts_of(kind: str, parts: dict[str, Any], settings: Settings) -> events.Event:
-    """Return the facts of an event in the old format.
-
-    Parameters
-    ----------
-    kind : str
-        The name of its class.
-    parts : dict
-        Its attributes.
-    settings : Settings
-        Of the study.
-    """
+    """Return the facts of an event in the old format, by the name of its class and its attributes."""
     grown = _splits(parts.pop("grown", ()), settings)
     fit = parts.pop("fit", None)
     learned = [] if fit is None else [events.Fitted(fit)]

@@ -122,16 +122,7 @@ class Prices:
         return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
 
     def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
-        """Return what looks at some rows cost, without their time and travel.
-
-        Parameters
-        ----------
-        rows : array of int
-        nodes : list of node
-            The nodes of the rows.
-        region : callable
-            Returns the region of a row.
-        """
+        """Return what looks at some rows, these nodes, cost without their time and travel."""
         kept = self._regions
         for row, node in zip(rows.tolist(), nodes, strict=True):
             if node not in kept:

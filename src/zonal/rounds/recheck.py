@@ -23,13 +23,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def first_difference(settings: Settings, history: Iterable[Event]) -> str:
-    """Return the first event that would be decided differently now, and how; "" if there is none.
-
-    Parameters
-    ----------
-    settings, history
-        Of a study: `study.settings` and `study.events`.
-    """
+    """Return the first event of a study that would be decided differently now, and how; "" if there is none."""
     state: State | None = None
     for number, event in enumerate(history):
         try:
