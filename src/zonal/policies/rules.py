@@ -88,10 +88,6 @@ class Setting:
 class Shape(Protocol):
     """The shape of the whole tree, down to the smallest regions."""
 
-    @property
-    def base(self) -> int:
-        """The usual number of children of a node."""
-
     def count(self, depth: int) -> int:
         """Return the number of nodes at a depth."""
 

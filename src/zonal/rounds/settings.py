@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -115,11 +115,12 @@ class Settings:
 def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
     own: Any = as_space(space)
-    parts = {name: check(given.get(name, default), name, own) for name, (default, check) in CHECKS.items()}
-    settings = Settings(space=own, budget=0, seed=_seed(rng), **parts)
-    if settings.priced:
-        return replace(settings, budget=positive_number(budget, "budget"))
-    return replace(settings, budget=whole_number(budget, "budget", 1))
+    taken = DEFAULTS | given
+    parts = {name: check(taken[name], name, own) for name, (_, check) in CHECKS.items()}
+    settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
+    known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
+    object.__setattr__(settings, "budget", known)
+    return settings
 
 
 def checked_again(settings: Settings) -> Settings:
@@ -157,7 +158,7 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
 
 def _direction(direction: Any, name: str, space: Any) -> Any:
     check_choice(direction, name, ("maximize", "minimize"))
-    return str(direction)
+    return "maximize" if direction == "maximize" else "minimize"
 
 
 def _function_or(check: Callable[[Any, str], float]) -> Check:
@@ -193,6 +194,7 @@ CHECKS: dict[str, tuple[Any, Check]] = {
     "travel": (None, lambda own, _, space: checked_travel(own, space)),
     "cost_unit": ("", _plain(text)),
 }
+DEFAULTS = {name: default for name, (default, _) in CHECKS.items()}
 
 
 def _seed(rng: Any) -> int:
