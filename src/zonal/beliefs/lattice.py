@@ -296,26 +296,21 @@ def _representatives(
     offsets = np.stack([found[cell][1] for cell in cells])
     noises = evidence.noises()
 
-    def model(
-        cell: tuple[int, Any], noise: float, variance: float, mean: float, spread: dict[str, float]
-    ) -> Model:
-        learned = noise if evidence.learns_noise else None
+    def model(cell: Any, noise: float, variance: float, spread: dict[str, float], offset: float) -> Model:
+        learned, mean = noise if evidence.learns_noise else None, evidence.shift + evidence.scale * offset
         return Model(kernel_of(cell, variance), learned, mean, spread, total)
 
     places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
     members = []
     for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
         i, s, v = np.unravel_index(place, weights.shape)
-        mean = evidence.shift + evidence.scale * float(offsets[i, s, v])
-        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), mean, {})
+        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), {}, float(offsets[i, s, v]))
         members.append(Weighted(times / number, own))
     by_cell = weights.sum(axis=(1, 2))
     middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
     # If axes are equivalent, cells tie; rounding must not decide between them.
     likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
-    (family, steps), noise, variance, spread = middle
-    mean = evidence.shift + evidence.scale * float(np.sum(weights * offsets))
-    central = model((family, steps), noise, variance, mean, spread)
+    central = model(*middle, float(np.sum(weights * offsets)))
     return Fit(central, tuple(members), tuple(cells[i] for i in likeliest) if names else ())
 
 
@@ -335,10 +330,7 @@ def _middle(
     own /= own.sum()
     steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
     middle = own @ steps
-    spread = {}
-    if not evidence.given:
-        by_v = weights.sum(axis=(0, 1))
-        spread["variance"] = _std(log_v, by_v)
+    spread = {} if evidence.given else {"variance": _std(log_v, weights.sum(axis=(0, 1)))}
     for j, (name, step) in enumerate(names.items()):
         spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
     by_noise = weights.sum(axis=0)

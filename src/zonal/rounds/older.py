@@ -7,7 +7,7 @@ the splits made and the doubts raised. Old and new events may stand in one file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from zonal.rounds import events
@@ -44,14 +44,13 @@ def _splits(growth: Sequence[Any], settings: Settings) -> list[events.Fact]:
 
     The old format stored noise and forbidden of every child; now only where the user passed functions.
     """
-    said = callable(settings.noise), settings.forbidden is not None
     facts: list[events.Fact] = []
     for batch in growth:
         facts += [events.Expanded(row) for row, expanded, noise, *_ in batch if not noise and expanded]
         parted = [split for split in batch if split[2]]
         for expanded, some in groupby(parted, key=lambda split: bool(split[1])):
-            own = list(some)
-            every = (tuple(x for split in own for x in split[place]) for place in (2, 3))
-            noise, forbidden = (each if wanted else () for each, wanted in zip(every, said, strict=True))
-            facts.append(events.Split(tuple(split[0] for split in own), expanded, noise, forbidden, None))
+            rows, _, noises, flags, *_ = zip(*some, strict=True)
+            noise = tuple(chain.from_iterable(noises)) if callable(settings.noise) else ()
+            forbidden = () if settings.forbidden is None else tuple(chain.from_iterable(flags))
+            facts.append(events.Split(rows, expanded, noise, forbidden, None))
     return facts
