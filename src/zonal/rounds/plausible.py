@@ -238,13 +238,13 @@ def _fitted(state: State, fact: events.Fitted) -> None:
     _need(one, "the weights of models must add up to 1", weights)
     for model in (fit.model, *(own.model for own in fit.members)):
         _model(problem, model)
-    families = range(len(problem.frame.families(learner.unknowns.wanted)) if fit.best else 0)
+    families = len(problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
     axes = len(problem.frame.symbols)
 
     def cell(own: Any, name: str) -> None:
         found = isinstance(own, tuple) and len(own) == 2 and isinstance(own[1], tuple) and len(own[1]) == axes
-        whole = found and all(type(number) is int for number in (own[0], *own[1]))
-        _need(whole and own[0] in families, name, own)
+        _need(found and all(type(step) is int for step in own[1]), name, own)
+        whole_number(own[0], "a family of models", 0, families - 1)
 
     _each(cell, fit.best, "this is not a place in the grid of models")
 
