@@ -123,9 +123,9 @@ def missed(name: str, seed: int, budget: int, noise: Any, policy: str, given: bo
     limit = float(np.quantile(here.truth, 1 - SHARE))
     settings: dict[str, Any] = {"feedback": here.feedback, "policy": SETS[policy](limit), "rng": seed}
     if given:
-        settings["kernel"] = here.kernel
-    if given or not isinstance(noise, float):  # how noise falls with size is not learned
-        settings["noise"] = noise
+        settings |= {"kernel": here.kernel, "noise": noise}
+    elif not isinstance(noise, float):  # that noise falls with size is said; how large it is, is learned
+        settings["noise"] = zn.PerWeight()
     study = zn.Study(here.space, budget=budget, **settings)
     study.optimize(here.instrument(noise, np.random.default_rng([seed, 9])))
     found = np.array(study.probability(here.cells, above=limit)) >= 0.5
