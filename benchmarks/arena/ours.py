@@ -159,6 +159,12 @@ def contestants() -> list[Contestant]:
             lambda problem: {"noise": problem.noise},
             with_falling_noise,
         ),
+        one(
+            "Zonal, noise said to fall",
+            "the default with `noise=zn.PerWeight()`: how large the noise is, is learned",
+            lambda problem: {"noise": zn.PerWeight()},
+            with_falling_noise,
+        ),
         one("Zonal, GPOO", "`GPOO`, everything learned", gpoo),
         one("Zonal, UCB", f"`UCB()`; {few}", lambda problem: {"policy": zn.UCB()}, countable),
         one(

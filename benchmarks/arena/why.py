@@ -7,7 +7,7 @@ WHY: dict[str, str] = {  # of a key of `problems.GROUPS` or `problems.CASES`
     "dna": "The best pools differ by less than the noise, and motifs read backwards are strangers to the default.",
     "noise": (
         "The default is told nothing of how the noise falls with the size and learns one noise for all sizes, "
-        "which is wrong here; who passes `noise=` gets the gain."
+        "which is wrong here; who passes `noise=zn.PerWeight()`, or its size too, gets the gain."
     ),
     "smooth draw, falling noise": "As above: one noise is learned for all sizes.",
     "rough draw, falling noise": "As above: one noise is learned for all sizes.",
