@@ -110,7 +110,7 @@ FAULTS = {
         "problems/functions.py", "math.sqrt(0.005) if theirs", "0.005 if theirs", "problems paper"
     ),
     "noise per weight": Fault(
-        "problems/instruments.py", "self.std / math.sqrt(region.weight)", "self.std / region.weight", "problems"
+        "problems/instruments.py", "1 / math.sqrt(region.weight)", "1 / region.weight", "problems"
     ),
     "two thirds are kept": Fault(
         "driving/refine.py", "len(left) / 2)", "len(left) / 1.5)", "driving/test_refine.py"
