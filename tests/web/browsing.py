@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,9 +80,11 @@ class Tab:
 
     def drawn(self, *earlier: str) -> str:
         """Return what is on the picture's canvas, once it is something else than before."""
-        canvas = "document.querySelector('#picture canvas').toDataURL()"
-        self.page.wait_for_function(f"(earlier) => !earlier.includes({canvas})", arg=earlier)
-        found: str = self.page.evaluate(canvas)
+        found: str
+        until = time.monotonic() + PATIENCE
+        while (found := self.page.evaluate("document.querySelector('#picture canvas').toDataURL()")) in earlier:
+            assert time.monotonic() < until, "nothing else is drawn"
+            self.page.wait_for_timeout(20)
         return found
 
     def loaded(self) -> int:
