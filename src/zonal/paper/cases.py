@@ -52,8 +52,9 @@ class Testbed:
 
     def noise_at(self, depth: int) -> float:
         """Return the noise of one measurement of a cell of a depth."""
-        std, falls = (self.noise.std or 0.0, True) if isinstance(self.noise, PerWeight) else (self.noise, False)
-        return std * math.sqrt(self.counts[depth]) if falls else std
+        if isinstance(self.noise, PerWeight):
+            return (self.noise.std or 0.0) * math.sqrt(self.counts[depth])
+        return self.noise
 
     @property
     def smooth(self) -> Smoothness:

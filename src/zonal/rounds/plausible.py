@@ -91,6 +91,7 @@ TYPES: dict[Any, Callable[[Any, str], Any]] = {
 def _fields(kind: Any) -> list[tuple[str, Any]]:
     """Return the fields of a kind of fact, each with the check of its type, where that is enough."""
     kinds = get_type_hints(kind).items()
+    # A depth at which nothing may be expanded is -1; it is checked with the space.
     return [(name, TYPES[own]) for name, own in kinds if own in TYPES and name != "h_max"]
 
 
@@ -141,7 +142,7 @@ def _asked(state: State, fact: events.Asked) -> None:
 
 
 def _told(state: State, fact: events.Measured) -> None:
-    _exists(state, fact)
+    _exists(state, fact.number)
     if fact.number not in state.pending:
         became = last_outcome(state.history, fact.number)
         if became.value is not None:
@@ -165,12 +166,12 @@ def _ended(state: State, fact: events.Ended) -> None:
 
 def _allowed(state: State, fact: events.Allowed) -> None:
     for number in fact.numbers:
-        _exists(state, events.Taken(number, ""))
+        _exists(state, number)
 
 
 def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:
     if not fact.observed:
-        _exists(state, fact)
+        _exists(state, fact.number)
     elif fact.number >= state.observed.size:
         raise TrialError(f"there is no observation {fact.number}: there are {state.observed.size}. {RESTORE}")
     checks.counted(state, fact.number, fact.observed)
@@ -206,8 +207,8 @@ def _of_space(state: State, region: Any, feedback: Any) -> None:
     region.check()
 
 
-def _node(state: State, fact: events.Expanded) -> None:
-    _need(fact.row < state.table.size, "there is no such node", fact.row)
+def _node(state: State, row: int) -> None:
+    _need(row < state.table.size, "there is no such node", row)
 
 
 def _split(state: State, fact: events.Split) -> None:
@@ -216,7 +217,7 @@ def _split(state: State, fact: events.Split) -> None:
     _need(rows and len(set(rows)) == len(rows), "a node is split only once", rows)
     children = 0
     for row in rows:
-        _node(state, events.Expanded(row))
+        _node(state, row)
         _need(state.may_split(row), "this node may not be split", row)
         depth, index = int(state.table.depth[row]), int(state.table.index[row])
         children += len(state.problem.space.children(depth, index, state.cells[row])[0])
@@ -270,13 +271,13 @@ def _model(problem: Problem, model: Any) -> None:
 
 
 def _ongoing(state: State, fact: events.Taken | events.Ended) -> None:
-    _exists(state, fact)
+    _exists(state, fact.number)
     checks.under_way(state, fact.number)
 
 
-def _exists(state: State, fact: Any) -> None:
-    if fact.number >= state.asked.size:
-        raise TrialError(f"trial {fact.number} was never asked for: there are {state.asked.size}. {RESTORE}")
+def _exists(state: State, number: int) -> None:
+    if number >= state.asked.size:
+        raise TrialError(f"trial {number} was never asked for: there are {state.asked.size}. {RESTORE}")
 
 
 HAPPENS: dict[type, Callable[[State, Any], object]] = {
@@ -289,7 +290,7 @@ HAPPENS: dict[type, Callable[[State, Any], object]] = {
     events.Corrected: _corrected,
     events.Retracted: _counted,
     events.Split: _split,
-    events.Expanded: _node,
+    events.Expanded: lambda state, fact: _node(state, fact.row),
     events.Fitted: _fitted,
     events.Extended: lambda state, fact: checks.added(state, fact.n),
 }

@@ -7,7 +7,7 @@ is read: a trial stores its cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.rounds.events import Asked
 from zonal.spaces import Node, Region
 
 LEAST_OPENING_CELLS = 8
@@ -174,6 +175,16 @@ class Prices:
     def travels(self) -> bool:
         """Whether travel has a cost."""
         return self._travel is not None
+
+
+def paid(asked: Asked, time: float | None) -> float:
+    """Return what a trial has cost that really took this time; None if it took the time asked for."""
+    return asked.cost if time is None else asked.cost - asked.time + time
+
+
+def left(budget: float, costs: Iterable[float]) -> float:
+    """Return what is left of a budget after these costs; 0 if it is overspent."""
+    return max(0.0, math.fsum((budget, *(-cost for cost in costs))))
 
 
 def answer(function: Callable[[Region], Any], region: Region) -> Any:

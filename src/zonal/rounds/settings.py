@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -119,8 +119,7 @@ def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> 
     parts = {name: check(taken[name], name, own) for name, (_, check) in CHECKS.items()}
     settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
     known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
-    object.__setattr__(settings, "budget", known)
-    return settings
+    return replace(settings, budget=known)
 
 
 def checked_again(settings: Settings) -> Settings:

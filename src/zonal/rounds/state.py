@@ -35,6 +35,7 @@ from zonal.rounds.events import (
     Observed,
 )
 from zonal.rounds.log import Log
+from zonal.rounds.prices import left, paid
 from zonal.rounds.settings import Problem
 from zonal.rounds.writing import write
 from zonal.spaces import Region
@@ -232,8 +233,7 @@ class State:
         """What remains of the budget after paying for the trials under way; 0 if it is overspent."""
         if self.problem.prices is None:
             return self.budget - self.told - len(self.pending)
-        bound = (asked.cost for asked in self.pending.values())
-        return max(0.0, math.fsum((self.budget, *(-cost for cost in (*self.paid.values(), *bound)))))
+        return left(self.budget, (*self.paid.values(), *(asked.cost for asked in self.pending.values())))
 
     @property
     def begun(self) -> int:
@@ -368,14 +368,10 @@ class State:
         """Tell whether a node may be split."""
         return bool(self.table.first_child[row] < 0 and not self.table.smallest[row])
 
-    # The methods below write, on a fork.
-
     def spent_on(self, fact: Measured) -> tuple[float, float]:
         """Return the time really spent on a trial, and its cost."""
         asked = self.asked[fact.number]
-        if fact.time is None:
-            return asked.time, asked.cost
-        return fact.time, asked.cost - asked.time + fact.time
+        return asked.time if fact.time is None else fact.time, paid(asked, fact.time)
 
     def origin(self, observed: bool, number: int) -> tuple[int, float, float]:
         """Return the slot that a trial or an observation measures, the noise if it has no sem, and its weight."""

@@ -12,6 +12,7 @@ from zonal.plots.lines import along
 from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted, Taken
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
+from zonal.rounds.prices import left, paid
 from zonal.spaces.region import Region
 
 T = TypeVar("T")
@@ -72,8 +73,7 @@ class Record:
     @cached_property
     def _paid(self) -> list[float]:
         """What each trial told has cost."""
-        told = [(one, self._became[False, one.number][-1].time) for one in self._that_are("told")]
-        return [one.cost if time is None else one.cost - one.time + time for one, time in told]
+        return [paid(one, self._became[False, one.number][-1].time) for one in self._that_are("told")]
 
     @property
     def told(self) -> int:
@@ -90,8 +90,7 @@ class Record:
         """The measurements that may still be asked for, or their cost."""
         if not self.settings.priced:
             return int(self.budget - self.told - len(self.pending))
-        bound = [one.cost for one in self.pending]
-        return max(0.0, math.fsum([self.budget, *(-cost for cost in (*self._paid, *bound))]))
+        return left(self.budget, (*self._paid, *(one.cost for one in self.pending)))
 
     @property
     def event(self) -> int:
@@ -193,17 +192,8 @@ class Record:
 
     def _earlier(self, past: list[Outcome]) -> list[dict[str, Any]]:
         """Return the values that were replaced."""
-        return [
-            {
-                "state": own.state,
-                "value": own.value,
-                "sem": own.sem,
-                "note": own.note,
-                "ended": self.times[own.event],
-            }
-            for own in past[:-1]
-            if own.value is not None
-        ]
+        replaced = [own for own in past[:-1] if own.value is not None]
+        return [{**_said(own), "ended": self.times[own.event]} for own in replaced]
 
     def _observed(self) -> list[dict[str, Any]]:
         """Return all observations, with their last values also if they were retracted."""
