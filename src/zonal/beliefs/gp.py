@@ -4,8 +4,8 @@ It is updated one observation at a time. For t observed rows and m tracked footp
 ``V = L^-1 Cov(rows, tracked)`` with L the Cholesky factor of the rows' covariance plus noise; the row of V for
 a new observation of tracked footprint j costs one vector-matrix product, because j's own column of V is its
 row of L. Repeated observations of one footprint are collapsed: once there are more than twice as many rows as
-distinct footprints, the factor is rebuilt from one row each, so that a round's cost depends on the number of
-distinct regions and not on the number of rounds.
+distinct footprints (`mixture.py` counts them), the factor is built from one row each, so that a round's cost
+depends on the number of distinct regions and not on the number of rounds.
 
 A belief never changes: every update returns a new one. Small arrays are replaced; the factor is shared between
 beliefs and only written beyond the part that others use (`tiles.py`).

@@ -236,11 +236,6 @@ class State:
         return left(self.budget, (*self.paid.values(), *(asked.cost for asked in self.pending.values())))
 
     @property
-    def begun(self) -> int:
-        """Trials told or under way."""
-        return self.told + len(self.pending)
-
-    @property
     def averages(self) -> int:
         """The number of rewards that are averages, not slopes or differences."""
         odd, lines = self.tracked.odd, self.ledger.lines
