@@ -42,5 +42,5 @@ def shown(tree: Tree, **columns: Sequence[float]) -> Tree:
     for name, column in columns.items():
         own = np.array(column, dtype=float)
         own.flags.writeable = False
-        setattr(twin, "_noise" if name == "noise" else name, own)
+        setattr(twin, "relative" if name == "noise" else name, own)
     return twin

@@ -98,6 +98,8 @@ class Tree:
         Whether the user forbids measuring and recommending it.
     noise : array of float
         Standard deviation of one measurement of the usual time.
+    relative, unit : array of float, float
+        Their quotient and their factor: where noise is learned, only its ratios are known before.
     reward : array of float
         Mean of the node's own rewards told without a standard error, weighted by time; 0 if there is none.
     timed : array of float
@@ -128,8 +130,8 @@ class Tree:
     weighed_reward: Floats = _tallied("weighed_reward")
     weighed_variance: Floats = _tallied("weighed_variance")
     timed: Floats = _tallied("timed")
-    _noise: Floats | float  # a number if it is the same for all
-    unit: float = 1.0  # of the noise: the standard deviation learned, where only its ratios are known
+    relative: Floats
+    unit: float
     terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
@@ -153,10 +155,10 @@ class Tree:
             self.pending = pending
 
     @classmethod
-    def root(cls, noise: Floats | float, splittable: bool = True, forbidden: bool = False) -> Tree:
+    def root(cls, noise: float, splittable: bool = True, forbidden: bool = False) -> Tree:
         """Return the table of a tree that is its root alone."""
         tree = cls(None, {}, {})
-        tree._noise = noise
+        tree.relative, tree.unit = _frozen(np.array([noise])), 1.0
         flags = np.array([[False], [not forbidden], [not splittable], [forbidden]])
         return tree._shaped(np.array([[0], [0], [-1], [0], [-1]]))._flagged(flags)
 
@@ -190,33 +192,16 @@ class Tree:
         twin.mean, twin.std = mean, std
         return twin
 
-    def as_noisy(self, noise: float) -> Tree:
-        """Return the table with another standard deviation of every measurement, or another unit of them."""
+    def in_units(self, unit: float) -> Tree:
+        """Return the table with another unit of noise: the standard deviation that was learned."""
         twin = Tree(self)
-        if isinstance(self._noise, float):
-            twin._noise, twin._made = noise, {}
-        else:
-            twin.unit = noise
+        twin.unit = unit
         return twin
 
     @property
     def noise(self) -> Floats:
         """Standard deviation of one measurement of the usual time."""
-        noise = self._noise
-        if type(noise) is not float:
-            return noise if self.unit == 1 else _frozen(self.unit * noise)  # type: ignore[return-value, arg-type]
-        if "noise" not in self._made:
-            self._made["noise"] = _frozen(np.full(self.size, noise))
-        return self._made["noise"]
-
-    def noise_of(self, row: int) -> float:
-        """Return the standard deviation of one measurement of a node, in units of `unit`."""
-        noise = self._noise
-        return noise if type(noise) is float else float(noise[row])  # type: ignore[index]
-
-    def noise_with(self, unit: float) -> Floats:
-        """Return the standard deviation of one measurement if another one is learned, or another unit of it."""
-        return np.full(self.size, unit) if isinstance(self._noise, float) else unit * self._noise
+        return _frozen(self.unit * self.relative)
 
     @property
     def looks(self) -> Ints:
@@ -263,7 +248,7 @@ class Tree:
         slot : int
             Of the first child; the others follow.
         index, smallest, forbidden, noise : array
-            Columns of the children; a single value holds for all.
+            Columns of the children, noise in units of `unit`; a single value holds for all.
         """
         size = self.depth.size
         total = size + index.size
@@ -286,9 +271,8 @@ class Tree:
         if not inner:
             flags[ASKABLE, own] = False
         twin = Tree(self)._shaped(ints)._flagged(flags)
-        if not (type(noise) is type(self._noise) is float and noise == self._noise):
-            known = self.noise if isinstance(self._noise, float) else self._noise
-            twin._noise = _frozen(np.concatenate((known, np.broadcast_to(noise, index.shape))))
+        twin.relative = np.empty(total)
+        twin.relative[:size], twin.relative[size:] = self.relative, noise
         return twin
 
     @property

@@ -54,13 +54,9 @@ def begin(settings: Settings) -> State:
     if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
         fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
         raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
-    if problem.noise_by_region:
-        noise = problem.noise_of(root)
-    elif isinstance(settings.noise, float):
-        noise = settings.noise
-    else:
-        noise = problem.learner.begin().model.noise or 0.0 if problem.learner is not None else 0.0
-        noise *= math.sqrt(time)  # learned noise refers to the usual time
+    noise = problem.noise_of(root)
+    if problem.unknowns.noise and problem.learner is not None and not problem.falls:
+        noise = (problem.learner.begin().model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
     began = Began(
         id=uuid.uuid4().hex[:12],
         seed=settings.seed,
@@ -106,8 +102,8 @@ def tell(state: State, fact: Measured, beside: Sequence[Observed] = ()) -> State
     row = (state.pending if number in state.pending else state.asked)[number].row
     if fact.minus is not None:
         _agreeing(state, state.region(row), fact)
-    elif fact.sem is not None or not state.table.noise_of(row):
-        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.noise_of(row))
+    elif fact.sem is not None or not state.table.relative[row]:
+        _consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
     draft.write(fact)
     for slope in beside:
         _agreeing(state, slope.region, slope)
@@ -155,10 +151,9 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
                 region.name,
                 "Use a policy with a Gaussian belief, such as GPOO.",
             )
-        noise = 0.0 if sem is not None else state.usual_noise()
-        if problem.noise_by_region and sem is None:
-            noise = problem.noise_of(region) * state.scale
-        fact = fact._replace(noise=noise)
+        if sem is None:
+            unit = 1.0 if problem.falls else state.table.unit
+            fact = fact._replace(noise=problem.noise_of(region) * state.scale * unit)
         _agreeing(state, region, fact)
         draft.write(fact)
     _learn(draft, state.ledger.total)
@@ -237,8 +232,7 @@ def edit(state: State, why: str) -> State:
     draft.close()
     # Raise now, not at the next call, if the settings do not fit the space or the model.
     rules(draft)
-    if problem.noise_by_region:
-        problem.noise_of(draft.region(0))
+    problem.noise_of(draft.region(0))
     problem.is_forbidden(draft.region(0))
     if np.isnan([draft.tree.mean, draft.tree.std]).any():
         fix = "Change fewer of the settings."

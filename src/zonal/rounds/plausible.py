@@ -155,7 +155,7 @@ def _told(state: State, fact: events.Measured) -> None:
     if fact.minus is not None:
         _seen(state, state.region(row), fact, 0.0)
         return
-    checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.noise_of(row))
+    checks.consistent(state, int(state.table.slot[row]), fact.value, fact.sem, state.table.relative.item(row))
 
 
 def _ended(state: State, fact: events.Ended) -> None:

@@ -225,6 +225,8 @@ class Problem:
         self.learned = self.learner is not None and self.unknowns.given is None  # whether the kernel is learned
         self.falls = unsaid and self.learner is not None  # noise is learned, and known to fall with weight
         self.noise_by_region = self.falls or (callable(noise) and not unsaid)
+        # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
+        self.usual_noise = noise if isinstance(noise, float) else float(self.learner is not None)
         # What is learned then is the noise of about as large a region as an opening measures.
         self.usual_root = math.sqrt(self.space.cell((0, 0)).weight / USUAL_PARTS) if self.falls else 1.0
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
@@ -275,8 +277,10 @@ class Problem:
         return min(level, h_max + 1)
 
     def noise_of(self, region: Region) -> float:
-        """Return the std of one measurement of `region`, relative to what is learned if it `falls`."""
+        """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
         noise: Any = self.settings.noise
+        if not self.noise_by_region:
+            return self.usual_noise
         if self.falls:
             return float(self.usual_root * noise.relative(region))
         return standard_deviation(answer(noise, region), f"noise({region.name})")

@@ -101,7 +101,7 @@ class State:
         self.problem = problem
         self.began = began
         # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
-        self.scale = 1.0 if problem.falls else 1 / math.sqrt(began.time)
+        self.scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(began.time)
         self.h_max = began.h_max
         self.counts = problem.counts(began.h_max)
         self.budget = problem.settings.budget
@@ -114,9 +114,6 @@ class State:
         self.opening: tuple[int, ...] = ()
         self.cells = space.whole()
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        noise = began.noise * self.scale
-        self.table = Tree.root(np.array([noise]) if problem.falls else noise, splittable, began.forbidden)
-        self.tallies = self.table.tallies
         layout = problem.frame.layout
         self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
         self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
@@ -124,8 +121,11 @@ class State:
         self.ledger = Ledger()
         self.has_sems = False
         self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
-        if problem.falls:
-            self.table = self.table.as_noisy(self.usual_noise())
+        noise = (began.noise if problem.noise_by_region else problem.usual_noise) * self.scale
+        self.table = Tree.root(noise, splittable, began.forbidden)
+        if self.model is not None and self.model.noise is not None:
+            self.table = self.table.in_units(self.model.noise)
+        self.tallies = self.table.tallies
         self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
@@ -299,7 +299,7 @@ class State:
             self._overlay, self._overlaid = self.belief.overlay(), 0
         for asked in list(self.pending.values())[self._overlaid :]:
             weight = asked.time / self.began.time
-            noise = self.table.noise_of(asked.row)
+            noise = self.table.relative.item(asked.row)
             variance, weight = self.problem.variance(noise, None, weight), self.problem.weight(noise, weight)
             self._overlay = self._overlay.plus(int(self.table.slot[asked.row]), variance, weight)
             self._overlaid += 1
@@ -377,20 +377,12 @@ class State:
         weight = asked.time / self.began.time
         if number in self.differences:
             return self.differences[number][0], 0.0, weight
-        return int(self.table.slot[asked.row]), self.table.noise_of(asked.row), weight
+        return int(self.table.slot[asked.row]), self.table.relative.item(asked.row), weight
 
     def wait(self, step: Reward | Tracked) -> None:
         """Have the belief take in one more step when it is next read."""
         self._waiting = (*self._waiting, step)
         self._shown, self._overlay = False, None
-
-    def usual_noise(self) -> float:
-        """Return the standard deviation of one measurement of the usual time, where it is the same everywhere."""
-        noise = self.problem.settings.noise
-        if isinstance(noise, float):
-            return noise * self.scale
-        model = self.model
-        return 0.0 if model is None or model.noise is None else model.noise
 
     def of_depth(self, depth: int) -> list[int]:
         """Return the nodes of a depth, and the leaves above it."""

@@ -105,7 +105,7 @@ def _measure(state: State, fact: events.Measured) -> None:
         state.rounds += 1
         tally = state.tallies.get(row, UNMEASURED).told(state.problem.sign * fact.value, fact.sem, weight)
         state.tallies = {**state.tallies, row: tally}
-        _reward(state, int(table.slot[row]), fact.value, fact.sem, table.noise_of(row), weight)
+        _reward(state, int(table.slot[row]), fact.value, fact.sem, table.relative.item(row), weight)
     if number not in pending:
         _look(state, row)  # it may have been the last look at this region
 
@@ -164,7 +164,7 @@ def _fit(state: State, fact: events.Fitted) -> None:
     state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
     state.rebase()
     if fit.model.noise is not None:
-        state.table = state.table.as_noisy(fit.model.noise)
+        state.table = state.table.in_units(fit.model.noise)
 
 
 def _split(state: State, fact: events.Split) -> int:
@@ -188,7 +188,7 @@ def _split(state: State, fact: events.Split) -> int:
             "Open it with the space and the version of Zonal that it was made with.",
         )
     forbidden = np.array(fact.forbidden) if fact.forbidden else False
-    noise = np.array(fact.noise) * state.scale if fact.noise else state.usual_noise()
+    noise = (np.array(fact.noise) if fact.noise else problem.usual_noise) * state.scale
     size, slot, inner = table.depth.size, state.tracked.size, problem.policy.inner
     state.cells = np.concatenate((state.cells, cells))
     smallest = True ^ able
