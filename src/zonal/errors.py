@@ -11,7 +11,7 @@ import operator
 import sys
 import threading
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -178,6 +178,12 @@ def text(value: Any, name: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
     return value
+
+
+def refuse(wrong: Iterable[object], problem: str, fix: str) -> None:
+    """Raise for the first of some wrong values, if there are any."""
+    for value in wrong:
+        raise InvalidInput(problem, value, fix)
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> None:

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput
 from zonal.spaces import nesting
-from zonal.spaces.member_columns import checked_features, checked_least, checked_weights, features_in_order
+from zonal.spaces.member_columns import checked_least, checked_weights, features_in_order
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
-from zonal.spaces.nesting import JOINT, WHOLE
-from zonal.spaces.region import ROUNDING
-from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of
+from zonal.spaces.nesting import JOINT, WHOLE, Leaves
+from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
@@ -64,8 +63,24 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        paths = nesting.paths_of(tree)
-        self._build(paths, range(len(paths)), (), None, features, weights, smallest, feature_names)
+        paths, order, levels, labels = tree if isinstance(tree, Leaves) else nesting.of_tree(tree)
+        size, rows = len(paths), np.array(order, dtype=np.intp)
+        vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
+        checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
+        if features is None:
+            table = nesting.codes(paths)
+            names = tuple(f"level {j + 1}" for j in range(table.shape[1]))
+        else:
+            ways = self.ways
+            taken = features_in_order(nesting.by_name(features, ways[1], "features"), ways, size)
+            table, names = taken.table[rows], taken.names
+        if feature_names is not None:
+            names = tuple(map(str, feature_names)) if np.iterable(feature_names) else ()
+            if len(names) != table.shape[1]:
+                raise InvalidInput(f"feature_names must be {table.shape[1]} names", feature_names, "Pass as many.")
+        nested = _levels(paths, checked, checked_least(smallest, float(checked.sum())))
+        members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
+        self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
 
     @classmethod
     def from_table(
@@ -86,22 +101,7 @@ class Hierarchy(MemberSpace):
             As for `Hierarchy`, by name or in the order of the rows; a pandas index is used if it is that of the
             table or names the leaves.
         """
-        frame = as_frame(levels)
-        named: Any = levels if frame is None else frame.columns
-        if not isinstance(named, Mapping):
-            listed = enumerate(named, start=1) if np.iterable(named) else ()
-            named = {f"level {j}": column for j, column in listed}
-        if not named or not all(map(np.iterable, named.values())):
-            raise InvalidInput("a table needs one column per level", levels, "Pass at least one.")
-        columns = {str(name): nesting.texts_of(column, str(name)) for name, column in named.items()}
-        sizes = {name: len(column) for name, column in columns.items()}
-        if len(set(sizes.values())) != 1 or 0 in sizes.values():
-            raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value per leaf.")
-        nesting.check_nested(columns)
-        paths = list(zip(*columns.values(), strict=True))
-        numbered = frame is None or frame.labels in (None, tuple(range(len(paths))))
-        labels = None if frame is None or numbered else frame.labels
-        return cls._ordered(paths, tuple(columns), labels, features, weights, smallest, feature_names)
+        return cls(nesting.of_table(levels), features, weights, smallest, feature_names)
 
     @classmethod
     def from_parents(
@@ -121,46 +121,7 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        return cls._ordered(nesting.follow(parents), (), None, features, weights, smallest, feature_names)
-
-    @classmethod
-    def _ordered(cls, paths: list[tuple[str, ...]], *given: Any) -> Hierarchy:
-        """Return the hierarchy given the paths to the leaves, siblings put together, by first appearance."""
-        order, self = np.lexsort(_codes(paths).T[::-1]).tolist(), cls.__new__(cls)
-        self._build([paths[row] for row in order], order, *given)
-        return self
-
-    def _build(
-        self,
-        paths: list[tuple[str, ...]],
-        order: Sequence[int],
-        levels: tuple[str, ...],
-        labels: Labels | None,
-        features: Any,
-        weights: Any,
-        smallest: Any,
-        feature_names: Any,
-    ) -> None:
-        size, rows = len(paths), np.array(order, dtype=np.intp)
-        vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
-        checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
-        if features is None:
-            table = _codes(paths)
-            names = [f"level {j + 1}" for j in range(table.shape[1])]
-        elif isinstance(features, Mapping):
-            table = checked_features(nesting.by_name(features, self.ways[1], "features"), "features")[rows]
-            names = [f"x{j}" for j in range(table.shape[1])] if table.shape[1] > 1 else ["x"]
-        else:
-            taken = features_in_order(features, self.ways, size)
-            table, names = taken.table[rows], list(taken.names)
-        if feature_names is not None:
-            names = [str(name) for name in feature_names] if np.iterable(feature_names) else []
-            if len(names) != table.shape[1]:
-                raise InvalidInput(f"feature_names must be {table.shape[1]} names", feature_names, "Pass as many.")
-        least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
-        nested = _levels(paths, checked, least)
-        members = {"features": table, "weights": checked, "rows": rows, "labels": labels}
-        self._keep(names, nested, symbolic=features is None, smallest=smallest, **members)
+        return cls(nesting.of_parents(parents), features, weights, smallest, feature_names)
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
@@ -197,23 +158,20 @@ class Hierarchy(MemberSpace):
         """
         if isinstance(what, Mapping):
             what = what.get("members", tuple(what[level] for level in self._level_names if level in what))
-        by_path = isinstance(what, tuple) and all(isinstance(name, str) for name in what)
-        if not by_path and not isinstance(what, str):
+        named = isinstance(what, str) or (isinstance(what, tuple) and all(isinstance(own, str) for own in what))
+        if not named:
             return self.subset(what, feedback)
         path = self._path(what) if isinstance(what, str) else what
         inside = [place for place, own in enumerate(self.paths) if own[: len(path)] == path]
-        if not inside and isinstance(what, str) and what in self._row_of:
-            inside = [int(self.place[self._row_of[what]])]
-        if not inside:
+        if not inside and what not in self._row_of:
             raise InvalidInput("there is no such region", what, f"Names look like {JOINT.join(self.paths[0])!r}.")
-        return self._at(inside, feedback)
+        return self._at(inside, feedback) if inside else self.subset(what, feedback)
 
     def as_dict(self, region: MemberRegion) -> dict[str, Any]:
         """Return the name at each level from the top down, or the leaves if they share none."""
-        shared = self._shared(region)
-        if sum(path[: len(shared)] == shared for path in self.paths) == len(region.positions):
-            return dict(zip(self._level_names, shared, strict=False))
-        return {"members": self.member_names(region)}
+        if not self._is_whole(region):
+            return {"members": self.member_names(region)}
+        return dict(zip(self._level_names, self._shared(region), strict=False))
 
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return the name at each level that all leaves share."""
@@ -228,6 +186,12 @@ class Hierarchy(MemberSpace):
         paths = [self.paths[place] for place in places]
         first_and_last = zip(min(paths), max(paths), strict=False)
         return tuple(name for name, _ in itertools.takewhile(lambda both: both[0] == both[1], first_and_last))
+
+    def _is_whole(self, region: MemberRegion) -> bool:
+        """Tell whether a region has all leaves below what they share."""
+        shared = self._shared(region)
+        below = (path[: len(shared)] == shared for path in self.paths)
+        return region.node is not None or sum(below) == len(region.positions)
 
     def _path(self, name: str) -> tuple[str, ...]:
         """Return the path to the region of a name; names may contain " > " if they stay unambiguous."""
@@ -260,22 +224,8 @@ class Hierarchy(MemberSpace):
 
     def describe(self, region: MemberRegion) -> str:
         """Return the names from the top down, or the number of leaves."""
-        places, shared = region.positions, self._shared(region)
-        if region.node is not None:
-            return JOINT.join(shared) if shared else WHOLE
-        if len(shared) and sum(path[: len(shared)] == shared for path in self.paths) == len(places):
-            return JOINT.join(shared)
-        return WHOLE if len(places) == self.size else f"{len(places)} leaves within {JOINT.join(shared) or WHOLE}"
-
-
-def _codes(paths: list[tuple[str, ...]]) -> Any:
-    """Return, for each leaf, the number of its ancestor at every level; beyond its depth, its own."""
-    depth = max(len(path) for path in paths)
-    numbers: dict[tuple[str, ...], int] = {}
-    return np.array(
-        [[numbers.setdefault(path[: level + 1], len(numbers)) for level in range(depth)] for path in paths],
-        dtype=float,
-    )
+        name = JOINT.join(self._shared(region)) or WHOLE
+        return name if self._is_whole(region) else f"{len(region.positions)} leaves within {name}"
 
 
 def _levels(paths: list[tuple[str, ...]], weights: Any, least: float) -> list[Level]:

@@ -11,7 +11,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, positive_number
 from zonal.spaces.region import ROUNDING
-from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order
+from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order, useful
 
 Ways = Sequence[Sequence[Hashable]]
 
@@ -28,14 +28,14 @@ def taken_features(X: Any, what: str) -> Features:
     """Return features from an array, a mapping of columns, a data frame or a series."""
     frame, series = as_frame(X), as_series(X)
     if frame is not None:
-        return Features(*_joined(frame.columns, None), _useful(frame.labels))
+        return Features(*_joined(frame.columns, None), useful(frame.labels))
     if isinstance(X, Mapping):
         columns = {str(name): column for name, column in X.items()}
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
-        return Features(*_joined(columns, labels), _useful(labels))
+        return Features(*_joined(columns, labels), useful(labels))
     table = checked_features(X if series is None else series.values, what)
     names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
-    return Features(table, names, None if series is None else _useful(series.labels))
+    return Features(table, names, None if series is None else useful(series.labels))
 
 
 def features_in_order(features: Any, ways: Ways, size: int) -> Features:
@@ -53,11 +53,6 @@ def told_labels(labels: Any, size: int) -> Labels:
     if len(listed) != size or isinstance(labels, str):
         raise InvalidInput(f"labels must be {size} names, one per member", labels, "Pass as many.")
     return listed
-
-
-def _useful(labels: Labels | None) -> Labels | None:
-    """Return labels, or None if they only number the rows."""
-    return None if labels is None or labels == tuple(range(len(labels))) else labels
 
 
 def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
@@ -146,10 +141,10 @@ def checked_weights(weights: Any, size: int) -> Floats:
 
 
 def checked_least(smallest: Any, total: float) -> float:
-    """Return the smallest weight of a region; 0 if none was given."""
+    """Check the smallest weight of a region, and return it up to rounding; 0 if none was given."""
     if smallest is None:
         return 0.0
     least = positive_number(smallest, "smallest")
     if least * (1 - ROUNDING) > total:
         raise InvalidInput("smallest is more than all members together", least, f"Pass less than {total:g}.")
-    return least
+    return least * (1 - ROUNDING)

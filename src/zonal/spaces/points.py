@@ -15,7 +15,6 @@ from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.member_columns import checked_least, checked_weights, taken_features, told_labels
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace, sums
-from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
 from zonal.tables.listings import Cell, Span
 
@@ -68,8 +67,7 @@ class Points(MemberSpace):
             )
         ways = [range(len(features)) if own is None else own]
         checked = checked_weights(in_order(weights, ways, "weights"), len(features))
-        least = checked_least(smallest, float(checked.sum())) * (1 - ROUNDING)
-        rows, levels = _kd_tree(features, checked, int(arity), least)
+        rows, levels = _kd_tree(features, checked, int(arity), checked_least(smallest, float(checked.sum())))
         members = {"features": features[rows], "weights": checked[rows], "rows": rows, "labels": own}
         more = {"smallest": smallest, "arity": int(arity), "shapes": shapes_of(X)}
         self._keep(names, levels, symbolic=False, **members, **more)

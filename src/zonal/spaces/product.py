@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zonal.errors import InvalidInput, check_choice, whole_number
+from zonal.errors import InvalidInput, check_choice, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
 from zonal.spaces.integers import Integers
@@ -176,7 +176,7 @@ def intervals(
         check_choice(own, f"the scale of axis {name}", tuple(SCALES))
     scales = _closed(names, scales, periodic)
     shown = [str(unit) for unit in _per_axis(units, "units", "", names)]
-    least = [None] * len(names) if smallest is None else _per_axis(smallest, "smallest", None, names)
+    least = _per_axis(smallest, "smallest", None, names)
     each = zip(names, ends, shown, least, scales, strict=True)
     return {name: SCALES[own].of(name, pair, unit, width) for name, pair, unit, width, own in each}
 
@@ -187,13 +187,12 @@ def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[st
     if not isinstance(rings, Iterable) or getattr(rings, "ndim", 1) == 0:
         raise InvalidInput("periodic must name axes", periodic, "Pass a list of names.")
     rings = list(rings)
-    for name in rings:
-        if name not in names:
-            raise InvalidInput("periodic names a continuous axis that is not there", name, f"Axes: {names}.")
-        own = scales[names.index(name)]
-        if own not in ("linear", Ring.scale):
+    unknown = (name for name in rings if name not in names)
+    refuse(unknown, "periodic names a continuous axis that is not there", f"Axes: {names}.")
+    for j, name in enumerate(names):
+        if name in rings and scales[j] not in ("linear", Ring.scale):
             fix = "Leave out its scale, or take it out of periodic."
-            raise InvalidInput(f"axis {name} cannot be a ring: its scale is {own}", name, fix)
+            raise InvalidInput(f"axis {name} cannot be a ring: its scale is {scales[j]}", name, fix)
     return [Ring.scale if name in rings else own for name, own in zip(names, scales, strict=True)]
 
 
@@ -215,12 +214,10 @@ def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> l
     if values is None:
         return [default] * d
     if isinstance(values, Mapping):
-        unknown = set(values) - set(names)
-        if unknown:
-            raise InvalidInput(f"{what} names an axis that is not there", sorted(unknown)[0], f"Axes: {names}.")
-        if default is None and len(values) < d:
-            missing = [name for name in names if name not in values]
-            raise InvalidInput(f"{what} must name every axis", values, f"Add {missing[0]!r}.")
+        unknown = sorted(set(values) - set(names))
+        refuse(unknown, f"{what} names an axis that is not there", f"Axes: {names}.")
+        for missing in (name for name in names if default is None and name not in values):
+            raise InvalidInput(f"{what} must name every axis", values, f"Add {missing!r}.")
         return [values.get(name, default) for name in names]
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         return [values] * d

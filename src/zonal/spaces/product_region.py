@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region
 from zonal.spaces.symbols import Axis
@@ -184,9 +184,8 @@ class ProductRegion(Region):
 def parts_of(space: Any, what: Any) -> list[Any]:
     """Return, from the user's description of a region, that of the part on each axis; None where it is whole."""
     if isinstance(what, Mapping):
-        unknown = [name for name in what if name not in space.names]
-        if unknown:
-            raise InvalidInput("a region names an axis that is not there", unknown[0], f"Axes: {space.names}.")
+        unknown = (name for name in what if name not in space.names)
+        refuse(unknown, "a region names an axis that is not there", f"Axes: {space.names}.")
         return [what.get(name) for name in space.names]
     if not space.continuous:
         axis = next(axis for axis in space.axes if axis.symbolic)

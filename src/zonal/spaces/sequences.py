@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput, finite_number, whole_number
+from zonal.errors import InvalidInput, finite_number, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
@@ -74,14 +74,12 @@ class Sequences(AxisSpace):
             raise InvalidInput("alphabet must be text or a list of symbols", alphabet, "Pass for example 'ACGT'.")
         length = whole_number(length, "length", 1, LONGEST)
         symbols = list(alphabet)
-        wrong = [symbol for symbol in symbols if not isinstance(symbol, str) or not symbol]
-        if wrong:
-            raise InvalidInput("the alphabet has a symbol that is not text", wrong[0], "Pass symbols as text.")
+        wrong = (symbol for symbol in symbols if not isinstance(symbol, str) or not symbol)
+        refuse(wrong, "the alphabet has a symbol that is not text", "Pass symbols as text.")
         rows = _frequencies(frequencies, length, symbols)
         axes = tuple(Category.of(f"position {j}", symbols, row) for j, row in enumerate(rows))
-        unreadable = [symbol for symbol in symbols if set(symbol) & set("[] \t\n")]
-        if unreadable:
-            raise InvalidInput("a symbol must not contain a bracket or a blank", unreadable[0], "Rename it.")
+        unreadable = (symbol for symbol in symbols if set(symbol) & set("[] \t\n"))
+        refuse(unreadable, "a symbol must not contain a bracket or a blank", "Rename it.")
         if order is not None and not np.iterable(order):
             raise InvalidInput("order must be a list of positions", order, "Pass for example [2, 0, 1].")
         steps = [whole_number(j, "a position in order", 0) for j in (range(length) if order is None else order)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zonal.arrays import Floats
 from zonal.averages.layout import Pools
-from zonal.errors import InvalidInput, finite_number, positive_number
+from zonal.errors import InvalidInput, finite_number, positive_number, refuse
 from zonal.spaces.axes import Answers, Interval, Part
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class Category(Answers):
         for symbol in symbols:
             if isinstance(symbol, float):
                 finite_number(symbol, f"a symbol of axis {name}")
-            if not isinstance(symbol, str | int | float) or symbol == "":
-                fix = "Pass symbols as text, numbers or booleans."
-                raise InvalidInput(f"axis {name} has a symbol that is neither text nor a number", symbol, fix)
+        strange = (own for own in symbols if not isinstance(own, str | int | float) or own == "")
+        fix = "Pass symbols as text, numbers or booleans."
+        refuse(strange, f"axis {name} has a symbol that is neither text nor a number", fix)
         if not 2 <= len(symbols) <= MOST_SYMBOLS:
             raise InvalidInput(
                 f"axis {name} must have from 2 to {MOST_SYMBOLS} symbols",
@@ -55,9 +55,8 @@ class Category(Answers):
                 "For more kinds of things use Hierarchy or Points.",
             )
         texts = [str(symbol) for symbol in symbols]
-        twice = [one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j]]
-        if twice:
-            raise InvalidInput(f"axis {name} has a symbol twice", twice[0], "Name each symbol once.")
+        twice = (one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j])
+        refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
         if frequencies is None:
             return cls(name, tuple(symbols), (1 / len(symbols),) * len(symbols))
         if len(frequencies) != len(symbols):

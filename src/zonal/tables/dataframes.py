@@ -92,6 +92,11 @@ def shapes_of(thing: Any) -> Any:
     return thing.geometry if hasattr(thing, "iloc") and hasattr(thing, "geometry") else None
 
 
+def useful(labels: Labels | None) -> Labels | None:
+    """Return labels, or None if they only number the rows, as a default index does."""
+    return None if labels is None or labels == tuple(range(len(labels))) else labels
+
+
 def in_order(values: Any, ways: Sequence[Sequence[Hashable]], what: str) -> Any:
     """Return a series' values in the order of the rows they belong to; anything else unchanged.
 
@@ -111,7 +116,7 @@ def row_order(labels: Labels | None, ways: Sequence[Sequence[Hashable]], what: s
         place = {label: row for row, label in enumerate(named)}
         if len(place) == len(named) == len(way) and place.keys() == set(way):
             return np.array([place[name] for name in way], dtype=np.intp)
-    if labels == tuple(range(len(labels))):  # a default index carries no information
+    if useful(labels) is None:
         return as_they_are
     known = {str(name) for way in ways for name in way}
     stray = next((label for label in labels if str(label) not in known), labels[0])
