@@ -68,7 +68,8 @@ def _ask(state: State, asked: events.Asked) -> None:
     state.pending = {**state.pending, asked.number: asked}
     if state.problem.prices is not None:
         _go(state, asked)
-    _look(state, asked.row)
+    if state.problem.settings.max_looks is not None:
+        _look(state, asked.row)
     if asked.draw == state.draws:
         state.draws += 1
     else:
