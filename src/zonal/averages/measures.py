@@ -128,7 +128,7 @@ class Nodes(Measure):
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
-        """The positions, and what is added to them, of the first and of the second point of all pairs of points."""
+        """Positions, and what is added to them, of the first and of the second of all pairs of points."""
         points = np.stack([self.places, self.fixed])
         return points.repeat(self.places.size, axis=1), np.tile(points, self.places.size)
 

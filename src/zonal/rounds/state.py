@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zonal.averages.feedback import difference, footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
-from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.ledger import UNMEASURED, Ledger, Tally
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
@@ -39,7 +39,7 @@ from zonal.rounds.prices import left, paid
 from zonal.rounds.settings import Problem
 from zonal.rounds.writing import write
 from zonal.spaces import Region
-from zonal.tree import UNMEASURED, Tally, Tree
+from zonal.tree import Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
@@ -125,7 +125,7 @@ class State:
         self.table = Tree.root(noise, splittable, began.forbidden)
         if self.model is not None and self.model.noise is not None:
             self.table = self.table.in_units(self.model.noise)
-        self.tallies = self.table.tallies
+        self.tallies: dict[int, Tally] = self.table.tallies
         self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.beliefs.ledger import UNMEASURED
 from zonal.errors import InvalidInput
 from zonal.rounds import events
 from zonal.rounds.outcomes import outcomes
 from zonal.spaces import Region, with_feedback
-from zonal.tree import ASKABLE, EXPANDED, UNMEASURED
+from zonal.tree import ASKABLE, EXPANDED
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
