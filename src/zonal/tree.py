@@ -32,7 +32,7 @@ def _tallied(name: str, kind: type = float) -> Any:
     def column(tree: Tree) -> NDArray[Any]:
         made = tree._made
         if name not in made:
-            values = np.zeros(tree.size, dtype=kind)
+            values: NDArray[Any] = np.zeros(tree.size, dtype=kind)
             values[list(tree.tallies)] = [get(own) for own in tree.tallies.values()]
             made[name] = _frozen(values)
         return made[name]

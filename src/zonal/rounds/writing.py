@@ -7,6 +7,7 @@ and the space only. The state is a fork: every change puts another value in plac
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,52 +26,17 @@ if TYPE_CHECKING:
 
 def write(state: State, fact: events.Fact) -> None:
     """Apply one fact."""
-    match fact:
-        case events.Asked():
-            _ask(state, fact)
-        case events.Measured():
-            _measure(state, fact)
-        case events.Split():
-            fact = events.Split(*fact[:4], _split(state, fact))
-        case events.Fitted():
-            _fit(state, fact)
-        case events.Expanded():
-            state.table = state.table.marked(fact.row, EXPANDED, True)
-        case events.Ended():
-            _end(state, fact)
-        case events.Allowed():
-            _allow(state, fact)
-        case events.Observed():
-            seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
-            slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
-            _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
-            state.observed = state.observed.plus((slot, fact))
-        case events.Corrected() | events.Retracted():
-            _recount(state, fact)
-        case events.Doubted():
-            state.known = state.known and state.known._replace(warned=True)
-        case events.Extended():
-            state.budget += fact.n
-        case events.Edited():
-            pass  # a remark about the history; it changes nothing itself
-        case events.Taken():
-            asked = state.pending[fact.number]._replace(by=fact.by)
-            state.pending = {**state.pending, fact.number: asked}
-            if state.problem.prices is not None:
-                _go(state, asked)
-        case events.Began():
-            raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
-    state.facts = (*state.facts, fact)
+    written = WRITES[type(fact)](state, fact)
+    state.facts = (*state.facts, written or fact)
 
 
 def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is under way."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
-    if state.problem.prices is not None:
-        _go(state, asked)
     if state.problem.settings.max_looks is not None:
         _look(state, asked.row)
+    _go(state, asked)
     if asked.draw == state.draws:
         state.draws += 1
     else:
@@ -78,9 +44,16 @@ def _ask(state: State, asked: events.Asked) -> None:
 
 
 def _go(state: State, asked: events.Asked) -> None:
-    """Record where a worker is."""
+    """Record where a worker is, where that matters."""
     if state.problem.settings.travel is not None:
         state.places = {**state.places, asked.by: asked.row, "": asked.row}
+
+
+def _take(state: State, fact: events.Taken) -> None:
+    """Record who measures a trial from now on."""
+    asked = state.pending[fact.number]._replace(by=fact.by)
+    state.pending = {**state.pending, fact.number: asked}
+    _go(state, asked)
 
 
 def _measure(state: State, fact: events.Measured) -> None:
@@ -120,6 +93,14 @@ def _reward(state: State, slot: int, value: float, sem: float | None, noise: flo
     state.ledger = state.ledger.plus(slot, reward, variance, weight)
     state.has_sems = state.has_sems or sem is not None
     state.wait((slot, reward, variance, state.ledger, weight))
+
+
+def _observe(state: State, fact: events.Observed) -> None:
+    """Record a measurement made outside the study."""
+    seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
+    slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
+    _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
+    state.observed = state.observed.plus((slot, fact))
 
 
 def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
@@ -169,8 +150,8 @@ def _fit(state: State, fact: events.Fitted) -> None:
         state.table = state.table.in_units(fit.model.noise)
 
 
-def _split(state: State, fact: events.Split) -> int:
-    """Split nodes in one step (line 7); return the checksum of their children."""
+def _split(state: State, fact: events.Split) -> events.Split:
+    """Split nodes in one step (line 7); return the fact with the checksum of their children."""
     table, problem, space = state.table, state.problem, state.problem.space
     families, sums = [], problem.checksum
     for row in fact.rows:
@@ -196,7 +177,7 @@ def _split(state: State, fact: events.Split) -> int:
     smallest = True ^ able
     state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
     _track(state, size, keys)
-    return sums
+    return events.Split(*fact[:4], sums)
 
 
 def _end(state: State, fact: events.Ended) -> None:
@@ -222,6 +203,29 @@ def _allow(state: State, fact: events.Allowed) -> None:
     state.barred = {row: number for row, number in state.barred.items() if row not in free}
     for row in free:
         _look(state, row)
+
+
+def _expand(state: State, fact: events.Expanded) -> None:
+    """Mark a node as expanded."""
+    state.table = state.table.marked(fact.row, EXPANDED, True)
+
+
+def _doubt(state: State, fact: events.Doubted) -> None:
+    """Record that the user was warned."""
+    state.known = state.known and state.known._replace(warned=True)
+
+
+def _extend(state: State, fact: events.Extended) -> None:
+    """Raise the budget."""
+    state.budget += fact.n
+
+
+def _remark(state: State, fact: events.Edited) -> None:
+    """Change nothing: a remark about the history."""
+
+
+def _begin(state: State, fact: events.Began) -> None:
+    raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
 
 
 def _count(state: State, row: int, more: int) -> None:
@@ -278,3 +282,22 @@ def _together(families: list[Any]) -> list[NDArray[Any]]:
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
     return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
+
+
+WRITES: dict[type, Callable[[State, Any], events.Fact | None]] = {
+    events.Asked: _ask,
+    events.Measured: _measure,
+    events.Split: _split,
+    events.Fitted: _fit,
+    events.Expanded: _expand,
+    events.Ended: _end,
+    events.Allowed: _allow,
+    events.Observed: _observe,
+    events.Corrected: _recount,
+    events.Retracted: _recount,
+    events.Doubted: _doubt,
+    events.Extended: _extend,
+    events.Edited: _remark,
+    events.Taken: _take,
+    events.Began: _begin,
+}
