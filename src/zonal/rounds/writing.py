@@ -7,8 +7,8 @@ and the space only. The state is a fork: every change puts another value in plac
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,18 @@ from zonal.tree import ASKABLE, EXPANDED
 if TYPE_CHECKING:
     from zonal.rounds.state import State
 
+T = TypeVar("T")
+
 
 def write(state: State, fact: events.Fact) -> None:
     """Apply one fact."""
     written = WRITES[type(fact)](state, fact)
     state.facts = (*state.facts, written or fact)
+
+
+def _without(entries: dict[int, T], number: int) -> dict[int, T]:
+    """Return entries without one of them."""
+    return {other: entries[other] for other in entries if other != number}
 
 
 def _ask(state: State, asked: events.Asked) -> None:
@@ -61,7 +68,7 @@ def _measure(state: State, fact: events.Measured) -> None:
     table, number, pending = state.table, fact.number, state.pending
     if number in pending:
         row = pending[number].row
-        state.pending = {other: pending[other] for other in pending if other != number}
+        state.pending = _without(pending, number)
     else:  # it had been given up
         row = state.asked[number].row
     weight = 1.0
@@ -69,7 +76,7 @@ def _measure(state: State, fact: events.Measured) -> None:
         time, cost = state.spent_on(fact)
         state.paid, weight = {**state.paid, number: cost}, time / state.began.time
     if row in state.failures:
-        state.failures = {other: trials for other, trials in state.failures.items() if other != row}
+        state.failures = _without(state.failures, row)
     state.told += 1
     if fact.minus is not None:
         slot = _slot_of(state, state.region(row), fact.minus)
@@ -105,38 +112,55 @@ def _observe(state: State, fact: events.Observed) -> None:
 
 def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    slot, problem = state.origin(fact.observed, fact.number)[0], state.problem
-    rewards, own, state.has_sems = [], [], False
-    for (observed, number), (*_, last) in outcomes((*state.events, (*state.facts, fact))).items():
-        if last.value is None:
-            continue
-        state.has_sems = state.has_sems or last.sem is not None
-        place, noise, weight = state.origin(observed, number)
-        if place == slot:
-            reward = problem.sign * last.value
-            weight = weight if last.time is None else last.time / state.began.time
-            rewards.append((reward, problem.variance(noise, last.sem, weight), problem.weight(noise, weight)))
-            own += [] if observed else [(reward, last.sem, weight)]
-    state.ledger = state.ledger.having(slot, rewards)
+    slot, of = state.origin(fact.observed, fact.number)[0], state.problem
+    rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
+    lines = [
+        (reward, of.variance(noise, sem, time), of.weight(noise, time)) for _, reward, noise, sem, time in rewards
+    ]
+    state.ledger = state.ledger.having(slot, lines)
     if not fact.observed:
         row = state.asked[fact.number].row
-        average, left = fact.number not in state.differences, state.differences.items()
-        if average:
+        if fact.number not in state.differences:
+            own = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
             state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
         if isinstance(fact, events.Retracted):
-            state.told -= 1
-            state.paid = {number: cost for number, cost in state.paid.items() if number != fact.number}
-            state.rounds -= average
-            if not average:
-                _count(state, row, -1)
-            state.differences = {number: own for number, own in left if number != fact.number}
-            _look(state, row)
+            _untell(state, fact.number, row)
     state.rebase()
     if state.known is not None:
         state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
-    learner = problem.learner
-    if learner is not None and learner.learns and not state.ledger.total:
-        _fit(state, events.Fitted(learner.begin().fit, True))
+    if of.learner is not None and of.learner.learns and not state.ledger.total:
+        _fit(state, events.Fitted(of.learner.begin().fit, True))
+
+
+def _rewards_of(
+    state: State, slot: int, history: Sequence[events.Event]
+) -> list[tuple[bool, float, float, float | None, float]]:
+    """Return the rewards of a footprint that count; also note whether any reward has a sem.
+
+    Each comes with whether it was observed, the noise, its sem and its time.
+    """
+    found, state.has_sems = [], False
+    for (observed, number), (*_, last) in outcomes(history).items():
+        if last.value is None:
+            continue
+        state.has_sems = state.has_sems or last.sem is not None
+        place, noise, time = state.origin(observed, number)
+        if place == slot:
+            time = time if last.time is None else last.time / state.began.time
+            found.append((observed, state.problem.sign * last.value, noise, last.sem, time))
+    return found
+
+
+def _untell(state: State, number: int, row: int) -> None:
+    """Count a trial as not told."""
+    state.told -= 1
+    state.paid = _without(state.paid, number)
+    if number in state.differences:
+        state.differences = _without(state.differences, number)
+        _count(state, row, -1)
+    else:
+        state.rounds -= 1
+    _look(state, row)
 
 
 def _fit(state: State, fact: events.Fitted) -> None:
@@ -189,7 +213,7 @@ def _end(state: State, fact: events.Ended) -> None:
         state.failures = {**state.failures, asked.row: (*state.failures.get(asked.row, ()), fact.number)}
     else:
         state.freed = (*state.freed, asked.draw)
-    state.pending = {other: own for other, own in state.pending.items() if other != fact.number}
+    state.pending = _without(state.pending, fact.number)
     state._overlay = None
     _look(state, asked.row)
 
@@ -199,10 +223,10 @@ def _allow(state: State, fact: events.Allowed) -> None:
     taken_back = set(fact.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
     state.failures = {row: trials for row, trials in left.items() if trials}
-    free = [row for row, number in state.barred.items() if number in taken_back]
-    state.barred = {row: number for row, number in state.barred.items() if row not in free}
-    for row in free:
-        _look(state, row)
+    for row, number in state.barred.items():
+        if number in taken_back:
+            state.barred = _without(state.barred, row)
+            _look(state, row)
 
 
 def _expand(state: State, fact: events.Expanded) -> None:
