@@ -327,7 +327,7 @@ class Study(Reading):
             for complaint in said:
                 if complaint not in heard:
                     warn_user(complaint)
-        if state.known is not before.known and state.known is not None and state.known.warned:
+        if state.known is not before.known and state.known.warned:
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))

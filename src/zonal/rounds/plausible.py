@@ -231,7 +231,7 @@ def _fitted(state: State, fact: events.Fitted) -> None:
     """Raise if models cannot have been learned in this study."""
     learner, fit, problem = state.problem.learner, fact.fit, state.problem
     _need(state.ledger.total, "there is nothing yet to learn from", "Fitted")
-    if learner is None or not learner.learns or not isinstance(fit, Fit):
+    if not learner.learns or not isinstance(fit, Fit):
         raise InvalidInput("this cannot have been learned in this study", fit, RESTORE)
     _each(_weighted, fit.members, "every model")
     weights = [own.weight for own in fit.members]

@@ -63,7 +63,7 @@ class State:
 
         # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
         self.scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(began.time)
-        self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
+        self.known: Knowledge = problem.learner.begin()
         self.cells = space.whole()  # by row, the extent of the region as the space encodes it
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
         noise = (began.noise if problem.noise_by_region else problem.usual_noise) * self.scale
@@ -133,7 +133,7 @@ class State:
         after, learner = self.fork(), self.problem.learner
         for event in events:
             after._enter(event, foreign)
-            if at_once and (learner is None or not learner.learns):  # else weights change reward by reward
+            if at_once and not learner.learns:  # else weights change reward by reward
                 after.rebase()
         return after
 
@@ -172,12 +172,12 @@ class State:
     @property
     def prior_mean(self) -> float:
         """The prior mean of rewards, as given or learned."""
-        return (self.problem.unknowns.mean or 0.0) if self.known is None else self.known.fit.model.mean
+        return self.known.fit.model.mean
 
     @property
     def model(self) -> Model | None:
         """The model in use; None on an empirical belief."""
-        return None if self.known is None else self.known.fit.model
+        return None if self.problem.empirical else self.known.fit.model
 
     @property
     def looks(self) -> int:
@@ -218,7 +218,7 @@ class State:
 
     def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
         """Return the belief from some rewards at once, under the models in use."""
-        if self.known is None:
+        if self.problem.empirical:
             return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
         fit = self.known.fit
         return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)

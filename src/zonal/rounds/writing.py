@@ -126,9 +126,8 @@ def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
         if isinstance(fact, events.Retracted):
             _untell(state, fact.number, row)
     state.rebase()
-    if state.known is not None:
-        state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
-    if of.learner is not None and of.learner.learns and not state.ledger.total:
+    state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
+    if of.learner.learns and not state.ledger.total:
         _fit(state, events.Fitted(of.learner.begin().fit, True))
 
 
@@ -166,8 +165,6 @@ def _untell(state: State, number: int, row: int) -> None:
 def _fit(state: State, fact: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
     fit, learner = fact.fit, state.problem.learner
-    assert learner is not None
-    assert state.known is not None
     state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
     state.rebase()
     if fit.model.noise is not None:
@@ -236,7 +233,7 @@ def _expand(state: State, fact: events.Expanded) -> None:
 
 def _doubt(state: State, fact: events.Doubted) -> None:
     """Record that the user was warned."""
-    state.known = state.known and state.known._replace(warned=True)
+    state.known = state.known._replace(warned=True)
 
 
 def _extend(state: State, fact: events.Extended) -> None:
