@@ -18,8 +18,7 @@ from zonal.spaces.points import Points
 from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Overlapping, Region, Space, with_feedback
-from zonal.spaces.ring import Ring
-from zonal.spaces.scales import Logarithmic
+from zonal.spaces.scales import Logarithmic, Ring
 from zonal.spaces.sequences import Sequences
 from zonal.spaces.symbols import Axis, Category
 

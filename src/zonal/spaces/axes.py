@@ -68,7 +68,12 @@ class Answers:
 
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges differ from those of other parts after rounding."""
-        return True
+        _, size, (low, high) = part
+        return self.symbolic or abs(high - low - size) <= size / 4
+
+    def parts(self: Any, arity: int) -> int:
+        """Return the number of parts it is split into: its symbols, or as many as its space splits into."""
+        return int(self.places if self.symbolic else arity)
 
     def drawn(self: Any, part: Part) -> tuple[float, float]:
         """Return where a part begins and ends in a plot."""
@@ -145,17 +150,14 @@ class Interval(Answers):
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end in the user's numbers."""
-        return self.bounds(self.cell(0, 1))
+        low, high = self.plain(self.cell(0, 1))
+        return low, high
 
     def place(self, number: float, arity: int) -> float:
         """Return the position on the axis of one of the user's numbers; minus infinity if there is none."""
         return number
 
     # How it is split.
-
-    def parts(self, arity: int) -> int:
-        """Return the number of parts it is split into, in a space that splits into `arity`."""
-        return arity
 
     def may_split(self, splits: int, arity: int) -> bool:
         """Tell whether it can be split again after `splits` splits."""
@@ -212,11 +214,6 @@ class Interval(Answers):
         (low, high), (left, right) = outer[2], inner[2]
         slack = ROUNDING * (right - left)
         return low - slack <= left and right <= high + slack
-
-    def is_distinct(self, part: Part) -> bool:
-        """Tell whether a part's edges differ from those of other parts after rounding."""
-        _, size, (low, high) = part
-        return abs(high - low - size) <= size / 4
 
     # From a part to text and back.
 

@@ -209,15 +209,6 @@ class Hierarchy(MemberSpace):
         ways = self.ways
         return in_order(nesting.by_name(values, ways[1], what), ways, what)
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of a sheet that define a region, besides its name: none."""
-        return []
-
-    def from_text(self, text: str) -> Any:
-        """Return, from a text, an argument for `region`: the text itself."""
-        return text
-
     def label(self, region: MemberRegion) -> str:
         """Return the last part of a region's name."""
         return region.name.split(JOINT)[-1]

@@ -54,11 +54,6 @@ class Integers(Interval):
         """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
 
-    @property
-    def ends(self) -> tuple[int, int]:
-        """The first and the last number."""
-        return int(self.low + 0.5), int(self.high - 0.5)
-
     # The k-th of n parts begins at k/n of all numbers, rounded up, so that the first is the largest.
 
     even: ClassVar[bool] = False
@@ -78,13 +73,9 @@ class Integers(Interval):
         single = max(2 * pieces - self.places, 0) if (self.smallest or 1) == 1 else 0
         return min(single, self.places) if self.may_split(splits, arity) else self.count(pieces)
 
-    def _first(self, part: int, pieces: int) -> int:
-        """Return how many integers come before a part."""
-        return -(-part * self.places // pieces)
-
     def cell(self, part: int, pieces: int) -> Part:
         """Return one of `pieces` parts, by its number."""
-        first, last = self._first(part, pieces), self._first(part + 1, pieces)
+        first, last = -(-part * self.places // pieces), -(-(part + 1) * self.places // pieces)
         return (first + last) / 2, float(last - first), (self.low + first, self.low + last)
 
     # From the user's description to a part, and back.

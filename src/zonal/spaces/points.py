@@ -49,6 +49,7 @@ class Points(MemberSpace):
     """
 
     arity: int = 2
+    columns = ("rows",)
 
     def __init__(
         self,
@@ -104,11 +105,6 @@ class Points(MemberSpace):
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return the range of each feature."""
         return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
-
-    @property
-    def columns(self) -> list[str]:
-        """The column of a sheet that defines the points exactly."""
-        return ["rows"]
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
         """Return, from this cell, an argument for `region`."""

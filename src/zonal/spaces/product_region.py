@@ -20,8 +20,6 @@ from zonal.spaces.region import Region
 from zonal.spaces.symbols import Axis
 from zonal.tables.listings import Cell
 
-Edges = tuple[tuple[float, float], ...]
-
 MOST_POINTS = 10_000_000  # representative points that are listed
 
 
@@ -37,7 +35,7 @@ class ProductRegion(Region):
     # On a categorical axis: the set as a number, and its share of the whole.
     offset: tuple[float, ...] = ()  # of the centre from the lower corner, so that no digits are lost
     sizes: tuple[float, ...] = ()
-    edges: Edges = field(default=(), repr=False)
+    edges: tuple[tuple[float, float], ...] = field(default=(), repr=False)
     parts: tuple[int, ...] | None = field(default=None, repr=False)  # of a cell, by axis
 
     @property

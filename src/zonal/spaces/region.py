@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -164,6 +164,7 @@ class Space(ABC):
     axes: Any  # None for a space of members
     lines: Any  # the numbers of the axes, or features, that have distances
     arity: int = 2  # the usual number of children of a node
+    columns: Sequence[str] = ()  # of a sheet, that define a region exactly besides its name
 
     @property
     def d(self) -> int:
@@ -232,6 +233,10 @@ class Space(ABC):
     @abstractmethod
     def _lists_one(self, what: Any, first: Any) -> bool:
         """Tell whether a list, whose first entry is given, describes the parts of one region."""
+
+    def from_text(self, text: str) -> Any:
+        """Return, from a text, an argument for `region`: the text itself."""
+        return text
 
     def from_row(self: Any, cells: Mapping[str, str]) -> Any:
         """Return, from the cells of a sheet, an argument for `region`: exact columns, or the region as text."""

@@ -15,8 +15,9 @@ from zonal.errors import InvalidInput, finite_number, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
+from zonal.spaces.region import Space
 from zonal.spaces.symbols import Category
-from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
+from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
@@ -57,6 +58,7 @@ class Sequences(AxisSpace):
     """
 
     spelled: ClassVar[str] = "sequence"
+    from_text = Space.from_text
     axes: tuple[Category, ...]
     order: tuple[int, ...]
     arity: int
@@ -119,16 +121,9 @@ class Sequences(AxisSpace):
         return len(self.axes)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:
-        """Return the position that is fixed next."""
-        fixed = sum(splits)
-        return self.order[fixed] if fixed < self._fixed else None
-
-    @cached_property
-    def _fixed(self) -> int:
-        """The largest number of fixed positions that leaves at least `smallest` sequences."""
-        return next(
-            k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
-        )
+        """Return the position that is fixed next, if that leaves at least `smallest` sequences."""
+        fixed, left = sum(splits), self.length - sum(splits)
+        return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.
@@ -152,10 +147,6 @@ class Sequences(AxisSpace):
             )
         return self._of(parts, feedback)
 
-    def from_text(self, text: str) -> Any:
-        """Return, from a text, an argument for `region`: the text itself."""
-        return text
-
     def label(self, region: ProductRegion) -> str:
         """Return the pool itself."""
         return region.name
@@ -168,7 +159,8 @@ class Sequences(AxisSpace):
         """Return a text as symbols: by letter, or separated by blanks if symbols have several letters."""
         if self._joint:
             return text.replace("[", " [ ").replace("]", " ] ").split()
-        return list(text.upper() if self._large else text)
+        upper_case_only = all(symbol == symbol.upper() for symbol in self.alphabet)
+        return list(text.upper() if upper_case_only else text)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return False
@@ -183,7 +175,7 @@ class Sequences(AxisSpace):
                 "Use fewer positions.",
             )
         series = as_series(values)
-        if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
+        if series is not None and useful(series.labels):
             values = dict(zip(series.labels or (), series.values, strict=True))
         if not isinstance(values, Mapping):
             table = np.asarray(values)
@@ -229,11 +221,6 @@ class Sequences(AxisSpace):
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
 
     @cached_property
-    def _large(self) -> bool:
-        """Whether the alphabet is upper case only, so that lower case can be accepted."""
-        return all(symbol == symbol.upper() for symbol in self.alphabet)
-
-    @cached_property
     def _any(self) -> str:
         """The sign for any symbol; not a symbol itself, as ``*`` is among amino acids."""
         return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
@@ -274,21 +261,17 @@ class Sequences(AxisSpace):
         return parts
 
 
-def _by_symbol(frequencies: Any, alphabet: list[str], length: int) -> Any:
-    """Return frequencies in the order of the alphabet, if columns or an index name the symbols."""
-    frame = as_frame(frequencies)
-    if frame is None:
-        return in_order(frequencies, [alphabet], "frequencies")
-    order = row_order(tuple(frame.columns), [alphabet], "frequencies")
-    table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
-    return table[row_order(frame.labels, [range(length)], "frequencies")][:, order]
-
-
 def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any]:
-    """Return the frequencies at each position."""
+    """Return the frequencies at each position, in the order of the alphabet if their labels name the symbols."""
     if frequencies is None:
         return [None] * length
-    frequencies, size = _by_symbol(frequencies, alphabet, length), len(alphabet)
+    frame, what, size = as_frame(frequencies), "frequencies", len(alphabet)
+    if frame is None:
+        frequencies = in_order(frequencies, [alphabet], what)
+    else:
+        order = row_order(tuple(frame.columns), [alphabet], what)
+        table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
+        frequencies = table[row_order(frame.labels, [range(length)], what)][:, order]
     fix = "Pass one number per symbol, or one row per position."
     try:
         table = np.array(frequencies, dtype=float)

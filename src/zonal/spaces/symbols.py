@@ -79,10 +79,6 @@ class Category(Answers):
         """The set of all symbols."""
         return (1 << len(self.symbols)) - 1
 
-    def share(self, pool: int) -> float:
-        """Return the share of a set of symbols in the whole."""
-        return 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
-
     def members(self, pool: float) -> list[int]:
         """Return the numbers of the symbols of a set."""
         return [s for s in range(len(self.symbols)) if int(pool) >> s & 1]
@@ -92,26 +88,11 @@ class Category(Answers):
         inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
         return np.asarray(inside / inside.sum())
 
-    def pool(self, symbols: Any) -> int:
-        """Return one symbol, or several, as a number."""
-        pool = 0
-        for symbol in [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols):
-            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
-                known = ", ".join(map(str, self.symbols))
-                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
-            pool |= 1 << self.symbols.index(symbol)
-        if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", symbols, "Name at least one.")
-        return pool
-
     def _part(self, pool: int) -> Part:
-        return float(pool), self.share(pool), (float(pool), float(pool))
+        share = 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
+        return float(pool), share, (float(pool), float(pool))
 
     # How it is split.
-
-    def parts(self, arity: int) -> int:
-        """Return the number of parts it is split into."""
-        return len(self.symbols)
 
     def may_split(self, splits: int, arity: int) -> bool:
         """Tell whether it can be split again after `splits` splits."""
@@ -138,7 +119,17 @@ class Category(Answers):
 
     def take(self, what: Any, arity: int) -> Part:
         """Return the part that a user describes: one symbol, or several; all for None."""
-        return self._part(self.whole if what is None else self.pool(what))
+        if what is None:
+            return self._part(self.whole)
+        pool = 0
+        for symbol in [what] if isinstance(what, str) or not np.iterable(what) else list(what):
+            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
+                known = ", ".join(map(str, self.symbols))
+                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
+            pool |= 1 << self.symbols.index(symbol)
+        if not pool:
+            raise InvalidInput(f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
+        return self._part(pool)
 
     def overlap(self, one: Part, other: Part) -> bool:
         """Tell whether two parts have a symbol in common."""
