@@ -150,8 +150,7 @@ class Interval(Answers):
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end in the user's numbers."""
-        low, high = self.plain(self.cell(0, 1))
-        return low, high
+        return self.bounds(self.cell(0, 1))
 
     def place(self, number: float, arity: int) -> float:
         """Return the position on the axis of one of the user's numbers; minus infinity if there is none."""

@@ -54,6 +54,11 @@ class Integers(Interval):
         """Return the axis made again from its own values, to compare with it."""
         return self.of(self.name, checked_ends(self.name, self.ends), self.unit, self.smallest)
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last number."""
+        return int(self.low + 0.5), int(self.high - 0.5)
+
     # The k-th of n parts begins at k/n of all numbers, rounded up, so that the first is the largest.
 
     even: ClassVar[bool] = False

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, positive_number
+from zonal.errors import LARGEST_STD, InvalidInput, positive_number, refuse
 from zonal.spaces.region import ROUNDING
 from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order, useful
 
@@ -148,3 +149,30 @@ def checked_least(smallest: Any, total: float) -> float:
     if least * (1 - ROUNDING) > total:
         raise InvalidInput("smallest is more than all members together", least, f"Pass less than {total:g}.")
     return least * (1 - ROUNDING)
+
+
+def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
+    """Return values in the order of the leaves if they were given by name."""
+    if not isinstance(values, Mapping):
+        return values
+    refuse(repeated(leaves), f"{what} by name need leaves with different names", "Pass them in order.")
+    named, known = {str(name): value for name, value in values.items()}, set(leaves)
+    strangers = (name for name in named if name not in known)
+    refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
+    refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
+    width = np.size(next(iter(named.values())))
+    for leaf, value in named.items():
+        if what == "features" and np.size(value) != width:
+            problem = f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}"
+            raise InvalidInput(problem, value, "Correct it.")
+        numbers = np.asarray(value).ravel()
+        bad = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
+        if bad or (what == "weights" and not (numbers > 0).all()):
+            kind = "positive and finite" if what == "weights" else "finite numbers"
+            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
+    return [named[leaf] for leaf in leaves]
+
+
+def repeated(names: Iterable[Any]) -> list[Any]:
+    """Return the names that occur more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]

@@ -20,9 +20,8 @@ from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.subset_covariance import SubsetLayout
 from zonal.errors import InvalidInput
-from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
+from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Node, Space, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -164,7 +164,7 @@ class Space(ABC):
     axes: Any  # None for a space of members
     lines: Any  # the numbers of the axes, or features, that have distances
     arity: int = 2  # the usual number of children of a node
-    columns: Sequence[str] = ()  # of a sheet, that define a region exactly besides its name
+    columns: Any = ()  # of a sheet, that define a region exactly besides its name
 
     @property
     def d(self) -> int:
