@@ -20,7 +20,6 @@ from zonal.arrays import Floats
 from zonal.averages.layout import Intervals
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING
-from zonal.tables.listings import Cell, Span, labelled
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
@@ -79,10 +78,6 @@ class Answers:
         """Return where a part begins and ends in a plot."""
         edges: tuple[float, float] = self.bounds(part)
         return edges
-
-    def listed(self: Any, part: Part) -> dict[str, Cell]:
-        """Return a part as a cell of a readable table."""
-        return {labelled(self.name, self.unit): self.text(part) if self.symbolic else Span(*self.bounds(part))}
 
     def as_json(self: Any, part: Part) -> dict[str, Any]:
         """Return a part as sent to programs: bounds and their unit, or symbols."""
@@ -224,10 +219,6 @@ class Interval(Answers):
     def center(self, part: Part) -> float:
         """Return the centre in the user's numbers."""
         return float(self.native(self.low + part[0]))
-
-    def symbols_in(self, part: Part) -> tuple[Any, ...] | None:
-        """Return None: this axis has no symbols."""
-        return None
 
     def plain(self, part: Part) -> Any:
         """Return a part ready for JSON, as `take` accepts it."""

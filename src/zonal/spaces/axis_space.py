@@ -223,10 +223,11 @@ class AxisSpace(Space):
         """Return the space with a smallest region: its own, or that of a search without one."""
         if self.deepest() is not None:
             return self
-        widths = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        each = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        axes = tuple(axis if axis.symbolic else axis.with_smallest(width) for axis, width in each)
         made = object.__new__(type(self))
         parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
-        vars(made).update(parts, axes=tuple(axis.with_smallest(width) for axis, width in widths))
+        vars(made).update(parts, axes=axes)
         return made
 
     def widths(self, depth: int) -> Floats:

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, refuse
-from zonal.spaces.member_columns import by_name, checked_least, checked_weights, features_in_order, repeated
+from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
-from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, shapes_of, useful
+from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, row_order, shapes_of, useful
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
@@ -87,8 +87,10 @@ class Hierarchy(MemberSpace):
             names = tuple(f"level {j + 1}" for j in range(table.shape[1]))
         else:
             ways = self.ways
-            taken = features_in_order(by_name(features, ways[1], "features"), ways, size)
-            table, names = taken.table[rows], taken.names
+            table, names, own = taken_features(by_name(features, ways[1], "features"), "features")
+            if len(table) != size:
+                raise InvalidInput(f"features must have {size} rows, one per member", len(table), "Pass as many.")
+            table = table[row_order(own, ways, "features")][rows]
         if feature_names is not None:
             names = tuple(map(str, feature_names)) if np.iterable(feature_names) else ()
             if len(names) != table.shape[1]:

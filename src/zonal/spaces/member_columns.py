@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,9 +12,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, positive_number, refuse
 from zonal.spaces.region import ROUNDING
-from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order, useful
-
-Ways = Sequence[Sequence[Hashable]]
+from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, useful
 
 
 class Features(NamedTuple):
@@ -37,14 +35,6 @@ def taken_features(X: Any, what: str) -> Features:
     table = checked_features(X if series is None else series.values, what)
     names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
     return Features(table, names, None if series is None else useful(series.labels))
-
-
-def features_in_order(features: Any, ways: Ways, size: int) -> Features:
-    """Return features of known members, in order of their labels if they have any."""
-    taken = taken_features(features, "features")
-    if len(taken.table) != size:
-        raise InvalidInput(f"features must have {size} rows, one per member", len(taken.table), "Pass as many.")
-    return taken._replace(table=taken.table[row_order(taken.labels, ways, "features")])
 
 
 def told_labels(labels: Any, size: int) -> Labels:

@@ -287,7 +287,9 @@ class MemberSpace(Space):
 
     def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of some members, given names, row numbers or a mask."""
-        listed = self._listed(in_order(what, self.ways, "a mask") if _is_mask(what) else what)
+        series = as_series(what)
+        mask = series is not None and series.values.dtype == bool
+        listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
             raise InvalidInput("a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         if listed.min() < 0 or listed.max() >= self.size:
@@ -323,11 +325,6 @@ class MemberSpace(Space):
                 "there is no such member, or several", strange, f"Pass names such as {like!r}{self._or_else}."
             )
         return listed
-
-
-def _is_mask(what: Any) -> bool:
-    series = as_series(what)
-    return series is not None and series.values.dtype == bool
 
 
 def sums(values: Floats, start: Ints, stop: Ints) -> Floats:

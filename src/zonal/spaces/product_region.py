@@ -18,7 +18,7 @@ from zonal.errors import InvalidInput, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region
 from zonal.spaces.symbols import Axis
-from zonal.tables.listings import Cell
+from zonal.tables.listings import Cell, Span, labelled
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 
@@ -86,7 +86,7 @@ class ProductRegion(Region):
     @property
     def symbols(self) -> tuple[tuple[Any, ...] | None, ...]:
         """The symbols on each axis, None on a continuous one."""
-        return tuple(axis.symbols_in(part) for axis, part in self.along)
+        return tuple(axis.symbols_in(part) if axis.symbolic else None for axis, part in self.along)
 
     @property
     def points(self) -> Floats:
@@ -165,10 +165,10 @@ class ProductRegion(Region):
 
     def cells(self) -> dict[str, Cell]:
         """Return the part of each axis; for sequences nothing, since the name is enough."""
-        listed: dict[str, Cell] = {}
-        for axis, part in () if self.space.spelled else self.along:
-            listed |= axis.listed(part)
-        return listed
+        return {
+            labelled(axis.name, axis.unit): axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
+            for axis, part in (() if self.space.spelled else self.along)
+        }
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""

@@ -98,10 +98,6 @@ class Category(Answers):
         """Tell whether it can be split again after `splits` splits."""
         return splits == 0
 
-    def with_smallest(self, width: float) -> Self:
-        """Return the same axis: single symbols are its smallest parts."""
-        return self
-
     def width(self, pieces: int) -> float:
         """Return 1, or 0 if it is split."""
         return float(pieces == 1)

@@ -132,8 +132,9 @@ class Listing:
         plain: dict[str, list[Any]] = {}
         for name, cells in self.columns.items():
             if any(isinstance(cell, Span) for cell in cells):
-                for side in ("low", "high"):
-                    plain[_with_side(name, side)] = [getattr(cell, side, None) for cell in cells]
+                word, bracket, unit = name.partition(" [")
+                for side in ("low", "high"):  # of "l [deg]": "l low [deg]"
+                    plain[f"{word} {side}{bracket}{unit}"] = [getattr(cell, side, None) for cell in cells]
             else:
                 plain[name] = [float(cell) if isinstance(cell, Chance) else cell for cell in cells]
         return plain
@@ -242,12 +243,6 @@ def counted(number: int, what: str) -> str:
 def labelled(name: str, unit: str) -> str:
     """Return a name with its unit, if it has one."""
     return f"{name} [{unit}]" if unit else name
-
-
-def _with_side(name: str, side: str) -> str:
-    """Return the name of a column of lower or upper edges: "l low [deg]"."""
-    plain, bracket, unit = name.partition(" [")
-    return f"{plain} {side}{bracket}{unit}"
 
 
 def _is_numeric(cells: Sequence[Cell]) -> bool:
