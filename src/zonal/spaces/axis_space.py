@@ -18,6 +18,7 @@ from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
 from zonal.spaces.region import Ints, Node, Space, checked_node
 from zonal.spaces.symbols import Axis
@@ -224,7 +225,7 @@ class AxisSpace(Space):
         if self.deepest() is not None:
             return self
         each = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
-        axes = tuple(axis if axis.symbolic else axis.with_smallest(width) for axis, width in each)
+        axes = tuple(axis.with_smallest(width) if isinstance(axis, Interval) else axis for axis, width in each)
         made = object.__new__(type(self))
         parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
         vars(made).update(parts, axes=axes)

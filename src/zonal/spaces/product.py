@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from zonal.errors import InvalidInput, check_choice, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
-from zonal.spaces.integers import Integers
-from zonal.spaces.scales import Logarithmic, Ring
+from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.symbols import Axis, Category
 
 Scale = Literal["linear", "log", "integer", "periodic"]

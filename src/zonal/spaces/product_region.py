@@ -17,7 +17,7 @@ from zonal.arrays import Floats
 from zonal.errors import InvalidInput, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region
-from zonal.spaces.symbols import Axis
+from zonal.spaces.symbols import Axis, Category
 from zonal.tables.listings import Cell, Span, labelled
 
 MOST_POINTS = 10_000_000  # representative points that are listed
@@ -86,7 +86,7 @@ class ProductRegion(Region):
     @property
     def symbols(self) -> tuple[tuple[Any, ...] | None, ...]:
         """The symbols on each axis, None on a continuous one."""
-        return tuple(axis.symbols_in(part) if axis.symbolic else None for axis, part in self.along)
+        return tuple(axis.symbols_in(part) if isinstance(axis, Category) else None for axis, part in self.along)
 
     @property
     def points(self) -> Floats:

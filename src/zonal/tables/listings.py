@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.errors import InvalidInput
-from zonal.tables.cells import csv_text
-from zonal.tables.files import file_path, library, write
+from zonal.tables.files import csv_text, file_path, library, write
 from zonal.tables.numbers import number, percent
 
 if TYPE_CHECKING:

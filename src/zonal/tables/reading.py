@@ -23,8 +23,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput, refuse
-from zonal.tables.cells import unescaped
-from zonal.tables.files import file_path, library
+from zonal.tables.files import file_path, library, unescaped
 from zonal.tables.habits import guess
 from zonal.tables.numbers import parsed
 
