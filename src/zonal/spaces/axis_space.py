@@ -93,9 +93,7 @@ class AxisSpace(Space):
 
     def native(self, places: Floats) -> Floats:
         """Return positions, shape (..., d), in the user's numbers."""
-        if not self._shown:
-            return places
-        shown = np.array(places)
+        shown = np.array(places) if self._shown else places
         for j, axis in self._shown:
             shown[..., j] = axis.native(shown[..., j])
         return shown
@@ -180,8 +178,6 @@ class AxisSpace(Space):
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
-        if self._even:
-            return self.slots(depth)
         each = zip(self.axes, self.pieces(depth), strict=True)
         return math.prod([axis.count(number) for axis, number in each]) if self.slots(depth) else 0
 

@@ -5,36 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import LARGEST_STD, InvalidInput, positive_number, refuse
 from zonal.spaces.region import ROUNDING
-from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, useful
+from zonal.tables.dataframes import Columns, Labels, as_frame, as_series, in_order, useful
 
 
-class Features(NamedTuple):
-    """Features of members: shape (n, d), their names, and the labels of the rows if there are any."""
+def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels | None]:
+    """Return features, shape (n, d), from an array, a mapping of columns, a data frame or a series.
 
-    table: Floats
-    names: tuple[str, ...]
-    labels: Labels | None
-
-
-def taken_features(X: Any, what: str) -> Features:
-    """Return features from an array, a mapping of columns, a data frame or a series."""
+    Also their names, and the labels of the rows if there are any.
+    """
     frame, series = as_frame(X), as_series(X)
-    if frame is not None:
-        return Features(*_joined(frame.columns, None), useful(frame.labels))
-    if isinstance(X, Mapping):
-        columns = {str(name): column for name, column in X.items()}
+    if frame is None and isinstance(X, Mapping):
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
-        return Features(*_joined(columns, labels), useful(labels))
+        frame = Columns({str(name): column for name, column in X.items()}, labels)
+    if frame is not None:
+        return _joined(frame), tuple(frame.columns), useful(frame.labels)
     table = checked_features(X if series is None else series.values, what)
     names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
-    return Features(table, names, None if series is None else useful(series.labels))
+    return table, names, None if series is None else useful(series.labels)
 
 
 def told_labels(labels: Any, size: int) -> Labels:
@@ -46,11 +40,11 @@ def told_labels(labels: Any, size: int) -> Labels:
     return listed
 
 
-def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
-    """Return columns side by side, pandas ones aligned by the labels of the first, and their names."""
-    ways = [] if labels is None else [labels]
+def _joined(frame: Columns) -> Floats:
+    """Return columns side by side, pandas ones aligned by the labels of the first."""
+    ways = [] if frame.labels is None else [frame.labels]
     tables, sizes = [], {}
-    for name, own in columns.items():
+    for name, own in frame.columns.items():
         what = f"column {name}"
         tables.append(checked_features(in_order(own, ways, what), what))
         sizes[name], width = tables[-1].shape
@@ -60,7 +54,7 @@ def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tup
     if len(set(sizes.values())) != 1:
         problem = "there must be at least one column, and all equally long"
         raise InvalidInput(problem, sizes, "Pass one number per point in each.")
-    return np.hstack(tables), tuple(columns)
+    return np.hstack(tables)
 
 
 def checked_features(features: Any, what: str) -> Floats:

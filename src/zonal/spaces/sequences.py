@@ -205,39 +205,31 @@ class Sequences(AxisSpace):
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
-        codes = []
-        for members in region.symbols:
-            assert members is not None
-            if len(members) == 1:
-                codes.append(members[0])
-            elif self._codes:
-                codes.append(self._codes["".join(sorted(members))])
-            else:
-                codes.append(self._any if len(members) == self.arity else f"[{self._joint.join(members)}]")
-        return self._joint.join(codes)
+        pools: Any = region.symbols
+        return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
 
     @cached_property
     def _joint(self) -> str:
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
 
     @cached_property
-    def _any(self) -> str:
-        """The sign for any symbol; not a symbol itself, as ``*`` is among amino acids."""
-        return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
+    def _sets(self) -> dict[str, tuple[str, ...]]:
+        """The symbols that each code stands for: those of DNA or RNA, a sign for any symbol, and the symbols."""
+        alphabet = self.alphabet
+        last = next((base for base in "TU" if set(alphabet) == {*"ACG", base}), None)
+        some = {code: members.replace("T", last) for members, code in IUPAC.items()} if last else {}
+        every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
+        pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
+        return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
 
     @cached_property
-    def _codes(self) -> dict[str, str]:
-        """Codes of sets of symbols if this is DNA or RNA, by their sorted members."""
-        if set(self.alphabet) == set("ACGT"):
-            return IUPAC
-        if set(self.alphabet) == set("ACGU"):
-            return {members.replace("T", "U"): code for members, code in IUPAC.items()}
-        return {}
+    def _codes(self) -> dict[tuple[str, ...], str]:
+        """The code of each set of symbols that has one, the first if it has two."""
+        return {own: code for code, own in reversed(self._sets.items())}
 
     def _parse(self, text: str) -> list[list[str]]:
         """Return the symbols at each position."""
-        sets = {code: list(members) for members, code in self._codes.items()}
-        sets |= {self._any: list(self.alphabet)} | {symbol: [symbol] for symbol in self.alphabet}
+        sets = self._sets
         parts: list[list[str]] = []
         opened: list[str] | None = None
         for piece in self.tokens(text):
@@ -255,7 +247,7 @@ class Sequences(AxisSpace):
             elif opened is not None:
                 opened += sets[piece]
             else:
-                parts.append(sets[piece])
+                parts.append(list(sets[piece]))
         if opened is not None:
             raise InvalidInput("a bracket is not closed", text, "Write for example A[CG]T.")
         return parts
