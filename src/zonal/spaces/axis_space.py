@@ -14,14 +14,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
-from zonal.spaces.region import Ints, Node, Space, checked_node
+from zonal.spaces.region import Node, Space, checked_node
 from zonal.spaces.symbols import Axis
+from zonal.tables.listings import Cell, Span, labelled
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number
@@ -337,6 +338,17 @@ class AxisSpace(Space):
     def describe(self, region: ProductRegion) -> str:
         """Return the name of a region."""
         return ", ".join([f"{axis.name} {axis.text(part)}" for axis, part in region.along])
+
+    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+        """Return by axis [low, high], or the symbol or symbols of a categorical one."""
+        return {axis.name: axis.plain(part) for axis, part in region.along}
+
+    def cells(self, region: ProductRegion) -> dict[str, Cell]:
+        """Return the part of each axis."""
+        return {
+            labelled(axis.name, axis.unit): axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
+            for axis, part in region.along
+        }
 
     @property
     def columns(self) -> list[str]:

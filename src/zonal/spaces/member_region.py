@@ -13,7 +13,6 @@ from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import spread_evenly
 from zonal.errors import InvalidInput
 from zonal.spaces.region import Region
-from zonal.tables.listings import Cell
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,14 +98,6 @@ class MemberRegion(Region):
     def x(self) -> Any:
         """The centre; for leaves without features the name."""
         return self.name if self.space.symbolic else self.center
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the members, or the names from the top down; with features also [minimum, maximum]."""
-        return dict(self.space.as_dict(self))
-
-    def cells(self) -> dict[str, Cell]:
-        """Return the extent of each feature, or the name at each level."""
-        return dict(self.space.cells(self))
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether a region of the same space shares members with this one."""

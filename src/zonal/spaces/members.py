@@ -39,12 +39,6 @@ class Level:
 NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
 
 
-def _are_nested(levels: Sequence[Level], size: int) -> bool:
-    """Tell whether levels read from a file form a tree over `size` members."""
-    whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
-    return all(map(_part, [whole, *levels], [*levels, NO_CELLS]))
-
-
 def _part(above: Level, below: Level) -> bool:
     """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
@@ -133,6 +127,7 @@ class MemberSpace(Space):
         """Raise if this space, read from a file, is not possible."""
         size = len(checked_features(self.features, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
+        whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
             len(self.names) == self.features.shape[1]
             and all(isinstance(name, str) for name in self.names)
@@ -143,7 +138,7 @@ class MemberSpace(Space):
             and self.rows.shape == (size,)
             and 0 <= self.rows.min() <= self.rows.max() < size
             and bool((np.bincount(self.rows) == 1).all())
-            and _are_nested(self._levels, size)
+            and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
         if not right:
             raise InvalidInput("these are not members that Zonal has sorted", self, "Restore what Zonal wrote.")

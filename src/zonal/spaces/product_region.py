@@ -18,7 +18,6 @@ from zonal.errors import InvalidInput, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region
 from zonal.spaces.symbols import Axis, Category
-from zonal.tables.listings import Cell, Span, labelled
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 
@@ -143,12 +142,6 @@ class ProductRegion(Region):
             return self.name
         return {axis.name: (axis.plain if axis.symbolic else axis.center)(part) for axis, part in self.along}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return by axis [low, high], or the symbol or symbols of a categorical one."""
-        if self.space.spelled:
-            return {self.space.spelled: self.name}
-        return {axis.name: axis.plain(part) for axis, part in self.along}
-
     def as_json(self) -> dict[str, Any]:
         """Return the region as sent to programs: name, node, and bounds with their units, or symbols."""
         found = super().as_json()
@@ -162,13 +155,6 @@ class ProductRegion(Region):
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly."""
         return [] if self.space.spelled else [cell for axis, part in self.along for cell in axis.cells(part)]
-
-    def cells(self) -> dict[str, Cell]:
-        """Return the part of each axis; for sequences nothing, since the name is enough."""
-        return {
-            labelled(axis.name, axis.unit): axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
-            for axis, part in (() if self.space.spelled else self.along)
-        }
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""

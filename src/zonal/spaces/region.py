@@ -8,16 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.errors import InvalidInput, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
 
 if TYPE_CHECKING:
     from zonal.averages.feedback import Feedback
 
-Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
@@ -101,9 +99,9 @@ class Region(ABC):
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         """Return points drawn at random."""
 
-    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return dict(self.space.as_dict(self))
 
     def as_json(self) -> dict[str, Any]:
         """Return the region as sent to programs: its name, its node, and where it is."""
@@ -113,9 +111,9 @@ class Region(ABC):
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""
 
-    @abstractmethod
     def cells(self) -> dict[str, Cell]:
         """Return one cell per axis, feature or level, by its name and unit, for a table."""
+        return dict(self.space.cells(self))
 
     @property
     def label(self) -> str:

@@ -18,6 +18,7 @@ from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Space
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
+from zonal.tables.listings import Cell
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
@@ -150,6 +151,14 @@ class Sequences(AxisSpace):
     def label(self, region: ProductRegion) -> str:
         """Return the pool itself."""
         return region.name
+
+    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+        """Return the pool by the word for it."""
+        return {self.spelled: region.name}
+
+    def cells(self, region: ProductRegion) -> dict[str, Cell]:
+        """Return nothing: the name is enough."""
+        return {}
 
     def written(self, symbols: Sequence[str]) -> str:
         """Return one sequence as text."""
