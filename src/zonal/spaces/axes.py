@@ -12,19 +12,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zonal.arrays import Floats
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Factor
 from zonal.averages.layout import Intervals
+from zonal.averages.measures import Measure
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
-    from zonal.averages.kernels import Factor
-    from zonal.averages.measures import Measure
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -157,8 +155,7 @@ class Interval(Answers):
         """Tell whether it can be split again after `splits` splits."""
         if self.smallest is None:
             return True
-        width: float = self.side / arity ** (splits + 1)
-        return bool(width >= self.smallest * (1 - ROUNDING))
+        return bool(self.side / arity ** (splits + 1) >= self.smallest * (1 - ROUNDING))
 
     @property
     def places(self) -> int | None:

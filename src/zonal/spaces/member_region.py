@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ class MemberRegion(Region):
 
     start: int = 0
     stop: int = 0
-    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # for a region outside the tree
+    chosen: tuple[int, ...] | None = None  # for a region outside the tree
 
     @property
     def key(self) -> Hashable:

@@ -71,6 +71,7 @@ class MemberSpace(Space):
     _levels: tuple[Level, ...]
     labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
     shapes: ClassVar[Any] = None  # polygons of the GeoDataFrame it was made from, for plots; not stored in files
+    axes = None  # it has members instead
     _or_else = ""  # other descriptions of a region, for messages
 
     @abstractmethod
@@ -99,10 +100,6 @@ class MemberSpace(Space):
 
     def __hash__(self) -> int:
         return hash(self._identity())
-
-    @property
-    def axes(self) -> None:
-        """None: it has members instead."""
 
     @property
     def size(self) -> int:
@@ -193,9 +190,7 @@ class MemberSpace(Space):
         """Return the depth of the deepest cells."""
         return len(self._levels) - 1
 
-    def cut(self) -> int:
-        """Return the depth of the deepest cells, the single members."""
-        return self.deepest()
+    cut = deepest  # single members are the smallest regions
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> MemberRegion:
         """Return the region of a node of the tree."""

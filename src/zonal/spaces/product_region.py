@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ class ProductRegion(Region):
     # On a categorical axis: the set as a number, and its share of the whole.
     offset: tuple[float, ...] = ()  # of the centre from the lower corner, so that no digits are lost
     sizes: tuple[float, ...] = ()
-    edges: tuple[tuple[float, float], ...] = field(default=(), repr=False)
-    parts: tuple[int, ...] | None = field(default=None, repr=False)  # of a cell, by axis
+    edges: tuple[tuple[float, float], ...] = ()
+    parts: tuple[int, ...] | None = None  # of a cell, by axis
 
     @property
     def along(self) -> list[tuple[Axis, Part]]:
@@ -190,5 +190,4 @@ def parts_of(space: Any, what: Any) -> list[Any]:
             what,
             "Pass (low, high) for each axis.",
         )
-    listed: list[Any] = edges.tolist()
-    return listed
+    return list(edges.tolist())

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zonal.arrays import Floats, Ints
+from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
 
 Node = tuple[int, int]
 
@@ -29,9 +28,9 @@ class Region(ABC):
 
     __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
-    space: Any = field(repr=False)
+    space: Any
     node: Node | None = None  # (depth, index) in the tree; None for a region outside the tree
-    feedback: Feedback | None = field(default=None, repr=False, compare=False)  # not part of its identity
+    feedback: Feedback | None = field(default=None, compare=False)  # not part of its identity
 
     @property
     @abstractmethod
@@ -255,18 +254,12 @@ class Space(ABC):
 
 def checked_node(node: Any, space: Any) -> Node:
     """Check that a node exists, and return it as two numbers."""
-    try:
+    with suppress(TypeError, ValueError):
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
-        whole_number(depth, "a node's depth", 0, DEEPEST)
-    except (TypeError, ValueError):
-        depth, index = -1, 0
-    if depth < 0 or index >= space.slots(depth):
-        raise InvalidInput(
-            "a node is (depth, index) with index below the number of cells at that depth",
-            node,
-            "Pass for example (0, 0).",
-        )
-    return depth, index
+        if depth <= DEEPEST and index < space.slots(depth):
+            return depth, index
+    problem = "a node is (depth, index) with index below the number of cells at that depth"
+    raise InvalidInput(problem, node, "Pass for example (0, 0).")
 
 
 def with_feedback(region: Region, feedback: Feedback) -> Region:

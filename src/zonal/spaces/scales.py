@@ -6,24 +6,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Along
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Along, Factor
 from zonal.averages.layout import Intervals
 from zonal.averages.measures import BLOCK, Measure
+from zonal.averages.profiles import Profile
 from zonal.averages.wrapped import wrapped
 from zonal.errors import InvalidInput, whole_number
 from zonal.spaces.axes import Interval, Part, checked_ends
 from zonal.spaces.region import ROUNDING
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
-    from zonal.averages.kernels import Factor
-    from zonal.averages.profiles import Profile
 
 EXACT = 52  # bits of an integer that a float holds exactly
 MOST_TURNS = 16  # around a ring: a measure that covers more is uniform

@@ -148,10 +148,6 @@ class Sequences(AxisSpace):
             )
         return self._of(parts, feedback)
 
-    def label(self, region: ProductRegion) -> str:
-        """Return the pool itself."""
-        return region.name
-
     def as_dict(self, region: ProductRegion) -> dict[str, Any]:
         """Return the pool by the word for it."""
         return {self.spelled: region.name}
@@ -216,6 +212,8 @@ class Sequences(AxisSpace):
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
         pools: Any = region.symbols
         return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
+
+    label = describe
 
     @cached_property
     def _joint(self) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
+from zonal.averages.feedback import Feedback
 from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number, refuse
 from zonal.spaces.axes import Answers, Interval, Part
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
@@ -197,7 +195,6 @@ class Category(Answers):
 
     def measure(self, feedback: Feedback) -> None:
         """Return None: the whole set of symbols is always measured."""
-        return
 
     def faces(self, part: Part) -> NoReturn:
         """Raise: symbols have no order and no distances."""
