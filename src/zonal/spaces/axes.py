@@ -172,9 +172,7 @@ class Interval(Answers):
     # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes; the whole axis for None."""
-        if what is None:
-            return self.cell(0, 1)
+        """Return the part that a user describes."""
         try:
             low, high = what
         except (TypeError, ValueError):

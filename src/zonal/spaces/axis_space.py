@@ -326,10 +326,10 @@ class AxisSpace(Space):
         return self._of(parts_of(self, what), feedback)
 
     def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
-        """Return the region given by a description of the part on each axis."""
+        """Return the region given by a description of the part on each axis; None for the whole axis."""
         each = zip(self.axes, described, strict=True)
-        offset, sizes, edges = zip(*[axis.take(part, self.arity) for axis, part in each], strict=True)
-        return ProductRegion(self, None, feedback, offset, sizes, edges)
+        parts = [axis.cell(0, 1) if part is None else axis.take(part, self.arity) for axis, part in each]
+        return ProductRegion(self, None, feedback, *zip(*parts, strict=True))
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         edge = next(iter(first), 0) if np.iterable(first) and not isinstance(first, str) else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -286,9 +286,6 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
     """Return a function of a region, given one, a region, a list of regions, or None."""
     if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
         return forbidden
-    if space.is_one(forbidden):
-        forbidden = [forbidden]
-    if not isinstance(forbidden, Iterable):
-        raise InvalidInput("forbidden must be a function of a region, or regions", forbidden, "Pass a list.")
-    made = tuple(space.own(region) for region in forbidden)
+    listed = [forbidden] if space.is_one(forbidden) else forbidden
+    made = tuple(space.own(region) for region in listed)
     return Overlapping(made) if made else None

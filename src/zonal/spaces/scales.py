@@ -247,9 +247,7 @@ class Integers(Interval):
     # From the user's description to a part, and back.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes: first and last integer, or one; the whole axis for None."""
-        if what is None:
-            return self.cell(0, 1)
+        """Return the part that a user describes: first and last integer, or one."""
         try:
             first, last = what if np.iterable(what) and not isinstance(what, str) else (what, what)
         except (TypeError, ValueError):

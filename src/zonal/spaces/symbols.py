@@ -112,9 +112,7 @@ class Category(Answers):
     # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes: one symbol, or several; all for None."""
-        if what is None:
-            return self._part(self.whole)
+        """Return the part that a user describes: one symbol, or several."""
         pool = 0
         for symbol in [what] if isinstance(what, str) or not np.iterable(what) else list(what):
             if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
