@@ -136,3 +136,11 @@ def csv_text(rows: Iterable[Sequence[float | str | None]], end: str = "\n") -> s
     writer = csv.writer(out, lineterminator=ending)
     writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return "".join(lines)
+
+
+def parsed(text: str) -> float | None:
+    """Return the number in a text, None if there is none; 1_000, which Python reads, is not accepted."""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None

@@ -1,6 +1,7 @@
 """Tables for people: aligned when printed, HTML in a notebook, and data frames or files for further use.
 
-This module formats cells. It must not know what they mean, and imports a data-frame library only when asked.
+Numbers have as many digits as their uncertainty allows, and probabilities are never shown as certain. This module
+formats cells. It must not know what they mean, and imports a data-frame library only when asked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.errors import InvalidInput
 from zonal.tables.files import csv_text, file_path, library, write
-from zonal.tables.numbers import number, percent
 
 if TYPE_CHECKING:
     import pandas
@@ -227,6 +227,28 @@ def card(title: str, facts: Mapping[str, object]) -> str:
         for name, fact in facts.items()
     )
     return f'<table><caption style="text-align:left">{escape(title)}</caption><tbody>{rows}</tbody></table>'
+
+
+def number(value: float, doubt: float = 0.0) -> str:
+    """Return a number with two digits of its uncertainty, or with six digits if there is none."""
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else str(value)
+    if not 0 < doubt < math.inf:
+        return f"{value:.6g}"
+    digits = 1 - math.floor(math.log10(doubt))
+    return f"{value:.{digits}f}" if 0 <= digits <= 12 else f"{value:.3g}"
+
+
+def give_or_take(mean: float, std: float, unit: str = "") -> str:
+    """Return a mean, its standard deviation and their unit: "157.4 ± 2.9 K"."""
+    return f"{number(mean, std)} ± {number(std, std)} {unit}".rstrip()
+
+
+def percent(chance: float) -> str:
+    """Return a probability in per cent, never as 0 or 100, since it comes from a model and from draws."""
+    if math.isnan(chance):
+        return ""
+    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
 
 
 def short(value: object) -> str:

@@ -23,9 +23,8 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput, refuse
-from zonal.tables.files import file_path, library, unescaped
+from zonal.tables.files import file_path, library, parsed, unescaped
 from zonal.tables.habits import guess
-from zonal.tables.numbers import parsed
 
 if TYPE_CHECKING:
     import pyarrow
