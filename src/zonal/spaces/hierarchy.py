@@ -176,7 +176,7 @@ class Hierarchy(MemberSpace):
     @property
     def ways(self) -> list[Sequence[Hashable]]:
         """The possible names of leaves, each in the user's order: label or number, name, or path."""
-        paths = [self.paths[place] for place in np.argsort(self.rows).tolist()]
+        paths = [self.paths[place] for place in self.place.tolist()]
         return [*super().ways, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
@@ -295,7 +295,7 @@ def _of_tree(tree: Any) -> Leaves:
 def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the path to each leaf of nested mappings and lists."""
     where = JOINT.join(above) or WHOLE
-    if isinstance(subtree, (str, bytes)) or not (isinstance(subtree, Mapping) or np.iterable(subtree)):
+    if isinstance(subtree, (str, bytes)) or not np.iterable(subtree):
         raise InvalidInput(
             f"below {where} there must be a mapping, a list of names or None",
             subtree,

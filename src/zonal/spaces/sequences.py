@@ -123,7 +123,8 @@ class Sequences(AxisSpace):
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:
         """Return the position that is fixed next, if that leaves at least `smallest` sequences."""
-        fixed, left = sum(splits), self.length - sum(splits)
+        fixed = sum(splits)
+        left = self.length - fixed
         return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
