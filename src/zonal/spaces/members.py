@@ -151,8 +151,7 @@ class MemberSpace(Space):
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
-        above = sum(int(np.sum(self.level(level).children == 0)) for level in range(depth))
-        return self.count(depth) + above
+        return self.count(depth) + sum(map(len, self._ends[:depth]))
 
     def leaf(self, depth: int, number: int) -> Node:
         """Return one of the leaves if the tree ended at a depth, by number."""
