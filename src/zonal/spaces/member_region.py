@@ -81,8 +81,7 @@ class MemberRegion(Region):
     def weight(self) -> float:
         """The total weight of the members."""
         # A difference of cumulative weights would lose light members behind heavy ones.
-        inside = slice(self.start, self.stop) if self.chosen is None else self.positions
-        return float(self.space.weights[inside].sum())
+        return float(self.space.weights[self.positions].sum())
 
     @property
     def points(self) -> Floats:

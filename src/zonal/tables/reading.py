@@ -69,12 +69,7 @@ class Table:
         if "," in together or ("." in together and self.decimal_commas):
             pointed = self.pointed(column)
             cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
-        try:
-            if "_" in together:  # float() would read 1_000 as 1000
-                raise ValueError
-            values = np.fromiter(map(float, cells), float, self.rows)
-        except ValueError:
-            values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
+        values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -84,9 +79,9 @@ class Table:
     def texts(self, column: str) -> list[str]:
         """Return a column as non-empty texts; a whole number reads "101", not "101.0"."""
         cells = self.cells(column)
-        if not all(map(str.strip, cells)):
-            row = next(row for row, cell in enumerate(cells) if not cell.strip())
-            raise self._wrong(column, row, cells[row])
+        for row, cell in enumerate(cells):
+            if not cell.strip():
+                raise self._wrong(column, row, cell)
         return list(cells)
 
     def pointed(self, column: str) -> Callable[[str, str], str]:
