@@ -293,8 +293,8 @@ class AxisSpace(Space):
         level = self._levels[depth] if depth in self._levels else self.level(depth)
         if self._even or not level.able:
             return level.able
-        along = list(zip(self.axes, level.pieces, level.splits, strict=True))
-        left = [(j, axis, n) for j, (axis, n, splits) in enumerate(along) if axis.may_split(splits, self.arity)]
+        each = enumerate(zip(self.axes, level.pieces, level.splits, strict=True))
+        left = [(j, axis, n) for j, (axis, n, splits) in each if axis.may_split(splits, self.arity)]
         cells = [self._parts(depth, index) for index in indices.tolist()]
         return np.array([any(axis.even or axis.cell(cell[j], n)[1] > 1 for j, axis, n in left) for cell in cells])
 
@@ -365,8 +365,8 @@ class AxisSpace(Space):
         parts: dict[str, Any] = {}
         for word in text.split(","):
             part = word.strip()
-            axis = next((axis for axis in self.axes if part.removeprefix(axis.name)[:1] in ("=", " ")), None)
-            if axis is None or not part.startswith(axis.name):
+            axis = next((own for own in self.axes if part.startswith((f"{own.name}=", f"{own.name} "))), None)
+            if axis is None:
                 fix = f"Write {self.axes[0].example}."
                 raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
             parts[axis.name] = axis.from_text(part.removeprefix(axis.name).strip(" ="))
