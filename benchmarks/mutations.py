@@ -65,13 +65,13 @@ FAULTS = {
         "averages/layout.py", "lag -= theirs", "lag += theirs", "averages"
     ),
     "the ring does not close": Fault(
-        "spaces/ring.py",
+        "spaces/scales.py",
         "replace(factor, profile=wrapped(factor.profile, self.side / factor.lengthscale))",
         "factor",
         "spaces/test_rings.py",
     ),
     "arcs of the turn before do not overlap": Fault(
-        "spaces/ring.py", "(-self.side, 0.0, self.side)", "(0.0, self.side)", "spaces/test_rings.py"
+        "spaces/scales.py", "(-self.side, 0.0, self.side)", "(0.0, self.side)", "spaces/test_rings.py"
     ),
     "an index is turned the wrong way": Fault(
         "policies/rules.py", "reversed_digits(index, base, depth) / count", "index / count", "policies"

@@ -14,8 +14,7 @@ from zonal.errors import whole_number
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.trials import Likely, Observation, Recommendation, Trial, TrialRecord, answer
 from zonal.spaces import Region
-from zonal.tables.listings import Cell, Chance, Listing, card, counted, labelled
-from zonal.tables.numbers import give_or_take, number, percent
+from zonal.tables.listings import Cell, Chance, Listing, card, counted, give_or_take, labelled, number, percent
 
 if TYPE_CHECKING:
     from zonal.reading import Reading

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import zonal as zn
 from zonal.errors import InvalidInput, check_choice, text, whole_number
 from zonal.spaces.axis_space import MOST_PARTS
-from zonal.spaces.nesting import check_nested
+from zonal.spaces.hierarchy import check_nested
 from zonal.spaces.product import has_symbols
 from zonal.tables import Table, read_table
 from zonal.tables.wording import Key, Recipe, axis_words, sequence_words

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zonal.tables import read_table
-from zonal.tables.cells import csv_text, escaped, unescaped
+from zonal.tables.files import csv_text, escaped, unescaped
 from zonal.tables.listings import Listing
 
 BEGINNINGS = ["=", "+", "-", "@", "\t", "\r", "\n", "'", "''", "'=", "＝", ""]

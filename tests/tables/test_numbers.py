@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from zonal.tables.listings import Chance, Listing
-from zonal.tables.numbers import give_or_take, number, percent
+from zonal.tables.listings import Chance, Listing, give_or_take, number, percent
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import Table, read_table
-from zonal.tables.cells import csv_text, unescaped
-from zonal.tables.numbers import parsed
+from zonal.tables.files import csv_text, parsed, unescaped
 
 T = TypeVar("T")
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from zonal.spaces import Node, Region
 from zonal.tables.habits import missing
-from zonal.tables.listings import card
-from zonal.tables.numbers import give_or_take, number, percent
+from zonal.tables.listings import card, give_or_take, number, percent
 
 if TYPE_CHECKING:
     from zonal.study import Study

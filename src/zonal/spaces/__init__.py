@@ -11,15 +11,13 @@ from typing import Any
 from zonal.spaces.axes import Interval
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.hierarchy import Hierarchy
-from zonal.spaces.integers import Integers
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
 from zonal.spaces.points import Points
 from zonal.spaces.product import Box, Product
 from zonal.spaces.product_region import ProductRegion
 from zonal.spaces.region import Node, Overlapping, Region, Space, with_feedback
-from zonal.spaces.ring import Ring
-from zonal.spaces.scales import Logarithmic
+from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.sequences import Sequences
 from zonal.spaces.symbols import Axis, Category
 

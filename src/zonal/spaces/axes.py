@@ -12,20 +12,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zonal.arrays import Floats
+from zonal.averages.feedback import Feedback
+from zonal.averages.kernels import Factor
 from zonal.averages.layout import Intervals
+from zonal.averages.measures import Measure
 from zonal.errors import InvalidInput, finite_number, positive_number
 from zonal.spaces.region import ROUNDING
-from zonal.tables.listings import Cell, Span, labelled
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
-    from zonal.averages.kernels import Factor
-    from zonal.averages.measures import Measure
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -68,16 +65,17 @@ class Answers:
 
     def is_distinct(self, part: Part) -> bool:
         """Tell whether a part's edges differ from those of other parts after rounding."""
-        return True
+        _, size, (low, high) = part
+        return self.symbolic or abs(high - low - size) <= size / 4
+
+    def parts(self: Any, arity: int) -> int:
+        """Return the number of parts it is split into: its symbols, or as many as its space splits into."""
+        return int(self.places if self.symbolic else arity)
 
     def drawn(self: Any, part: Part) -> tuple[float, float]:
         """Return where a part begins and ends in a plot."""
         edges: tuple[float, float] = self.bounds(part)
         return edges
-
-    def listed(self: Any, part: Part) -> dict[str, Cell]:
-        """Return a part as a cell of a readable table."""
-        return {labelled(self.name, self.unit): self.text(part) if self.symbolic else Span(*self.bounds(part))}
 
     def as_json(self: Any, part: Part) -> dict[str, Any]:
         """Return a part as sent to programs: bounds and their unit, or symbols."""
@@ -153,16 +151,11 @@ class Interval(Answers):
 
     # How it is split.
 
-    def parts(self, arity: int) -> int:
-        """Return the number of parts it is split into, in a space that splits into `arity`."""
-        return arity
-
     def may_split(self, splits: int, arity: int) -> bool:
         """Tell whether it can be split again after `splits` splits."""
         if self.smallest is None:
             return True
-        width: float = self.side / arity ** (splits + 1)
-        return bool(width >= self.smallest * (1 - ROUNDING))
+        return bool(self.side / arity ** (splits + 1) >= self.smallest * (1 - ROUNDING))
 
     @property
     def places(self) -> int | None:
@@ -179,9 +172,7 @@ class Interval(Answers):
     # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes; the whole axis for None."""
-        if what is None:
-            return self.cell(0, 1)
+        """Return the part that a user describes."""
         try:
             low, high = what
         except (TypeError, ValueError):
@@ -213,11 +204,6 @@ class Interval(Answers):
         slack = ROUNDING * (right - left)
         return low - slack <= left and right <= high + slack
 
-    def is_distinct(self, part: Part) -> bool:
-        """Tell whether a part's edges differ from those of other parts after rounding."""
-        _, size, (low, high) = part
-        return abs(high - low - size) <= size / 4
-
     # From a part to text and back.
 
     def bounds(self, part: Part) -> tuple[float, float]:
@@ -228,10 +214,6 @@ class Interval(Answers):
     def center(self, part: Part) -> float:
         """Return the centre in the user's numbers."""
         return float(self.native(self.low + part[0]))
-
-    def symbols_in(self, part: Part) -> tuple[Any, ...] | None:
-        """Return None: this axis has no symbols."""
-        return None
 
     def plain(self, part: Part) -> Any:
         """Return a part ready for JSON, as `take` accepts it."""

@@ -14,13 +14,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, whole_number
+from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
-from zonal.spaces.region import Ints, Node, Space, checked_node
+from zonal.spaces.region import Node, Space, checked_node
 from zonal.spaces.symbols import Axis
+from zonal.tables.listings import Cell, Span, labelled
 
 MOST_PARTS = 1000  # of a cell
 PARTS = {1: 256, 2: 32, 3: 16, 4: 8}  # of each continuous axis without a smallest, by their number
@@ -92,9 +94,7 @@ class AxisSpace(Space):
 
     def native(self, places: Floats) -> Floats:
         """Return positions, shape (..., d), in the user's numbers."""
-        if not self._shown:
-            return places
-        shown = np.array(places)
+        shown = np.array(places) if self._shown else places
         for j, axis in self._shown:
             shown[..., j] = axis.native(shown[..., j])
         return shown
@@ -179,8 +179,6 @@ class AxisSpace(Space):
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
-        if self._even:
-            return self.slots(depth)
         each = zip(self.axes, self.pieces(depth), strict=True)
         return math.prod([axis.count(number) for axis, number in each]) if self.slots(depth) else 0
 
@@ -223,10 +221,11 @@ class AxisSpace(Space):
         """Return the space with a smallest region: its own, or that of a search without one."""
         if self.deepest() is not None:
             return self
-        widths = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        each = zip(self.axes, self.widths(self.cut()).tolist(), strict=True)
+        axes = tuple(axis.with_smallest(width) if isinstance(axis, Interval) else axis for axis, width in each)
         made = object.__new__(type(self))
         parts = {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
-        vars(made).update(parts, axes=tuple(axis.with_smallest(width) for axis, width in widths))
+        vars(made).update(parts, axes=axes)
         return made
 
     def widths(self, depth: int) -> Floats:
@@ -294,8 +293,8 @@ class AxisSpace(Space):
         level = self._levels[depth] if depth in self._levels else self.level(depth)
         if self._even or not level.able:
             return level.able
-        along = list(zip(self.axes, level.pieces, level.splits, strict=True))
-        left = [(j, axis, n) for j, (axis, n, splits) in enumerate(along) if axis.may_split(splits, self.arity)]
+        each = enumerate(zip(self.axes, level.pieces, level.splits, strict=True))
+        left = [(j, axis, n) for j, (axis, n, splits) in each if axis.may_split(splits, self.arity)]
         cells = [self._parts(depth, index) for index in indices.tolist()]
         return np.array([any(axis.even or axis.cell(cell[j], n)[1] > 1 for j, axis, n in left) for cell in cells])
 
@@ -327,10 +326,10 @@ class AxisSpace(Space):
         return self._of(parts_of(self, what), feedback)
 
     def _of(self, described: Sequence[Any], feedback: Feedback | None) -> ProductRegion:
-        """Return the region given by a description of the part on each axis."""
+        """Return the region given by a description of the part on each axis; None for the whole axis."""
         each = zip(self.axes, described, strict=True)
-        offset, sizes, edges = zip(*[axis.take(part, self.arity) for axis, part in each], strict=True)
-        return ProductRegion(self, None, feedback, offset, sizes, edges)
+        parts = [axis.cell(0, 1) if part is None else axis.take(part, self.arity) for axis, part in each]
+        return ProductRegion(self, None, feedback, *zip(*parts, strict=True))
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         edge = next(iter(first), 0) if np.iterable(first) and not isinstance(first, str) else 0
@@ -339,6 +338,17 @@ class AxisSpace(Space):
     def describe(self, region: ProductRegion) -> str:
         """Return the name of a region."""
         return ", ".join([f"{axis.name} {axis.text(part)}" for axis, part in region.along])
+
+    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+        """Return by axis [low, high], or the symbol or symbols of a categorical one."""
+        return {axis.name: axis.plain(part) for axis, part in region.along}
+
+    def cells(self, region: ProductRegion) -> dict[str, Cell]:
+        """Return the part of each axis."""
+        return {
+            labelled(axis.name, axis.unit): axis.text(part) if axis.symbolic else Span(*axis.bounds(part))
+            for axis, part in region.along
+        }
 
     @property
     def columns(self) -> list[str]:
@@ -355,8 +365,8 @@ class AxisSpace(Space):
         parts: dict[str, Any] = {}
         for word in text.split(","):
             part = word.strip()
-            axis = next((axis for axis in self.axes if part.removeprefix(axis.name)[:1] in ("=", " ")), None)
-            if axis is None or not part.startswith(axis.name):
+            axis = next((own for own in self.axes if part.startswith((f"{own.name}=", f"{own.name} "))), None)
+            if axis is None:
                 fix = f"Write {self.axes[0].example}."
                 raise InvalidInput("a part of a region must begin with the name of an axis", part, fix)
             parts[axis.name] = axis.from_text(part.removeprefix(axis.name).strip(" ="))

@@ -1,27 +1,42 @@
-"""The user's own nested regions: states, counties and towns, or any given tree."""
+"""The user's own nested regions: states, counties and towns, or any given tree.
+
+Nested mappings and lists, a table with one column per level, or links from a name to its parent become the path
+from the top to each leaf, with leaves of one region together.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback
-from zonal.errors import InvalidInput
-from zonal.spaces import nesting
-from zonal.spaces.member_columns import checked_least, checked_weights, features_in_order
+from zonal.errors import InvalidInput, refuse
+from zonal.spaces.member_columns import by_name, checked_least, checked_weights, repeated, taken_features
 from zonal.spaces.member_region import MemberRegion
 from zonal.spaces.members import Level, MemberSpace
-from zonal.spaces.nesting import JOINT, WHOLE, Leaves
-from zonal.tables.dataframes import DataFrame, DataSeries, in_order, shapes_of
+from zonal.tables.dataframes import DataFrame, DataSeries, Labels, as_frame, in_order, row_order, shapes_of, useful
 from zonal.tables.listings import Cell
 
 ByLeaf = Mapping[str, Any] | ArrayLike | DataFrame | None
 Weights = Mapping[str, float] | ArrayLike | DataSeries | None
+
+JOINT = " > "
+WHOLE = "all"
+
+
+class Leaves(NamedTuple):
+    """The leaves of a tree, in its order."""
+
+    paths: list[tuple[str, ...]]
+    rows: Sequence[int]  # the user's row number of each
+    levels: tuple[str, ...] = ()  # names, if they were given
+    labels: Labels | None = None  # of the user's rows
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -63,17 +78,19 @@ class Hierarchy(MemberSpace):
         smallest: float | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        paths, order, levels, labels = tree if isinstance(tree, Leaves) else nesting.of_tree(tree)
+        paths, order, levels, labels = tree if isinstance(tree, Leaves) else _of_tree(tree)
         size, rows = len(paths), np.array(order, dtype=np.intp)
         vars(self).update(paths=tuple(paths), levels=levels, labels=labels, rows=rows, shapes=shapes_of(features))
         checked = checked_weights(self.arrange(weights, "weights"), size)[rows]
         if features is None:
-            table = nesting.codes(paths)
+            table = _codes(paths)
             names = tuple(f"level {j + 1}" for j in range(table.shape[1]))
         else:
             ways = self.ways
-            taken = features_in_order(nesting.by_name(features, ways[1], "features"), ways, size)
-            table, names = taken.table[rows], taken.names
+            table, names, own = taken_features(by_name(features, ways[1], "features"), "features")
+            if len(table) != size:
+                raise InvalidInput(f"features must have {size} rows, one per member", len(table), "Pass as many.")
+            table = table[row_order(own, ways, "features")][rows]
         if feature_names is not None:
             names = tuple(map(str, feature_names)) if np.iterable(feature_names) else ()
             if len(names) != table.shape[1]:
@@ -101,7 +118,21 @@ class Hierarchy(MemberSpace):
             As for `Hierarchy`, by name or in the order of the rows; a pandas index is used if it is that of the
             table or names the leaves.
         """
-        return cls(nesting.of_table(levels), features, weights, smallest, feature_names)
+        frame = as_frame(levels)
+        named: Any = levels if frame is None else frame.columns
+        if not isinstance(named, Mapping):
+            listed = enumerate(named, start=1) if np.iterable(named) else ()
+            named = {f"level {j}": column for j, column in listed}
+        if not named or not all(map(np.iterable, named.values())):
+            raise InvalidInput("a table needs one column per level", levels, "Pass at least one.")
+        columns = {str(name): list(map(_text, column)) for name, column in named.items()}
+        sizes = {name: len(column) for name, column in columns.items()}
+        if len(set(sizes.values())) != 1 or 0 in sizes.values():
+            raise InvalidInput("the columns of levels must be equally long", sizes, "Pass one value per leaf.")
+        check_nested(columns)
+        labels = None if frame is None else useful(frame.labels)
+        leaves = _together(list(zip(*columns.values(), strict=True)), tuple(columns), labels)
+        return cls(leaves, features, weights, smallest, feature_names)
 
     @classmethod
     def from_parents(
@@ -121,7 +152,14 @@ class Hierarchy(MemberSpace):
         features, weights, smallest, feature_names
             As for `Hierarchy`; by name, or in the order of the leaves among the links.
         """
-        return cls(nesting.of_parents(parents), features, weights, smallest, feature_names)
+        if not isinstance(parents, Mapping) or not parents:
+            fix = "Pass {'Sydney': 'NSW', ...}."
+            raise InvalidInput("parents must map each name to its parent", parents, fix)
+        refuse(repeated(map(str, parents)), "two regions have the same name", "Rename one.")
+        ways = {name: _way(parents, name) for name in parents}
+        inner = set(parents.values())
+        leaves = _together([tuple(map(str, way)) for name, way in ways.items() if name not in inner])
+        return cls(leaves, features, weights, smallest, feature_names)
 
     def check(self) -> None:
         """Raise if this hierarchy, read from a file, is not possible."""
@@ -138,7 +176,7 @@ class Hierarchy(MemberSpace):
     @property
     def ways(self) -> list[Sequence[Hashable]]:
         """The possible names of leaves, each in the user's order: label or number, name, or path."""
-        paths = [self.paths[place] for place in np.argsort(self.rows).tolist()]
+        paths = [self.paths[place] for place in self.place.tolist()]
         return [*super().ways, [path[-1] for path in paths], paths]
 
     def _identity(self) -> tuple[Hashable, ...]:
@@ -207,16 +245,7 @@ class Hierarchy(MemberSpace):
     def arrange(self, values: Any, what: str) -> Any:
         """Return values in the order of the user's rows, given in order or by the name of the leaf."""
         ways = self.ways
-        return in_order(nesting.by_name(values, ways[1], what), ways, what)
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of a sheet that define a region, besides its name: none."""
-        return []
-
-    def from_text(self, text: str) -> Any:
-        """Return, from a text, an argument for `region`: the text itself."""
-        return text
+        return in_order(by_name(values, ways[1], what), ways, what)
 
     def label(self, region: MemberRegion) -> str:
         """Return the last part of a region's name."""
@@ -252,3 +281,98 @@ def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -
         return []
     edges = [row for row in range(start + 1, stop) if paths[row][depth] != paths[row - 1][depth]]
     return list(itertools.pairwise([start, *edges, stop]))
+
+
+def _of_tree(tree: Any) -> Leaves:
+    """Return the leaves of nested mappings and lists."""
+    if as_frame(tree) is not None:
+        fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
+        raise InvalidInput("a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
+    paths = list(_paths(tree, ()))
+    return Leaves(paths, range(len(paths)))
+
+
+def _paths(subtree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the path to each leaf of nested mappings and lists."""
+    where = JOINT.join(above) or WHOLE
+    if isinstance(subtree, (str, bytes)) or not np.iterable(subtree):
+        raise InvalidInput(
+            f"below {where} there must be a mapping, a list of names or None",
+            subtree,
+            "Pass [name, ...]. For links from names to parents use Hierarchy.from_parents.",
+        )
+    items = [subtree] if isinstance(subtree, Mapping) else subtree
+    pairs = [(str(name), below) for place, item in enumerate(items) for name, below in _named(item, place)]
+    if not pairs:
+        raise InvalidInput(f"region {where} is empty", subtree, "Leave it out, or pass None for a leaf.")
+    fix = "Rename one. For a table with one column per level use Hierarchy.from_table."
+    refuse(repeated(name for name, _ in pairs), f"two regions within {where} have the same name", fix)
+    for name, below in pairs:
+        path = (*above, name)
+        yield from [path] if below is None else _paths(below, path)
+
+
+def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
+    """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
+    if isinstance(item, Mapping):
+        return list(item.items())
+    if isinstance(item, tuple) and len(item) == 2 and (item[1] is None or isinstance(item[1], (Mapping, list))):
+        return [item]
+    return [(place, item)] if isinstance(item, (list, tuple)) else [(item, None)]
+
+
+def _text(name: Any) -> str:
+    """Return the name of a region in a table as text, "" if there is none."""
+    return "" if name is None or name != name else str(name)
+
+
+def check_nested(columns: dict[str, list[str]], first: int = 0) -> None:
+    """Raise if a region has no name or two parents, or a leaf occurs twice; rows are counted from `first`."""
+    for name, column in columns.items():
+        if "" in column:
+            row = first + column.index("")
+            raise InvalidInput(f"column {name} is empty in row {row}", "", "Name every region.")
+    names = list(columns)
+    for coarse, fine in itertools.pairwise(names):
+        parent: dict[str, tuple[str, int]] = {}
+        for row, (above, below) in enumerate(zip(columns[coarse], columns[fine], strict=True), first):
+            outer, where = parent.setdefault(below, (above, row))
+            if outer != above:
+                raise InvalidInput(
+                    f"column {fine} is not nested in {coarse}: {below!r} is within {outer!r} in row {where} and "
+                    f"within {above!r} in row {row}",
+                    below,
+                    "Use codes, or names that are unique.",
+                )
+    finest = columns[names[-1]]
+    for leaf in repeated(finest):
+        rows = [row for row, own in enumerate(finest, first) if own == leaf]
+        problem = f"column {names[-1]} names the same leaf in rows {rows[0]} and {rows[1]}"
+        raise InvalidInput(problem, leaf, "Pass a row per leaf.")
+
+
+def _way(parents: Mapping[str, str | None], name: str) -> list[str]:
+    """Return the names from the top to one of them."""
+    chain = [name]
+    while (above := parents[chain[-1]]) is not None:
+        if not isinstance(above, Hashable) or above not in parents:
+            problem = f"the parent of {chain[-1]!r} is not among the names"
+            raise InvalidInput(problem, above, "Add it, with None as its parent.")
+        if above in chain:
+            raise InvalidInput(f"parent links form a cycle at {above!r}", chain, "Remove one link.")
+        chain.append(above)
+    return chain[::-1]
+
+
+def _together(paths: list[tuple[str, ...]], *more: Any) -> Leaves:
+    """Return leaves with siblings put together, by first appearance."""
+    order = np.lexsort(_codes(paths).T[::-1]).tolist()
+    return Leaves([paths[row] for row in order], order, *more)
+
+
+def _codes(paths: list[tuple[str, ...]]) -> Floats:
+    """Return, for each leaf, the number of its ancestor at every level; beyond its depth, its own."""
+    depth = max(len(path) for path in paths)
+    numbers: dict[tuple[str, ...], int] = {}
+    every = [[numbers.setdefault(path[: level + 1], len(numbers)) for level in range(depth)] for path in paths]
+    return np.array(every, dtype=float)

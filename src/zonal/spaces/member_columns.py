@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import LARGEST_STD, InvalidInput, positive_number
+from zonal.errors import LARGEST_STD, InvalidInput, positive_number, refuse
 from zonal.spaces.region import ROUNDING
-from zonal.tables.dataframes import Labels, as_frame, as_series, in_order, row_order, useful
-
-Ways = Sequence[Sequence[Hashable]]
+from zonal.tables.dataframes import Columns, Labels, as_frame, as_series, in_order, useful
 
 
-class Features(NamedTuple):
-    """Features of members: shape (n, d), their names, and the labels of the rows if there are any."""
+def taken_features(X: Any, what: str) -> tuple[Floats, tuple[str, ...], Labels | None]:
+    """Return features, shape (n, d), from an array, a mapping of columns, a data frame or a series.
 
-    table: Floats
-    names: tuple[str, ...]
-    labels: Labels | None
-
-
-def taken_features(X: Any, what: str) -> Features:
-    """Return features from an array, a mapping of columns, a data frame or a series."""
+    Also their names, and the labels of the rows if there are any.
+    """
     frame, series = as_frame(X), as_series(X)
-    if frame is not None:
-        return Features(*_joined(frame.columns, None), useful(frame.labels))
-    if isinstance(X, Mapping):
-        columns = {str(name): column for name, column in X.items()}
+    if frame is None and isinstance(X, Mapping):
         labels = next((own.labels for own in map(as_series, X.values()) if own is not None), None)
-        return Features(*_joined(columns, labels), useful(labels))
+        frame = Columns({str(name): column for name, column in X.items()}, labels)
+    if frame is not None:
+        return _joined(frame), tuple(frame.columns), useful(frame.labels)
     table = checked_features(X if series is None else series.values, what)
     names = ("x",) if table.shape[1] == 1 else tuple(f"x{j}" for j in range(table.shape[1]))
-    return Features(table, names, None if series is None else useful(series.labels))
-
-
-def features_in_order(features: Any, ways: Ways, size: int) -> Features:
-    """Return features of known members, in order of their labels if they have any."""
-    taken = taken_features(features, "features")
-    if len(taken.table) != size:
-        raise InvalidInput(f"features must have {size} rows, one per member", len(taken.table), "Pass as many.")
-    return taken._replace(table=taken.table[row_order(taken.labels, ways, "features")])
+    return table, names, None if series is None else useful(series.labels)
 
 
 def told_labels(labels: Any, size: int) -> Labels:
@@ -55,11 +40,11 @@ def told_labels(labels: Any, size: int) -> Labels:
     return listed
 
 
-def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tuple[str, ...]]:
-    """Return columns side by side, pandas ones aligned by the labels of the first, and their names."""
-    ways = [] if labels is None else [labels]
+def _joined(frame: Columns) -> Floats:
+    """Return columns side by side, pandas ones aligned by the labels of the first."""
+    ways = [] if frame.labels is None else [frame.labels]
     tables, sizes = [], {}
-    for name, own in columns.items():
+    for name, own in frame.columns.items():
         what = f"column {name}"
         tables.append(checked_features(in_order(own, ways, what), what))
         sizes[name], width = tables[-1].shape
@@ -69,7 +54,7 @@ def _joined(columns: dict[str, Any], labels: Labels | None) -> tuple[Floats, tup
     if len(set(sizes.values())) != 1:
         problem = "there must be at least one column, and all equally long"
         raise InvalidInput(problem, sizes, "Pass one number per point in each.")
-    return np.hstack(tables), tuple(columns)
+    return np.hstack(tables)
 
 
 def checked_features(features: Any, what: str) -> Floats:
@@ -148,3 +133,30 @@ def checked_least(smallest: Any, total: float) -> float:
     if least * (1 - ROUNDING) > total:
         raise InvalidInput("smallest is more than all members together", least, f"Pass less than {total:g}.")
     return least * (1 - ROUNDING)
+
+
+def by_name(values: Any, leaves: Sequence[Any], what: str) -> Any:
+    """Return values in the order of the leaves if they were given by name."""
+    if not isinstance(values, Mapping):
+        return values
+    refuse(repeated(leaves), f"{what} by name need leaves with different names", "Pass them in order.")
+    named, known = {str(name): value for name, value in values.items()}, set(leaves)
+    strangers = (name for name in named if name not in known)
+    refuse(strangers, f"{what} names something that is not a leaf", "Name leaves only.")
+    refuse((leaf for leaf in leaves if leaf not in named), f"{what} must name every leaf", "Add it.")
+    width = np.size(next(iter(named.values())))
+    for leaf, value in named.items():
+        if what == "features" and np.size(value) != width:
+            problem = f"features of leaf {leaf!r} are {np.size(value)} numbers, not {width}"
+            raise InvalidInput(problem, value, "Correct it.")
+        numbers = np.asarray(value).ravel()
+        bad = numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all()
+        if bad or (what == "weights" and not (numbers > 0).all()):
+            kind = "positive and finite" if what == "weights" else "finite numbers"
+            raise InvalidInput(f"{what} of leaf {leaf!r} must be {kind}", value, "Correct it.")
+    return [named[leaf] for leaf in leaves]
+
+
+def repeated(names: Iterable[Any]) -> list[Any]:
+    """Return the names that occur more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]

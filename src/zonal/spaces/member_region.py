@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,6 @@ from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import spread_evenly
 from zonal.errors import InvalidInput
 from zonal.spaces.region import Region
-from zonal.tables.listings import Cell
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +25,7 @@ class MemberRegion(Region):
 
     start: int = 0
     stop: int = 0
-    chosen: tuple[int, ...] | None = field(default=None, repr=False)  # for a region outside the tree
+    chosen: tuple[int, ...] | None = None  # for a region outside the tree
 
     @property
     def key(self) -> Hashable:
@@ -82,8 +81,7 @@ class MemberRegion(Region):
     def weight(self) -> float:
         """The total weight of the members."""
         # A difference of cumulative weights would lose light members behind heavy ones.
-        inside = slice(self.start, self.stop) if self.chosen is None else self.positions
-        return float(self.space.weights[inside].sum())
+        return float(self.space.weights[self.positions].sum())
 
     @property
     def points(self) -> Floats:
@@ -99,14 +97,6 @@ class MemberRegion(Region):
     def x(self) -> Any:
         """The centre; for leaves without features the name."""
         return self.name if self.space.symbolic else self.center
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the members, or the names from the top down; with features also [minimum, maximum]."""
-        return dict(self.space.as_dict(self))
-
-    def cells(self) -> dict[str, Cell]:
-        """Return the extent of each feature, or the name at each level."""
-        return dict(self.space.cells(self))
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether a region of the same space shares members with this one."""

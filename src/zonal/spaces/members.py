@@ -20,9 +20,8 @@ from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Subsets
 from zonal.averages.subset_covariance import SubsetLayout
 from zonal.errors import InvalidInput
-from zonal.spaces.member_columns import checked_features, checked_least, checked_weights
+from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.nesting import by_name
 from zonal.spaces.region import Node, Space, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 
@@ -38,12 +37,6 @@ class Level:
 
 
 NO_CELLS = Level(*(np.zeros(0, dtype=np.intp) for _ in range(4)))
-
-
-def _are_nested(levels: Sequence[Level], size: int) -> bool:
-    """Tell whether levels read from a file form a tree over `size` members."""
-    whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
-    return all(map(_part, [whole, *levels], [*levels, NO_CELLS]))
 
 
 def _part(above: Level, below: Level) -> bool:
@@ -78,6 +71,7 @@ class MemberSpace(Space):
     _levels: tuple[Level, ...]
     labels: Labels | None = None  # the user's name of each row, in the user's order; None if rows are numbered
     shapes: ClassVar[Any] = None  # polygons of the GeoDataFrame it was made from, for plots; not stored in files
+    axes = None  # it has members instead
     _or_else = ""  # other descriptions of a region, for messages
 
     @abstractmethod
@@ -108,10 +102,6 @@ class MemberSpace(Space):
         return hash(self._identity())
 
     @property
-    def axes(self) -> None:
-        """None: it has members instead."""
-
-    @property
     def size(self) -> int:
         """The number of members."""
         return len(self.weights)
@@ -134,6 +124,7 @@ class MemberSpace(Space):
         """Raise if this space, read from a file, is not possible."""
         size = len(checked_features(self.features, "features"))
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
+        whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
             len(self.names) == self.features.shape[1]
             and all(isinstance(name, str) for name in self.names)
@@ -144,7 +135,7 @@ class MemberSpace(Space):
             and self.rows.shape == (size,)
             and 0 <= self.rows.min() <= self.rows.max() < size
             and bool((np.bincount(self.rows) == 1).all())
-            and _are_nested(self._levels, size)
+            and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
         if not right:
             raise InvalidInput("these are not members that Zonal has sorted", self, "Restore what Zonal wrote.")
@@ -160,8 +151,7 @@ class MemberSpace(Space):
 
     def leaves(self, depth: int) -> int:
         """Return the number of leaves if the tree ended at a depth, including those above it."""
-        above = sum(int(np.sum(self.level(level).children == 0)) for level in range(depth))
-        return self.count(depth) + above
+        return self.count(depth) + sum(map(len, self._ends[:depth]))
 
     def leaf(self, depth: int, number: int) -> Node:
         """Return one of the leaves if the tree ended at a depth, by number."""
@@ -199,9 +189,7 @@ class MemberSpace(Space):
         """Return the depth of the deepest cells."""
         return len(self._levels) - 1
 
-    def cut(self) -> int:
-        """Return the depth of the deepest cells, the single members."""
-        return self.deepest()
+    cut = deepest  # single members are the smallest regions
 
     def cell(self, node: Node, feedback: Feedback | None = None) -> MemberRegion:
         """Return the region of a node of the tree."""
@@ -288,7 +276,9 @@ class MemberSpace(Space):
 
     def subset(self, what: Any, feedback: Feedback | None) -> MemberRegion:
         """Return the region of some members, given names, row numbers or a mask."""
-        listed = self._listed(in_order(what, self.ways, "a mask") if _is_mask(what) else what)
+        series = as_series(what)
+        mask = series is not None and series.values.dtype == bool
+        listed = self._listed(in_order(what, self.ways, "a mask") if mask else what)
         if listed.ndim != 1 or listed.size == 0 or listed.dtype.kind not in "iu":
             raise InvalidInput("a region needs a list of row numbers", what, f"Pass at least one{self._or_else}.")
         if listed.min() < 0 or listed.max() >= self.size:
@@ -324,11 +314,6 @@ class MemberSpace(Space):
                 "there is no such member, or several", strange, f"Pass names such as {like!r}{self._or_else}."
             )
         return listed
-
-
-def _is_mask(what: Any) -> bool:
-    series = as_series(what)
-    return series is not None and series.values.dtype == bool
 
 
 def sums(values: Floats, start: Ints, stop: Ints) -> Floats:

@@ -49,6 +49,7 @@ class Points(MemberSpace):
     """
 
     arity: int = 2
+    columns = ("rows",)
 
     def __init__(
         self,
@@ -104,11 +105,6 @@ class Points(MemberSpace):
     def cells(self, region: MemberRegion) -> dict[str, Cell]:
         """Return the range of each feature."""
         return {name: Span(*edges) for name, edges in zip(self.names, region.bounds.tolist(), strict=True)}
-
-    @property
-    def columns(self) -> list[str]:
-        """The column of a sheet that defines the points exactly."""
-        return ["rows"]
 
     def from_cells(self, cells: Mapping[str, str]) -> Any:
         """Return, from this cell, an argument for `region`."""
@@ -192,9 +188,7 @@ def _sort_and_cut(
         return np.zeros((len(start), arity - 1), dtype=np.intp), np.zeros((len(start), arity - 1), dtype=bool)
     targets = before[first][:, None] + np.arange(1, arity) / arity * (before[ends] - before[first])[:, None]
     above = np.searchsorted(before[possible], targets)
-    top = np.minimum(high, len(possible)) - 1
-    right, left = (np.clip(near, low[:, None], np.maximum(top, low)[:, None]) for near in (above, above - 1))
-    right, left = np.minimum(right, len(possible) - 1), np.minimum(left, len(possible) - 1)
+    right, left = (np.clip(near, low[:, None], high[:, None] - 1) for near in (above, above - 1))
     nearer = np.abs(before[possible[left]] - targets) <= np.abs(before[possible[right]] - targets)
     cuts = possible[np.where(nearer, left, right)]
     edges = np.column_stack([first, cuts, ends])

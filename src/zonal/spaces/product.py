@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 from zonal.errors import InvalidInput, check_choice, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
-from zonal.spaces.integers import Integers
-from zonal.spaces.ring import Ring
-from zonal.spaces.scales import Logarithmic
+from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.symbols import Axis, Category
 
 Scale = Literal["linear", "log", "integer", "periodic"]
@@ -157,7 +155,7 @@ def listed_axes(bounds: Any) -> list[tuple[str, Any]]:
     listed: list[Any] = []
     if isinstance(bounds, Mapping):
         listed = [(str(name), own) for name, own in bounds.items()]
-    elif isinstance(bounds, Iterable) and getattr(bounds, "ndim", 1) > 0:
+    elif np.iterable(bounds):
         pairs = list(bounds)
         listed = [("x" if len(pairs) == 1 else f"x{j}", pair) for j, pair in enumerate(pairs)]
     if not listed:
@@ -184,7 +182,7 @@ def intervals(
 def _closed(names: tuple[str, ...], scales: list[str], periodic: Any) -> list[str]:
     """Return the scale of each axis, with those named in `periodic` as rings, after checking."""
     rings = [periodic] if isinstance(periodic, str) else periodic
-    if not isinstance(rings, Iterable) or getattr(rings, "ndim", 1) == 0:
+    if not np.iterable(rings):
         raise InvalidInput("periodic must name axes", periodic, "Pass a list of names.")
     rings = list(rings)
     unknown = (name for name in rings if name not in names)
@@ -219,7 +217,7 @@ def _per_axis(values: Any, what: str, default: Any, names: tuple[str, ...]) -> l
         for missing in (name for name in names if default is None and name not in values):
             raise InvalidInput(f"{what} must name every axis", values, f"Add {missing!r}.")
         return [values.get(name, default) for name in names]
-    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+    if isinstance(values, str) or not np.iterable(values):
         return [values] * d
     listed = list(values)
     if len(listed) != d:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,7 @@ from zonal.arrays import Floats
 from zonal.errors import InvalidInput, refuse
 from zonal.spaces.axes import Part, alike
 from zonal.spaces.region import Region
-from zonal.spaces.symbols import Axis
-from zonal.tables.listings import Cell
-
-Edges = tuple[tuple[float, float], ...]
+from zonal.spaces.symbols import Axis, Category
 
 MOST_POINTS = 10_000_000  # representative points that are listed
 
@@ -37,8 +34,8 @@ class ProductRegion(Region):
     # On a categorical axis: the set as a number, and its share of the whole.
     offset: tuple[float, ...] = ()  # of the centre from the lower corner, so that no digits are lost
     sizes: tuple[float, ...] = ()
-    edges: Edges = field(default=(), repr=False)
-    parts: tuple[int, ...] | None = field(default=None, repr=False)  # of a cell, by axis
+    edges: tuple[tuple[float, float], ...] = ()
+    parts: tuple[int, ...] | None = None  # of a cell, by axis
 
     @property
     def along(self) -> list[tuple[Axis, Part]]:
@@ -88,7 +85,7 @@ class ProductRegion(Region):
     @property
     def symbols(self) -> tuple[tuple[Any, ...] | None, ...]:
         """The symbols on each axis, None on a continuous one."""
-        return tuple(axis.symbols_in(part) for axis, part in self.along)
+        return tuple(axis.symbols_in(part) if isinstance(axis, Category) else None for axis, part in self.along)
 
     @property
     def points(self) -> Floats:
@@ -145,12 +142,6 @@ class ProductRegion(Region):
             return self.name
         return {axis.name: (axis.plain if axis.symbolic else axis.center)(part) for axis, part in self.along}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return by axis [low, high], or the symbol or symbols of a categorical one."""
-        if self.space.spelled:
-            return {self.space.spelled: self.name}
-        return {axis.name: axis.plain(part) for axis, part in self.along}
-
     def as_json(self) -> dict[str, Any]:
         """Return the region as sent to programs: name, node, and bounds with their units, or symbols."""
         found = super().as_json()
@@ -164,13 +155,6 @@ class ProductRegion(Region):
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly."""
         return [] if self.space.spelled else [cell for axis, part in self.along for cell in axis.cells(part)]
-
-    def cells(self) -> dict[str, Cell]:
-        """Return the part of each axis; for sequences nothing, since the name is enough."""
-        listed: dict[str, Cell] = {}
-        for axis, part in () if self.space.spelled else self.along:
-            listed |= axis.listed(part)
-        return listed
 
     def overlaps(self, other: Any) -> bool:
         """Tell whether another region of the same space overlaps this one; a shared edge does not count."""
@@ -206,5 +190,4 @@ def parts_of(space: Any, what: Any) -> list[Any]:
             what,
             "Pass (low, high) for each axis.",
         )
-    listed: list[Any] = edges.tolist()
-    return listed
+    return list(edges.tolist())

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
+from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, random_generator, whole_number
 from zonal.tables.listings import Cell, card, short
 
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
-
-Ints = NDArray[np.int64]
 Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
@@ -31,9 +28,9 @@ class Region(ABC):
 
     __iter__: ClassVar[None] = None  # parts are looked up by name; a region is not iterable
 
-    space: Any = field(repr=False)
+    space: Any
     node: Node | None = None  # (depth, index) in the tree; None for a region outside the tree
-    feedback: Feedback | None = field(default=None, repr=False, compare=False)  # not part of its identity
+    feedback: Feedback | None = field(default=None, compare=False)  # not part of its identity
 
     @property
     @abstractmethod
@@ -101,9 +98,9 @@ class Region(ABC):
     def _sample(self, number: int, rng: np.random.Generator) -> Any:
         """Return points drawn at random."""
 
-    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return the region as plain numbers and texts, ready for JSON; ``space.region`` accepts it."""
+        return dict(self.space.as_dict(self))
 
     def as_json(self) -> dict[str, Any]:
         """Return the region as sent to programs: its name, its node, and where it is."""
@@ -113,9 +110,9 @@ class Region(ABC):
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""
 
-    @abstractmethod
     def cells(self) -> dict[str, Cell]:
         """Return one cell per axis, feature or level, by its name and unit, for a table."""
+        return dict(self.space.cells(self))
 
     @property
     def label(self) -> str:
@@ -164,6 +161,7 @@ class Space(ABC):
     axes: Any  # None for a space of members
     lines: Any  # the numbers of the axes, or features, that have distances
     arity: int = 2  # the usual number of children of a node
+    columns: Any = ()  # of a sheet, that define a region exactly besides its name
 
     @property
     def d(self) -> int:
@@ -233,6 +231,10 @@ class Space(ABC):
     def _lists_one(self, what: Any, first: Any) -> bool:
         """Tell whether a list, whose first entry is given, describes the parts of one region."""
 
+    def from_text(self, text: str) -> Any:
+        """Return, from a text, an argument for `region`: the text itself."""
+        return text
+
     def from_row(self: Any, cells: Mapping[str, str]) -> Any:
         """Return, from the cells of a sheet, an argument for `region`: exact columns, or the region as text."""
         exact = {name: str(cells[name]) for name in self.columns if cells.get(name, "") != ""}
@@ -252,18 +254,12 @@ class Space(ABC):
 
 def checked_node(node: Any, space: Any) -> Node:
     """Check that a node exists, and return it as two numbers."""
-    try:
+    with suppress(TypeError, ValueError):
         depth, index = (whole_number(number, "a node's depth and index", 0, None) for number in node)
-        whole_number(depth, "a node's depth", 0, DEEPEST)
-    except (TypeError, ValueError):
-        depth, index = -1, 0
-    if depth < 0 or index >= space.slots(depth):
-        raise InvalidInput(
-            "a node is (depth, index) with index below the number of cells at that depth",
-            node,
-            "Pass for example (0, 0).",
-        )
-    return depth, index
+        if depth <= DEEPEST and index < space.slots(depth):
+            return depth, index
+    problem = "a node is (depth, index) with index below the number of cells at that depth"
+    raise InvalidInput(problem, node, "Pass for example (0, 0).")
 
 
 def with_feedback(region: Region, feedback: Feedback) -> Region:
@@ -290,9 +286,6 @@ def forbidden_rule(space: Any, forbidden: Any) -> Callable[[Region], bool] | Non
     """Return a function of a region, given one, a region, a list of regions, or None."""
     if forbidden is None or (callable(forbidden) and not isinstance(forbidden, type)):
         return forbidden
-    if space.is_one(forbidden):
-        forbidden = [forbidden]
-    if not isinstance(forbidden, Iterable):
-        raise InvalidInput("forbidden must be a function of a region, or regions", forbidden, "Pass a list.")
-    made = tuple(space.own(region) for region in forbidden)
+    listed = [forbidden] if space.is_one(forbidden) else forbidden
+    made = tuple(space.own(region) for region in listed)
     return Overlapping(made) if made else None

@@ -15,8 +15,10 @@ from zonal.errors import InvalidInput, finite_number, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
+from zonal.spaces.region import Space
 from zonal.spaces.symbols import Category
-from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order
+from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
+from zonal.tables.listings import Cell
 
 LONGEST = 1000  # positions: with more, covariances of pools are too small for a float
 MOST_VALUES = 100_000_000  # of a table of all sequences
@@ -57,6 +59,7 @@ class Sequences(AxisSpace):
     """
 
     spelled: ClassVar[str] = "sequence"
+    from_text = Space.from_text
     axes: tuple[Category, ...]
     order: tuple[int, ...]
     arity: int
@@ -119,16 +122,10 @@ class Sequences(AxisSpace):
         return len(self.axes)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int | None:
-        """Return the position that is fixed next."""
+        """Return the position that is fixed next, if that leaves at least `smallest` sequences."""
         fixed = sum(splits)
-        return self.order[fixed] if fixed < self._fixed else None
-
-    @cached_property
-    def _fixed(self) -> int:
-        """The largest number of fixed positions that leaves at least `smallest` sequences."""
-        return next(
-            k for k in reversed(range(self.length + 1)) if self.arity ** (self.length - k) >= self.smallest
-        )
+        left = self.length - fixed
+        return self.order[fixed] if left and self.arity ** (left - 1) >= self.smallest else None
 
     def region(self, what: Any, feedback: Feedback | None = None) -> ProductRegion:
         """Return any pool, whether it is a node of the tree or not.
@@ -152,13 +149,13 @@ class Sequences(AxisSpace):
             )
         return self._of(parts, feedback)
 
-    def from_text(self, text: str) -> Any:
-        """Return, from a text, an argument for `region`: the text itself."""
-        return text
+    def as_dict(self, region: ProductRegion) -> dict[str, Any]:
+        """Return the pool by the word for it."""
+        return {self.spelled: region.name}
 
-    def label(self, region: ProductRegion) -> str:
-        """Return the pool itself."""
-        return region.name
+    def cells(self, region: ProductRegion) -> dict[str, Cell]:
+        """Return nothing: the name is enough."""
+        return {}
 
     def written(self, symbols: Sequence[str]) -> str:
         """Return one sequence as text."""
@@ -168,7 +165,8 @@ class Sequences(AxisSpace):
         """Return a text as symbols: by letter, or separated by blanks if symbols have several letters."""
         if self._joint:
             return text.replace("[", " [ ").replace("]", " ] ").split()
-        return list(text.upper() if self._large else text)
+        upper_case_only = all(symbol == symbol.upper() for symbol in self.alphabet)
+        return list(text.upper() if upper_case_only else text)
 
     def _lists_one(self, what: Any, first: Any) -> bool:
         return False
@@ -183,7 +181,7 @@ class Sequences(AxisSpace):
                 "Use fewer positions.",
             )
         series = as_series(values)
-        if series is not None and series.labels not in (None, tuple(range(len(series.values)))):
+        if series is not None and useful(series.labels):
             values = dict(zip(series.labels or (), series.values, strict=True))
         if not isinstance(values, Mapping):
             table = np.asarray(values)
@@ -213,44 +211,33 @@ class Sequences(AxisSpace):
 
     def describe(self, region: ProductRegion) -> str:
         """Return the pool in IUPAC codes, or with ``*`` for any symbol and ``[..]`` for some."""
-        codes = []
-        for members in region.symbols:
-            assert members is not None
-            if len(members) == 1:
-                codes.append(members[0])
-            elif self._codes:
-                codes.append(self._codes["".join(sorted(members))])
-            else:
-                codes.append(self._any if len(members) == self.arity else f"[{self._joint.join(members)}]")
-        return self._joint.join(codes)
+        pools: Any = region.symbols
+        return self._joint.join(self._codes.get(own) or f"[{self._joint.join(own)}]" for own in pools)
+
+    label = describe
 
     @cached_property
     def _joint(self) -> str:
         return "" if all(len(symbol) == 1 for symbol in self.alphabet) else " "
 
     @cached_property
-    def _large(self) -> bool:
-        """Whether the alphabet is upper case only, so that lower case can be accepted."""
-        return all(symbol == symbol.upper() for symbol in self.alphabet)
+    def _sets(self) -> dict[str, tuple[str, ...]]:
+        """The symbols that each code stands for: those of DNA or RNA, a sign for any symbol, and the symbols."""
+        alphabet = self.alphabet
+        last = next((base for base in "TU" if set(alphabet) == {*"ACG", base}), None)
+        some = {code: members.replace("T", last) for members, code in IUPAC.items()} if last else {}
+        every = next(sign for sign in ("*", "?", ".", "any") if sign not in alphabet)  # ``*`` may be an amino acid
+        pools = some | {every: alphabet} | {symbol: (symbol,) for symbol in alphabet}
+        return {code: tuple(symbol for symbol in alphabet if symbol in own) for code, own in pools.items()}
 
     @cached_property
-    def _any(self) -> str:
-        """The sign for any symbol; not a symbol itself, as ``*`` is among amino acids."""
-        return next(sign for sign in ("*", "?", ".", "any") if sign not in self.alphabet)
-
-    @cached_property
-    def _codes(self) -> dict[str, str]:
-        """Codes of sets of symbols if this is DNA or RNA, by their sorted members."""
-        if set(self.alphabet) == set("ACGT"):
-            return IUPAC
-        if set(self.alphabet) == set("ACGU"):
-            return {members.replace("T", "U"): code for members, code in IUPAC.items()}
-        return {}
+    def _codes(self) -> dict[tuple[str, ...], str]:
+        """The code of each set of symbols that has one, the first if it has two."""
+        return {own: code for code, own in reversed(self._sets.items())}
 
     def _parse(self, text: str) -> list[list[str]]:
         """Return the symbols at each position."""
-        sets = {code: list(members) for members, code in self._codes.items()}
-        sets |= {self._any: list(self.alphabet)} | {symbol: [symbol] for symbol in self.alphabet}
+        sets = self._sets
         parts: list[list[str]] = []
         opened: list[str] | None = None
         for piece in self.tokens(text):
@@ -268,27 +255,23 @@ class Sequences(AxisSpace):
             elif opened is not None:
                 opened += sets[piece]
             else:
-                parts.append(sets[piece])
+                parts.append(list(sets[piece]))
         if opened is not None:
             raise InvalidInput("a bracket is not closed", text, "Write for example A[CG]T.")
         return parts
 
 
-def _by_symbol(frequencies: Any, alphabet: list[str], length: int) -> Any:
-    """Return frequencies in the order of the alphabet, if columns or an index name the symbols."""
-    frame = as_frame(frequencies)
-    if frame is None:
-        return in_order(frequencies, [alphabet], "frequencies")
-    order = row_order(tuple(frame.columns), [alphabet], "frequencies")
-    table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
-    return table[row_order(frame.labels, [range(length)], "frequencies")][:, order]
-
-
 def _frequencies(frequencies: Any, length: int, alphabet: list[str]) -> list[Any]:
-    """Return the frequencies at each position."""
+    """Return the frequencies at each position, in the order of the alphabet if their labels name the symbols."""
     if frequencies is None:
         return [None] * length
-    frequencies, size = _by_symbol(frequencies, alphabet, length), len(alphabet)
+    frame, what, size = as_frame(frequencies), "frequencies", len(alphabet)
+    if frame is None:
+        frequencies = in_order(frequencies, [alphabet], what)
+    else:
+        order = row_order(tuple(frame.columns), [alphabet], what)
+        table = np.stack([np.asarray(column) for column in frame.columns.values()], axis=1)
+        frequencies = table[row_order(frame.labels, [range(length)], what)][:, order]
     fix = "Pass one number per symbol, or one row per position."
     try:
         table = np.array(frequencies, dtype=float)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
+from zonal.averages.feedback import Feedback
 from zonal.averages.layout import Pools
 from zonal.errors import InvalidInput, finite_number, positive_number, refuse
 from zonal.spaces.axes import Answers, Interval, Part
-
-if TYPE_CHECKING:
-    from zonal.averages.feedback import Feedback
 
 MOST_SYMBOLS = 52  # of one axis: a set of them is stored as a number, exactly
 ANY = "any"
@@ -79,10 +77,6 @@ class Category(Answers):
         """The set of all symbols."""
         return (1 << len(self.symbols)) - 1
 
-    def share(self, pool: int) -> float:
-        """Return the share of a set of symbols in the whole."""
-        return 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
-
     def members(self, pool: float) -> list[int]:
         """Return the numbers of the symbols of a set."""
         return [s for s in range(len(self.symbols)) if int(pool) >> s & 1]
@@ -92,34 +86,15 @@ class Category(Answers):
         inside = np.array([p if pool >> s & 1 else 0.0 for s, p in enumerate(self.shares)])
         return np.asarray(inside / inside.sum())
 
-    def pool(self, symbols: Any) -> int:
-        """Return one symbol, or several, as a number."""
-        pool = 0
-        for symbol in [symbols] if isinstance(symbols, str) or not np.iterable(symbols) else list(symbols):
-            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
-                known = ", ".join(map(str, self.symbols))
-                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
-            pool |= 1 << self.symbols.index(symbol)
-        if not pool:
-            raise InvalidInput(f"a region needs a symbol on axis {self.name}", symbols, "Name at least one.")
-        return pool
-
     def _part(self, pool: int) -> Part:
-        return float(pool), self.share(pool), (float(pool), float(pool))
+        share = 1.0 if pool == self.whole else sum(p for s, p in enumerate(self.shares) if pool >> s & 1)
+        return float(pool), share, (float(pool), float(pool))
 
     # How it is split.
-
-    def parts(self, arity: int) -> int:
-        """Return the number of parts it is split into."""
-        return len(self.symbols)
 
     def may_split(self, splits: int, arity: int) -> bool:
         """Tell whether it can be split again after `splits` splits."""
         return splits == 0
-
-    def with_smallest(self, width: float) -> Self:
-        """Return the same axis: single symbols are its smallest parts."""
-        return self
 
     def width(self, pieces: int) -> float:
         """Return 1, or 0 if it is split."""
@@ -137,8 +112,16 @@ class Category(Answers):
     # From the user's description to a part.
 
     def take(self, what: Any, arity: int) -> Part:
-        """Return the part that a user describes: one symbol, or several; all for None."""
-        return self._part(self.whole if what is None else self.pool(what))
+        """Return the part that a user describes: one symbol, or several."""
+        pool = 0
+        for symbol in [what] if isinstance(what, str) or not np.iterable(what) else list(what):
+            if not isinstance(symbol, str | int | float | np.generic) or symbol not in self.symbols:
+                known = ", ".join(map(str, self.symbols))
+                raise InvalidInput(f"axis {self.name} has no such symbol", symbol, f"Choose from {known}.")
+            pool |= 1 << self.symbols.index(symbol)
+        if not pool:
+            raise InvalidInput(f"a region needs a symbol on axis {self.name}", what, "Name at least one.")
+        return self._part(pool)
 
     def overlap(self, one: Part, other: Part) -> bool:
         """Tell whether two parts have a symbol in common."""
@@ -210,7 +193,6 @@ class Category(Answers):
 
     def measure(self, feedback: Feedback) -> None:
         """Return None: the whole set of symbols is always measured."""
-        return
 
     def faces(self, part: Part) -> NoReturn:
         """Raise: symbols have no order and no distances."""

@@ -1,6 +1,7 @@
 """Tables for people: aligned when printed, HTML in a notebook, and data frames or files for further use.
 
-This module formats cells. It must not know what they mean, and imports a data-frame library only when asked.
+Numbers have as many digits as their uncertainty allows, and probabilities are never shown as certain. This module
+formats cells. It must not know what they mean, and imports a data-frame library only when asked.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zonal.errors import InvalidInput
-from zonal.tables.cells import csv_text
-from zonal.tables.files import file_path, library, write
-from zonal.tables.numbers import number, percent
+from zonal.tables.files import csv_text, file_path, library, write
 
 if TYPE_CHECKING:
     import pandas
@@ -132,8 +131,9 @@ class Listing:
         plain: dict[str, list[Any]] = {}
         for name, cells in self.columns.items():
             if any(isinstance(cell, Span) for cell in cells):
-                for side in ("low", "high"):
-                    plain[_with_side(name, side)] = [getattr(cell, side, None) for cell in cells]
+                word, bracket, unit = name.partition(" [")
+                for side in ("low", "high"):  # of "l [deg]": "l low [deg]"
+                    plain[f"{word} {side}{bracket}{unit}"] = [getattr(cell, side, None) for cell in cells]
             else:
                 plain[name] = [float(cell) if isinstance(cell, Chance) else cell for cell in cells]
         return plain
@@ -229,6 +229,28 @@ def card(title: str, facts: Mapping[str, object]) -> str:
     return f'<table><caption style="text-align:left">{escape(title)}</caption><tbody>{rows}</tbody></table>'
 
 
+def number(value: float, doubt: float = 0.0) -> str:
+    """Return a number with two digits of its uncertainty, or with six digits if there is none."""
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else str(value)
+    if not 0 < doubt < math.inf:
+        return f"{value:.6g}"
+    digits = 1 - math.floor(math.log10(doubt))
+    return f"{value:.{digits}f}" if 0 <= digits <= 12 else f"{value:.3g}"
+
+
+def give_or_take(mean: float, std: float, unit: str = "") -> str:
+    """Return a mean, its standard deviation and their unit: "157.4 ± 2.9 K"."""
+    return f"{number(mean, std)} ± {number(std, std)} {unit}".rstrip()
+
+
+def percent(chance: float) -> str:
+    """Return a probability in per cent, never as 0 or 100, since it comes from a model and from draws."""
+    if math.isnan(chance):
+        return ""
+    return "> 99 %" if chance >= 0.995 else "< 1 %" if chance < 0.005 else f"{chance:.0%}".replace("%", " %")
+
+
 def short(value: object) -> str:
     """Return a number with a few digits, anything else as text."""
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
@@ -242,12 +264,6 @@ def counted(number: int, what: str) -> str:
 def labelled(name: str, unit: str) -> str:
     """Return a name with its unit, if it has one."""
     return f"{name} [{unit}]" if unit else name
-
-
-def _with_side(name: str, side: str) -> str:
-    """Return the name of a column of lower or upper edges: "l low [deg]"."""
-    plain, bracket, unit = name.partition(" [")
-    return f"{plain} {side}{bracket}{unit}"
 
 
 def _is_numeric(cells: Sequence[Cell]) -> bool:

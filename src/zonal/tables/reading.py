@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput
-from zonal.tables.cells import unescaped
-from zonal.tables.files import file_path, library
+from zonal.errors import InvalidInput, refuse
+from zonal.tables.files import file_path, library, parsed, unescaped
 from zonal.tables.habits import guess
-from zonal.tables.numbers import parsed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,6 +58,10 @@ class Table:
     lines: Sequence[int] = field(default=(), repr=False)  # at which rows begin; Parquet has none
     delimiter: str = ""  # between cells, if there is one
 
+    def __post_init__(self) -> None:
+        if self.rows == 0:
+            raise InvalidInput("the table has columns but no rows", str(self.path), "Add rows below the header.")
+
     def numbers(self, column: str) -> Floats:
         """Return a column as finite numbers; raise at the first cell that is not one."""
         cells = self.cells(column)
@@ -67,24 +69,19 @@ class Table:
         if "," in together or ("." in together and self.decimal_commas):
             pointed = self.pointed(column)
             cells = [pointed(cell, self._place(column, row)) for row, cell in enumerate(cells)]
-        try:
-            if "_" in together:  # float() would read 1_000 as 1000
-                raise ValueError
-            values = np.fromiter(map(float, cells), float, self.rows)
-        except ValueError:
-            values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
+        values = np.array([parsed(cell) for cell in cells], dtype=float)  # NaN for None
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise self._not_a_number(column, row, cells[row])
+            raise self._wrong(column, row, cells[row])
         return values
 
     def texts(self, column: str) -> list[str]:
         """Return a column as non-empty texts; a whole number reads "101", not "101.0"."""
         cells = self.cells(column)
-        if not all(map(str.strip, cells)):
-            row = next(row for row, cell in enumerate(cells) if not cell.strip())
-            raise self._empty(column, row, cells[row])
+        for row, cell in enumerate(cells):
+            if not cell.strip():
+                raise self._wrong(column, row, cell)
         return list(cells)
 
     def pointed(self, column: str) -> Callable[[str, str], str]:
@@ -146,16 +143,13 @@ class Table:
         fix = f"{guess(column, names)}It has {listed}{more}."
         raise InvalidInput(f"{self.path.name} has no such column", column, fix)
 
-    def _not_a_number(self, column: str, row: int, cell: str) -> InvalidInput:
+    def _wrong(self, column: str, row: int, cell: str) -> InvalidInput:
+        what, fix = "is not finite", "Correct it or remove the row."
         if not cell.strip():
-            return self._empty(column, row, cell)
-        if parsed(cell) is None:
-            fix = "Write a number with a decimal point, such as 0.5."
-            return InvalidInput(f"{self._place(column, row)} is not a number", cell, fix)
-        return InvalidInput(f"{self._place(column, row)} is not finite", cell, "Correct it or remove the row.")
-
-    def _empty(self, column: str, row: int, cell: object) -> InvalidInput:
-        return InvalidInput(f"{self._place(column, row)} is empty", cell, "Fill it in or remove the row.")
+            what, fix = "is empty", "Fill it in or remove the row."
+        elif parsed(cell) is None:
+            what, fix = "is not a number", "Write a number with a decimal point, such as 0.5."
+        return InvalidInput(f"{self._place(column, row)} {what}", cell, fix)
 
     def _place(self, column: str, row: int) -> str:
         line = f", line {self.lines[row]}" if self.lines else ""
@@ -201,26 +195,18 @@ def read_table(path: str | Path) -> Table:
         if file.stat().st_size == 0:
             raise _no_content(file)
         if ending in USUAL:
-            table = _read_text(file, USUAL[ending])
-        else:
-            table = _read_excel(file) if ending == EXCEL else _read_parquet(file)
+            return _read_text(file, USUAL[ending])
+        return _read_excel(file) if ending == EXCEL else _read_parquet(file)
     except FileNotFoundError:
         raise InvalidInput("there is no such file", str(path), "Check the path.") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInput(f"the file cannot be read ({reason})", str(path), "Pass a whole file.") from None
-    return _with_rows(table)
 
 
 def parse_table(text: str, name: str) -> Table:
     """Return the table in a text, as `read_table` reads one from a file; messages use its name."""
-    return _with_rows(_of_text(Path(name), text.removeprefix("\ufeff"), ","))
-
-
-def _with_rows(table: Table) -> Table:
-    if table.rows == 0:
-        raise InvalidInput("the table has columns but no rows", str(table.path), "Add rows below the header.")
-    return table
+    return _of_text(Path(name), text.removeprefix("\ufeff"), ",")
 
 
 def _no_content(file: Path) -> InvalidInput:
@@ -331,7 +317,7 @@ def _parquet_cells(column: pyarrow.ChunkedArray) -> Column:
 
 
 def _check_names(file: Path, names: Sequence[str]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        fix = f"Give each column its own name in the header of {file.name}."
-        raise InvalidInput("the names of columns must differ", twice[0], fix)
+    twice = (name for name, times in Counter(names).items() if times > 1)
+    refuse(
+        twice, "the names of columns must differ", f"Give each column its own name in the header of {file.name}."
+    )

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from zonal.errors import InvalidInput
-from zonal.tables.files import content_of, file_path
+from zonal.tables.files import content_of, file_path, parsed
 from zonal.tables.habits import guess
-from zonal.tables.numbers import parsed
 
 Key = tuple[str, ...]  # path of a key in nested tables
 

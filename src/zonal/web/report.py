@@ -17,8 +17,7 @@ from zonal.plots import Kind, column_width
 from zonal.plots.style import value_label
 from zonal.rounds.settings import Settings
 from zonal.study import Study
-from zonal.tables.listings import Listing
-from zonal.tables.numbers import give_or_take, percent
+from zonal.tables.listings import Listing, give_or_take, percent
 
 MOST_SVG = 250_000  # bytes of one plot, beyond which its content is a bitmap
 MOST_ROWS = 2000
