@@ -14,13 +14,12 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, ClassVar, NamedTuple
-from weakref import WeakSet
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
+WAL = b"\2"  # in the header of a file with another kind of journal
 FORMAT = 3  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds that a fork waits for other threads to finish with their files
@@ -92,7 +92,7 @@ class Journal:
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
-                with closing(_connect(draft, "rwc")) as connection:
+                with _connected(draft, "rwc") as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -115,9 +115,7 @@ class Journal:
         """Read a file; `given` are the user's own settings, `classes` the user's own classes by name."""
         target = file_path(path).absolute()
         _check_kind(target)
-        with _trouble(target), closing(_connect(target)) as connection:
-            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-                raise sqlite3.DatabaseError("another program has changed its journal mode")
+        with _trouble(target), _connected(target) as connection:
             _begin(connection)
             for (found,) in connection.execute("PRAGMA quick_check(1)"):
                 if found != "ok":
@@ -137,20 +135,20 @@ class Journal:
     def rows(self, first: int = 0) -> list[StoredEvent]:
         """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
+        with _trouble(self.path), _connected(self.path) as connection:
             _begin(connection)
             return [StoredEvent(*row) for row in connection.execute(query, (first,))]
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
+        with _trouble(self.path), _connected(self.path) as connection:
             _begin(connection)
             connection.execute("COMMIT")
             return connection.serialize()
 
     def unseen(self, known: int) -> list[Event]:
         """Return the events after the first `known`, which other processes have appended."""
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
+        with _trouble(self.path), _connected(self.path) as connection:
             _begin(connection)
             return self._unseen(connection, known)
 
@@ -162,10 +160,9 @@ class Journal:
         """
         if self.read_only:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
-        with _trouble(self.path):
-            connection = _connect(self.path)
-        with closing(connection):  # without a COMMIT this rolls back
+        with ExitStack() as opened:
             with _trouble(self.path):
+                connection = opened.enter_context(_connected(self.path))
                 _begin(connection, "IMMEDIATE")
                 unseen = self._unseen(connection, known)
             yield Writer(self, connection, unseen, known + len(unseen))
@@ -211,78 +208,57 @@ class Journal:
         return digests[1:]
 
 
-class Writer:
+class Writer(NamedTuple):
     """The file while its lock is held."""
 
-    def __init__(self, journal: Journal, connection: sqlite3.Connection, unseen: list[Event], known: int) -> None:
-        self.unseen = unseen  # events that other processes have appended since
-        self._journal = journal
-        self._connection = connection
-        self._known = known
+    journal: Journal
+    connection: sqlite3.Connection
+    unseen: list[Event]  # that other processes have appended since
+    known: int  # number of events, those included
 
     def append(self, events: Iterable[Event]) -> None:
         """Append events and release the lock; when this returns they are on disk."""
-        with _trouble(self._journal.path):
-            if self._connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
-                self._connection.execute(
-                    f"PRAGMA user_version = {FORMAT}"
-                )  # older releases cannot go on from here
-            digests = self._journal._insert(self._connection, self._known, events)
-            self._connection.execute("COMMIT")
-        self._journal._digests[self._known + 1 :] = digests
+        journal, connection, _, known = self
+        with _trouble(journal.path):
+            if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):  # older releases cannot go on
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+            digests = journal._insert(connection, known, events)
+            connection.execute("COMMIT")
+        journal._digests[known + 1 :] = digests
 
 
-class _Connection(sqlite3.Connection):
-    """An open file. Forks wait until it is closed, since SQLite would keep a file that a child inherits locked."""
+_USERS: dict[object, int] = {}  # by open file, the thread that uses it
+_GATE = threading.RLock()  # held by a thread that forks
 
-    known: ClassVar[WeakSet[_Connection]] = WeakSet()
-    gate: ClassVar[threading.RLock] = threading.RLock()  # held by a thread that forks
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.user: int | None = threading.get_ident()
-        with _Connection.gate:
-            _Connection.known.add(self)
-        super().__init__(*arguments, **options)
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        self.user = None
-
-    @classmethod
-    def await_end(cls) -> None:
-        """Wait, for a while, until no other thread uses a file."""
-        until, free = monotonic() + FORK_PATIENCE, (None, threading.get_ident())
-        while any(one.user not in free for one in list(cls.known)) and monotonic() < until:
-            sleep(0.001)
-
-    @classmethod
-    def forget(cls) -> None:
-        """Start with no connections in a child process: it has no other threads."""
-        cls.known = WeakSet()
+def _await_end() -> None:
+    """Wait, for a while, until no other thread uses a file: SQLite would keep one that a child inherits locked."""
+    until, own = monotonic() + FORK_PATIENCE, threading.get_ident()
+    while any(user != own for user in list(_USERS.values())) and monotonic() < until:
+        sleep(0.001)
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(before=_Connection.await_end, after_in_child=_Connection.forget)
+    os.register_at_fork(before=_await_end, after_in_child=_USERS.clear)  # a child has no other threads
     # Called first, and as C functions: Ctrl-C within a Python function could leave the gate locked for ever.
-    _GATE = _Connection.gate
     os.register_at_fork(before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release)
 
 
-def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """Open the file, which must exist."""
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=PATIENCE,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=_Connection,
-    )
-    connection.execute("PRAGMA trusted_schema = OFF")
-    # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
-    connection.execute("PRAGMA synchronous = EXTRA")
-    return connection
+@contextmanager
+def _connected(path: Path, mode: str = "rw") -> Iterator[sqlite3.Connection]:
+    """Open the file, which must exist; without a COMMIT, closing it rolls back."""
+    address, use = f"{path.as_uri()}?mode={mode}", object()
+    options: Any = {"uri": True, "timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
+    try:
+        with _GATE:
+            _USERS[use] = threading.get_ident()
+        with closing(sqlite3.connect(address, **options)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
+            connection.execute("PRAGMA synchronous = EXTRA")
+            yield connection
+    finally:
+        _USERS.pop(use, None)
 
 
 def _begin(connection: sqlite3.Connection, how: str = "") -> None:
@@ -304,6 +280,8 @@ def _check_kind(path: Path) -> None:
             header = file.read(HEADER)
         if header and header[: len(MAGIC)] != MAGIC:
             raise sqlite3.DatabaseError("file is not a database")
+        if WAL in header[18:20]:
+            raise sqlite3.DatabaseError("another program has changed its journal mode")
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")
