@@ -24,6 +24,7 @@ from zonal.problems import PerWeight
 from zonal.rounds.events import Asked, Edited, Event
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
+from zonal.rounds.prices import paid
 from zonal.rounds.settings import Direction, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial, TrialRecord
@@ -55,6 +56,11 @@ class Reading:
         return self._state.began.id
 
     @property
+    def settings(self) -> Settings:
+        """Everything that was given."""
+        return self._state.problem.settings
+
+    @property
     def path(self) -> Path | None:
         """The file in which the study is stored; None in memory."""
         return None if self._journal is None else self._journal.path
@@ -68,11 +74,6 @@ class Reading:
     def read_only(self) -> str:
         """Why the study can only be read; "" if it can continue."""
         return "" if self._journal is None else self._journal.read_only
-
-    @property
-    def settings(self) -> Settings:
-        """Everything that was given."""
-        return self._state.problem.settings
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -112,10 +113,7 @@ class Reading:
     @property
     def _looks_left(self) -> int:
         """How many of the cheapest looks may still be asked for."""
-        state = self._state
-        if state.problem.prices is None:
-            return int(state.remaining)
-        return state.problem.looks(state.began.cheapest, state.remaining)
+        return self._state.problem.looks(self._state.began.cheapest, self._state.remaining)
 
     @property
     def trials(self) -> list[TrialRecord]:
@@ -279,7 +277,7 @@ def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
         _, how, value, sem, note, _, time = past[-1]
         trial, minus = trial_of(state, asked), state.differences.get(asked.number, (0, None))[1]
         if time is not None:
-            trial = replace(trial, time=time, cost=asked.cost - asked.time + time)
+            trial = replace(trial, time=time, cost=paid(asked, time))
         yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
 
 

@@ -321,13 +321,11 @@ class Study(Reading):
         wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
-        heard, said = self._complaints, state.complaints
-        if said is not heard:
-            self._complaints = said
-            for complaint in said:
-                if complaint not in heard:
-                    warn_user(complaint)
-        if state.known is not before.known and state.known is not None and state.known.warned:
+        heard, self._complaints = self._complaints, state.complaints
+        for complaint in self._complaints:
+            if complaint not in heard:
+                warn_user(complaint)
+        if state.known is not before.known:
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))

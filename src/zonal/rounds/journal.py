@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zonal.errors import StudyFileError, ZonalError
-from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 from zonal.rounds.values import SENSELESS
@@ -75,7 +75,6 @@ class Journal:
         self.path = path
         self.opened = opened  # the settings, and what is missing of them
         self.read_only = read_only  # why nothing can be written; "" if it can
-        self._text = Events(opened)
         self._digests = [first]  # of the settings, and of every event seen
 
     @classmethod
@@ -88,7 +87,7 @@ class Journal:
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
         text, now, versions = settings_to_json(settings), _now(), _versions()
-        journal = cls(target, Opened(settings, {}), _digest(b"", now, versions, text))
+        journal = cls(target, Opened(settings), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
@@ -180,13 +179,13 @@ class Journal:
         if first != self._digests[0] or before != self._digests[known]:
             raise StudyFileError(REPLACED.format(self.path.name))
         events, digests = [], self._digests[: known + 1]
-        self._text.renew()
+        self.opened.renew()
         for at, (place, time, text, stored) in enumerate(rows, known):
             digests.append(_digest(digests[-1], place, time, text))
             if place != at or digests[-1] != stored:
                 raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
             try:
-                events.append(self._text.read(text))
+                events.append(self.opened.read(text))
             except ZonalError:
                 raise
             except SENSELESS as error:
@@ -201,7 +200,7 @@ class Journal:
         """Append events after the first `known`; return their digests."""
         digests, now = self._digests[known : known + 1], _now()
         for number, event in enumerate(events, known):
-            text = self._text.write(event)
+            text = self.opened.write(event)
             digests.append(_digest(digests[-1], number, now, text))
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (number, now, text, digests[-1]))
         connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (known + len(digests) - 1, digests[-1]))

@@ -27,7 +27,7 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.rounds import checks, events
-from zonal.rounds.outcomes import last_outcome
+from zonal.rounds.outcomes import outcomes
 from zonal.rounds.prices import checked_price
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
@@ -57,12 +57,11 @@ def _need(holds: object, problem: str, value: Any) -> None:
         raise InvalidInput(problem, value, RESTORE)
 
 
-def facts(event: Any) -> events.Event:
+def facts(event: events.Event) -> events.Event:
     """Check that an event has facts, and return it."""
     _need(isinstance(event, tuple), "this must be a list", event)
     _need(event, "an event has at least one fact", event)
-    made: events.Event = event
-    return made
+    return event
 
 
 def _flag(value: Any, name: str) -> None:
@@ -144,7 +143,7 @@ def _asked(state: State, fact: events.Asked) -> None:
 def _told(state: State, fact: events.Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
-        became = last_outcome(state.history, fact.number)
+        became = outcomes(state.history)[False, fact.number][-1]
         if became.value is not None:
             raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {RESTORE}")
         if not checks.fits(state, fact):

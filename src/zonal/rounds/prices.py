@@ -7,7 +7,7 @@ is read: a trial stores its cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -25,16 +25,16 @@ TYPICAL_CELLS, MOST_DEPTHS = 4, 16  # cells of each depth, and depths, at which 
 SLACK = 1e-9  # of the budget: smaller differences are rounding
 
 
-def checked_times(times: Any) -> tuple[float, ...]:
+def checked_times(times: Any, name: str) -> tuple[float, ...]:
     """Check the times to choose from, and return them."""
-    if times is None or (isinstance(times, Sequence) and not isinstance(times, str) and len(times) == 0):
+    if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
     if isinstance(times, str | bytes) or not np.iterable(times):
-        raise InvalidInput("times must be a list", times, fix)
+        raise InvalidInput(f"{name} must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
     if len(set(listed)) < len(listed):
-        raise InvalidInput("times must differ from each other", times, fix)
+        raise InvalidInput(f"{name} must differ from each other", times, fix)
     return listed
 
 
@@ -46,11 +46,11 @@ def checked_price(value: Any, name: str) -> float:
     return number
 
 
-def checked_travel(travel: Any, space: Any) -> Any:
+def checked_travel(travel: Any, name: str, space: Any) -> Any:
     """Check the cost of travel, a function of two regions or a number per unit of distance; return it."""
     if travel is None or (callable(travel) and not isinstance(travel, type)):
         return travel
-    number = checked_price(travel, "travel")
+    number = checked_price(travel, name)
     if not space.continuous:
         fix = "Pass a function of two regions."
         raise InvalidInput("this space has no distances of its own", travel, fix)
@@ -96,14 +96,12 @@ class Prices:
 
     def cheapest(self) -> float:
         """Return what the cheapest of some typical looks costs, without travel."""
-        space = self._space
-        least = math.inf
-        deepest = space.deepest()
-        for depth in range(
-            min(MOST_DEPTHS, space.cut() if deepest is None else deepest) + 1 if callable(self._cost) else 1
-        ):
-            least = min(least, *(self.of_region(space.cell(node)) for node in space.typical(depth, TYPICAL_CELLS)))
-        return least + float(self.of_time(self.times.min()))
+        space, deepest = self._space, 0
+        if callable(self._cost):
+            bottom = space.deepest()
+            deepest = min(MOST_DEPTHS, space.cut() if bottom is None else bottom)
+        nodes = [node for depth in range(deepest + 1) for node in space.typical(depth, TYPICAL_CELLS)]
+        return min(self.of_region(space.cell(node)) for node in nodes) + float(self.of_time(self.times.min()))
 
     def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
         """Return the usual time of a look: the first of `times`, or, if they are `chosen`, one in the middle.

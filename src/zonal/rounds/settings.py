@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -34,7 +34,7 @@ from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
 from zonal.problems import PerWeight
 from zonal.rounds.prices import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.spaces import Node, Region, Space, as_space
-from zonal.spaces.region import DEEPEST, Overlapping, forbidden_rule
+from zonal.spaces.region import DEEPEST, forbidden_rule
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
@@ -73,61 +73,6 @@ class Given(TypedDict, total=False):
     cost_unit: str
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
-
-    space: Any
-    budget: float  # at the start; `extend` adds to it
-    kernel: Any
-    noise: Noise | None
-    mean: float | None
-    feedback: Feedback
-    policy: Policy | None
-    seed: int  # determines every random number of the study
-    direction: Direction
-    max_looks: int | None
-    forbidden: Forbidden | None
-    value_name: str
-    value_unit: str
-    cost: Cost | None = None
-    times: tuple[float, ...] = ()
-    overhead: float = 0.0
-    travel: Travel | None = None
-    cost_unit: str = ""
-
-    @property
-    def priced(self) -> bool:
-        """Whether looks have a cost; if not, the budget is a number of looks."""
-        return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
-
-    @property
-    def spends(self) -> tuple[str, ...]:
-        """What a trial spends and tables show: its time where times are chosen, its cost where looks have one."""
-        return (("time",) if self.times else ()) + (("cost",) if self.priced else ())
-
-    @property
-    def sign(self) -> float:
-        """The factor that turns the user's values into rewards: 1, or -1 when minimising."""
-        return 1.0 if self.direction == "maximize" else -1.0
-
-
-def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
-    """Check what the user passed, as `Study` takes it, and return it as settings."""
-    own: Any = as_space(space)
-    taken = DEFAULTS | given
-    parts = {name: check(taken[name], name, own) for name, (_, check) in CHECKS.items()}
-    settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
-    known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
-    return replace(settings, budget=known)
-
-
-def checked_again(settings: Settings) -> Settings:
-    """Check settings that come from a file or another process, as if a user had passed them."""
-    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
-
-
 def checked_feedback(feedback: Any, space: Any) -> Feedback:
     """Check that a feedback is one, and that it has a meaning on this space; return it."""
     if not isinstance(feedback, Feedback):
@@ -135,6 +80,10 @@ def checked_feedback(feedback: Any, space: Any) -> Feedback:
         raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
     feedback.check(space)
     return feedback
+
+
+def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
+    return checked_feedback(Mean() if feedback is None else feedback, space)
 
 
 def _policy(policy: Any, name: str, space: Any) -> Policy | None:
@@ -175,25 +124,66 @@ def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Che
     return lambda value, name, space: None if optional and value is None else check(value, name, *more)
 
 
-# By setting, what it is if it is not given, and its check: (value, name, space) -> the value as it is kept.
-CHECKS: dict[str, tuple[Any, Check]] = {
-    "kernel": (None, _kernel),
-    "noise": (None, _function_or(standard_deviation)),
-    "mean": (None, _plain(finite_number, optional=True)),
-    "feedback": (None, lambda own, _, space: checked_feedback(Mean() if own is None else own, space)),
-    "policy": (None, _policy),
-    "direction": ("maximize", _direction),
-    "max_looks": (None, _plain(whole_number, 1, optional=True)),
-    "forbidden": (None, lambda own, _, space: forbidden_rule(space, own)),
-    "value_name": ("value", _plain(text)),
-    "value_unit": ("", _plain(text)),
-    "cost": (None, _function_or(checked_price)),
-    "times": (None, lambda own, *_: checked_times(own)),
-    "overhead": (0.0, _plain(checked_price)),
-    "travel": (None, lambda own, _, space: checked_travel(own, space)),
-    "cost_unit": ("", _plain(text)),
-}
-DEFAULTS = {name: default for name, (default, _) in CHECKS.items()}
+def _by(check: Check, usual: Any = None) -> dict[str, Any]:
+    """Return how a setting is checked: (value, name, space) -> the value as it is kept; and its usual value."""
+    return {"check": check, "usual": usual}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
+
+    space: Any
+    budget: float  # at the start; `extend` adds to it
+    kernel: Any = field(metadata=_by(_kernel))
+    noise: Noise | None = field(metadata=_by(_function_or(standard_deviation)))
+    mean: float | None = field(metadata=_by(_plain(finite_number, optional=True)))
+    feedback: Feedback = field(metadata=_by(_feedback))
+    policy: Policy | None = field(metadata=_by(_policy))
+    seed: int  # determines every random number of the study
+    direction: Direction = field(metadata=_by(_direction, "maximize"))
+    max_looks: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
+    forbidden: Forbidden | None = field(metadata=_by(lambda own, _, space: forbidden_rule(space, own)))
+    value_name: str = field(metadata=_by(_plain(text), "value"))
+    value_unit: str = field(metadata=_by(_plain(text), ""))
+    cost: Cost | None = field(default=None, metadata=_by(_function_or(checked_price)))
+    times: tuple[float, ...] = field(default=(), metadata=_by(_plain(checked_times)))
+    overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
+    travel: Travel | None = field(default=None, metadata=_by(checked_travel))
+    cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
+
+    @property
+    def priced(self) -> bool:
+        """Whether looks have a cost; if not, the budget is a number of looks."""
+        return self.cost is not None or bool(self.times) or self.overhead > 0 or self.travel is not None
+
+    @property
+    def spends(self) -> tuple[str, ...]:
+        """What a trial spends and tables show: its time where times are chosen, its cost where looks have one."""
+        return (("time",) if self.times else ()) + (("cost",) if self.priced else ())
+
+    @property
+    def sign(self) -> float:
+        """The factor that turns the user's values into rewards: 1, or -1 when minimising."""
+        return 1.0 if self.direction == "maximize" else -1.0
+
+
+CHECKS = {own.name: own.metadata for own in fields(Settings) if own.metadata}
+
+
+def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
+    """Check what the user passed, as `Study` takes it, and return it as settings."""
+    own: Any = as_space(space)
+    parts = {name: how["check"](given.get(name, how["usual"]), name, own) for name, how in CHECKS.items()}
+    settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
+    known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
+    return replace(settings, budget=known)
+
+
+def checked_again(settings: Settings) -> Settings:
+    """Check settings that come from a file or another process, as if a user had passed them."""
+    given = {own.name: getattr(settings, own.name) for own in fields(settings)}
+    return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
 
 
 def _seed(rng: Any) -> int:
@@ -241,9 +231,10 @@ class Problem:
     def looks(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest looks the budget, or what is left of it, pays for."""
         budget = self.settings.budget
+        own = budget if left is None else left
         if self.prices is None:
-            return int(budget)
-        paid = int((budget if left is None else left) / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
+            return int(own)
+        paid = int(own / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
     def depth(self, looks: int) -> int:
@@ -290,8 +281,6 @@ class Problem:
         forbidden = self.settings.forbidden
         if forbidden is None:
             return False
-        if isinstance(forbidden, Overlapping):
-            return forbidden(region)
         said = answer(forbidden, region)
         if not isinstance(said, bool | np.bool_):
             raise InvalidInput(f"forbidden({region.name}) must be True or False", said, "Return one of the two.")
