@@ -15,7 +15,7 @@ from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, TrialError, text, whole_number
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
-from zonal.rounds.events import Allowed, Asked, Corrected, Measured, Observed, Retracted
+from zonal.rounds.events import Allowed, Asked, Corrected, Measured, Mended, Observed, Retracted
 from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import RegionLike, checked_feedback
 from zonal.rounds.trials import Observation, Trial
@@ -208,9 +208,7 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
         _mend(study, fact, was.value, beside)
 
 
-def _mend(
-    study: Study, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()
-) -> None:
+def _mend(study: Study, fact: Mended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
     """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
     region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)

@@ -159,11 +159,8 @@ def refine(
         Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
     """
     if not study.space.continuous:
-        raise InvalidInput(
-            "refine works in a box only",
-            study.space,
-            "For members and sequences, extend the study or raise the policy's h_max.",
-        )
+        fix = "For members and sequences, extend the study or raise the policy's h_max."
+        raise InvalidInput("refine works in a box only", study.space, fix)
     region = study.found
     if points is None:
         listed = all(axis.measure(study.feedback).finite for axis in study.space.axes)

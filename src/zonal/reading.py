@@ -98,10 +98,7 @@ class Reading:
     budget: Any = _relayed("_state.budget", "The total number of measurements, or their total cost.")
     spent: Any = _relayed("_state.spent", "The number of trials told, or their cost.")
     told: int = _relayed("_state.told", "The number of trials told.")
-    remaining: Any = _relayed(
-        "_state.remaining",
-        "The measurements that may still be asked for, or their cost, without those under way.",
-    )
+    remaining: Any = _relayed("_state.remaining", "What of the budget is neither spent nor under way.")
     _sign: float = _relayed("settings.sign", "1 if high averages are wanted, else -1.")
 
     @property
@@ -181,14 +178,13 @@ class Reading:
 
     def _asked(self, trial: Trial | int) -> Asked:
         """Return a trial as it was asked for; raise if it never was."""
-        state = self._state
-        known = trial if isinstance(trial, Trial) else None
-        number = whole_number(trial, "a trial", 0) if known is None else known.number
+        state, own = self._state, None
+        if isinstance(trial, Trial):
+            number, own = trial.number, (trial.study, trial.node, trial.replicate)
+        else:
+            number = whole_number(trial, "a trial", 0)
         asked = state.asked[number] if number < state.asked.size else None
-        if asked is None or (
-            known is not None
-            and (known.study != state.began.id or known.node != asked.node or known.replicate != asked.replicate)
-        ):
+        if asked is None or own not in (None, (state.began.id, asked.node, asked.replicate)):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
                 "that ask() returned, or its number."

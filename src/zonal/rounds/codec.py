@@ -236,11 +236,8 @@ def settings_from_json(
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name in given:
         if name not in used:
-            raise InvalidInput(
-                f"this study's {name} is stored in its file",
-                given[name],
-                f"Leave {name}= out; to change it, start a new study.",
-            )
+            fix = f"Leave {name}= out; to change it, start a new study."
+            raise InvalidInput(f"this study's {name} is stored in its file", given[name], fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))

@@ -76,6 +76,7 @@ class Journal:
         self.opened = opened  # the settings, and what is missing of them
         self.read_only = read_only  # why nothing can be written; "" if it can
         self._digests = [first]  # of the settings, and of every event seen
+        self._locked: sqlite3.Connection | None = None  # while its lock is held
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
@@ -91,20 +92,17 @@ class Journal:
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
-                with _connected(draft, "rwc") as connection:
-                    connection.execute("BEGIN IMMEDIATE")
+                with _connected(draft, "IMMEDIATE", new=True) as connection:
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     connection.execute(f"PRAGMA user_version = {FORMAT}")
                     for table in TABLES.values():
                         connection.execute(table)
                     row = (journal._digests[0], now, versions, text)
                     connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
-                    digests = journal._insert(connection, 0, events)
-                    connection.execute("COMMIT")
+                    journal._insert(connection, events)
                 _put_in_place(draft, target)
             finally:
                 draft.unlink(missing_ok=True)
-        journal._digests += digests
         return journal
 
     @classmethod
@@ -115,7 +113,6 @@ class Journal:
         target = file_path(path).absolute()
         _check_kind(target)
         with _trouble(target), _connected(target) as connection:
-            _begin(connection)
             for (found,) in connection.execute("PRAGMA quick_check(1)"):
                 if found != "ok":
                     raise sqlite3.DatabaseError(found)
@@ -135,36 +132,38 @@ class Journal:
         """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
         with _trouble(self.path), _connected(self.path) as connection:
-            _begin(connection)
             return [StoredEvent(*row) for row in connection.execute(query, (first,))]
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""
         with _trouble(self.path), _connected(self.path) as connection:
-            _begin(connection)
             connection.execute("COMMIT")
             return connection.serialize()
 
     def unseen(self, known: int) -> list[Event]:
         """Return the events after the first `known`, which other processes have appended."""
         with _trouble(self.path), _connected(self.path) as connection:
-            _begin(connection)
             return self._unseen(connection, known)
 
     @contextmanager
-    def writing(self, known: int) -> Iterator[Writer]:
-        """Hold the lock; what the writer appends is on disk after `append` returns, else none of it is.
-
-        The caller has seen the first `known` events.
-        """
+    def writing(self, known: int) -> Iterator[list[Event]]:
+        """Hold the lock, for one `append`; return the events after the first `known`, by other processes."""
         if self.read_only:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
         with ExitStack() as opened:
             with _trouble(self.path):
-                connection = opened.enter_context(_connected(self.path))
-                _begin(connection, "IMMEDIATE")
-                unseen = self._unseen(connection, known)
-            yield Writer(self, connection, unseen, known + len(unseen))
+                self._locked = opened.enter_context(_connected(self.path, "IMMEDIATE"))
+                opened.callback(setattr, self, "_locked", None)
+                unseen = self._unseen(self._locked, known)
+            yield unseen
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Append events and release the lock; when this returns they are on disk, else none of them is."""
+        assert self._locked is not None, "a study in a file changes while the file's lock is held only"
+        with _trouble(self.path):
+            if self._locked.execute("PRAGMA user_version").fetchone() != (FORMAT,):  # older releases cannot go on
+                self._locked.execute(f"PRAGMA user_version = {FORMAT}")
+            self._insert(self._locked, events)
 
     def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
         """Return the events after the known ones, having checked that those are unchanged."""
@@ -196,34 +195,16 @@ class Journal:
         self._digests = digests
         return events
 
-    def _insert(self, connection: sqlite3.Connection, known: int, events: Iterable[Event]) -> list[bytes]:
-        """Append events after the first `known`; return their digests."""
-        digests, now = self._digests[known : known + 1], _now()
-        for number, event in enumerate(events, known):
+    def _insert(self, connection: sqlite3.Connection, events: Iterable[Event]) -> None:
+        """Append events to those seen, and commit."""
+        digests, now = list(self._digests), _now()
+        for number, event in enumerate(events, len(digests) - 1):
             text = self.opened.write(event)
             digests.append(_digest(digests[-1], number, now, text))
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (number, now, text, digests[-1]))
-        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (known + len(digests) - 1, digests[-1]))
-        return digests[1:]
-
-
-class Writer(NamedTuple):
-    """The file while its lock is held."""
-
-    journal: Journal
-    connection: sqlite3.Connection
-    unseen: list[Event]  # that other processes have appended since
-    known: int  # number of events, those included
-
-    def append(self, events: Iterable[Event]) -> None:
-        """Append events and release the lock; when this returns they are on disk."""
-        journal, connection, _, known = self
-        with _trouble(journal.path):
-            if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):  # older releases cannot go on
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-            digests = journal._insert(connection, known, events)
-            connection.execute("COMMIT")
-        journal._digests[known + 1 :] = digests
+        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (len(digests) - 1, digests[-1]))
+        connection.execute("COMMIT")
+        self._digests = digests
 
 
 _USERS: dict[object, int] = {}  # by open file, the thread that uses it
@@ -244,9 +225,12 @@ if hasattr(os, "register_at_fork"):  # where there are forks
 
 
 @contextmanager
-def _connected(path: Path, mode: str = "rw") -> Iterator[sqlite3.Connection]:
-    """Open the file, which must exist; without a COMMIT, closing it rolls back."""
-    address, use = f"{path.as_uri()}?mode={mode}", object()
+def _connected(path: Path, begin: str = "", new: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a file and begin a transaction; without a COMMIT, closing it rolls back.
+
+    Unless it is `new`, it must exist, and hold the tables of a study and nothing else.
+    """
+    address, use = f"{path.as_uri()}?mode={'rwc' if new else 'rw'}", object()
     options: Any = {"uri": True, "timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
     try:
         with _GATE:
@@ -255,14 +239,16 @@ def _connected(path: Path, mode: str = "rw") -> Iterator[sqlite3.Connection]:
             connection.execute("PRAGMA trusted_schema = OFF")
             # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
             connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute(f"BEGIN {begin}")
+            if not new:
+                _check_tables(connection)
             yield connection
     finally:
         _USERS.pop(use, None)
 
 
-def _begin(connection: sqlite3.Connection, how: str = "") -> None:
-    """Begin a transaction, having checked that the file holds the tables of a study and nothing else."""
-    connection.execute(f"BEGIN {how}")
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Raise if a file does not hold exactly the tables of a study."""
     schema = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 9").fetchall()
     if set(schema) not in SCHEMAS or len(schema) != len(TABLES):
         found = ", ".join(f"{kind} {name}" for kind, name, _ in schema)

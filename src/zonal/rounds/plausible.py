@@ -168,7 +168,7 @@ def _allowed(state: State, fact: events.Allowed) -> None:
         _exists(state, number)
 
 
-def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:
+def _counted(state: State, fact: events.Mended) -> None:
     if not fact.observed:
         _exists(state, fact.number)
     elif fact.number >= state.observed.size:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds import choosing, decisions, events
@@ -73,13 +73,9 @@ def _call(event: Event) -> Any:
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 
-def _of(event: Event, *kinds: Any) -> list[Any]:
-    """Return the facts of some kinds: a call may have taken several measurements."""
-    return [fact for fact in event if isinstance(fact, kinds)]
-
-
-def _corrected(state: State, fact: Any, event: Event) -> State:
-    return decisions.correct(state, _of(event, events.Corrected, events.Retracted))
+def _of(event: Event, kind: Any) -> list[Any]:
+    """Return the facts of a kind: a call may have taken several measurements."""
+    return [fact for fact in event if isinstance(fact, kind)]
 
 
 # What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
@@ -91,8 +87,9 @@ DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
         state, fact.number, fact.state == "given up", retry=not fact.barred
     ),
     events.Observed: lambda state, fact, event: decisions.observe(state, _of(event, events.Observed)),
-    events.Corrected: _corrected,
-    events.Retracted: _corrected,
+    **dict.fromkeys(
+        get_args(events.Mended), lambda state, fact, event: decisions.correct(state, _of(event, events.Mended))
+    ),
     events.Fitted: lambda state, fact, event: decisions.refit(state, fact.anew) or state,
     events.Edited: lambda state, fact, event: decisions.edit(state, fact.why),
 }

@@ -96,11 +96,8 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
     family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
     function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
     if not (kernel is None or family or function or is_kernel(kernel)):
-        raise InvalidInput(
-            "kernel must be a kernel, a kernel class or None",
-            kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
-        )
+        fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned."
+        raise InvalidInput("kernel must be a kernel, a kernel class or None", kernel, fix)
     return kernel
 
 
@@ -237,19 +234,12 @@ class Problem:
         paid = int(own / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
-    def depth(self, looks: int) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded, as the policy chooses it."""
-        return self.checked_depth(self.policy.depth(self.space, looks), "the policy's depth")
-
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
-        """Check a depth at which nodes may be expanded, and return it."""
+        """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
         if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
-            raise InvalidInput(
-                f"a tree of arity {self.space.arity} has too many nodes at this depth to number them",
-                h_max,
-                "Lower the policy's h_max.",
-            )
+            problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
+            raise InvalidInput(problem, h_max, "Lower the policy's h_max.")
         return deepest
 
     def counts(self, h_max: int) -> tuple[int, ...]:
