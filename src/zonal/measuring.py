@@ -105,7 +105,7 @@ def optimize(
             max_failures=max_failures,
             timeout=timeout,
         )
-    reached = enough is not None and why == ENOUGH
+    reached = why == ENOUGH
     if reached:
         study._refit(anew=False)
     found = study.recommend()

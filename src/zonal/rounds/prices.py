@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -65,17 +65,18 @@ class Prices:
     """What looks cost in one study."""
 
     def __init__(self, settings: Any) -> None:
+        self._settings = settings
         self._space = settings.space
         self._cost, self._travel, self._overhead = settings.cost, settings.travel, settings.overhead
         self.timed = bool(settings.times)  # whether looks cost their time
         self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
-        self._regions: dict[Node, float] = {}
-        self._ways: dict[tuple[Node, Node], float] = {}
-        self._centres: dict[Node, Floats] = {}
-        self._looks: int | None = None
+        self._cell = cache(partial(self._space.cell, feedback=settings.feedback))
+        self._of_node = cache(lambda node: self.of_region(self._cell(node)))
+        self._way = cache(self._way_between)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_regions": {}, "_ways": {}, "_centres": {}}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle without what was computed."""
+        return Prices, (self._settings,)
 
     def of_time(self, time: Any) -> Any:
         """Return what times cost."""
@@ -120,31 +121,22 @@ class Prices:
         """Return what the cheapest look costs if it takes this time."""
         return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
 
-    def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
-        """Return what looks at some rows, these nodes, cost without their time and travel."""
-        kept = self._regions
-        for row, node in zip(rows.tolist(), nodes, strict=True):
-            if node not in kept:
-                kept[node] = self.of_region(region(row))
-        return np.array([kept[node] for node in nodes])
+    def of_nodes(self, nodes: list[Node]) -> Floats:
+        """Return what looks at some nodes cost without their time and travel."""
+        return np.array([self._of_node(node) for node in nodes])
 
     def way(self, here: Node, nodes: list[Node]) -> Floats:
         """Return what it costs to travel from one node to others."""
-        space = self._space
-        if not callable(self._travel):
-            for node in (here, *nodes):
-                if node not in self._centres:
-                    self._centres[node] = space.cell(node).center
-            places, start = np.array([self._centres[node] for node in nodes]), self._centres[here]
-            apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(space.axes)]
-            return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
-        kept = self._ways
-        for node in nodes:
-            if (here, node) not in kept:
-                ends = space.cell(here), space.cell(node)
-                name = f"travel({ends[0].name}, {ends[1].name})"
-                kept[here, node] = checked_price(answer(partial(self._travel, ends[0]), ends[1]), name)
-        return np.array([kept[here, node] for node in nodes])
+        if callable(self._travel):
+            return np.array([self._way(here, node) for node in nodes])
+        places, start = np.array([self._cell(node).center for node in nodes]), self._cell(here).center
+        apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(self._space.axes)]
+        return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
+
+    def _way_between(self, here: Node, there: Node) -> float:
+        """Return what the user's function says that it costs to travel from one node to another."""
+        start, end = self._cell(here), self._cell(there)
+        return checked_price(answer(partial(self._travel, start), end), f"travel({start.name}, {end.name})")
 
     def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
         """Return the order of a short tour over nodes, always to the nearest next, and its travel cost."""
@@ -161,13 +153,14 @@ class Prices:
 
     def looks_of_tour(self, each: float) -> int:
         """Return how many looks, at `each` apiece, cost twice as much as a tour over the whole space."""
-        if self._looks is None:
-            space, level = self._space, 0
-            while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
-                level += 1
-            _, ways = self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])
-            self._looks = min(max(round(2 * ways / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
-        return self._looks
+        return min(max(round(2 * self._tour_of_all / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
+
+    @cached_property
+    def _tour_of_all(self) -> float:
+        space, level = self._space, 0
+        while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
+            level += 1
+        return self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
 
     @property
     def travels(self) -> bool:

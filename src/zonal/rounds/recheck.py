@@ -31,8 +31,7 @@ def first_difference(settings: Settings, history: Iterable[Event]) -> str:
             state = _decide(settings, state, what, event)
         except ZonalError as error:
             return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
-        again = () if state is None else state.events[state.events.size - 1]
-        where = _unlike(_compared(event), _compared(again))
+        where = _unlike(_compared(event), _compared(state.events[state.events.size - 1]))
         if where:
             return f"event {number} ({type(what).__name__}): {where}"
     return ""

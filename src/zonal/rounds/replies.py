@@ -52,9 +52,7 @@ def rows(answer: Any, question: str, tree: Tree) -> list[int]:
 
 def truth(answer: Any, question: str) -> bool:
     """Return True or False."""
-    if answer is True or answer is False:
-        return bool(answer)
-    if not isinstance(answer, np.bool_):
+    if answer is not True and answer is not False and not isinstance(answer, np.bool_):
         raise _wrong(question, "True or False", answer)
     return bool(answer)
 

@@ -171,7 +171,8 @@ CHECKS = {own.name: own.metadata for own in fields(Settings) if own.metadata}
 def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
     own: Any = as_space(space)
-    parts = {name: how["check"](given.get(name, how["usual"]), name, own) for name, how in CHECKS.items()}
+    taken = {name: how["usual"] for name, how in CHECKS.items()} | given
+    parts = {name: how["check"](taken[name], name, own) for name, how in CHECKS.items()}
     settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
     known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
     return replace(settings, budget=known)
