@@ -180,7 +180,7 @@ class Study(Reading):
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in classes})
         study = cls._of(journal.opened.settings, events)
         study._journal = journal
-        study._take_in([])
+        study._take_in(journal, [])
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -196,7 +196,7 @@ class Study(Reading):
         """Read what other processes have done to the study; `ask`, `tell` and other changes do so too."""
         with self._lock:
             if self._journal is not None:
-                self._take_in(self._journal.unseen(len(self._state.events)))
+                self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
 
     def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and that of the file if there is one, after reading what other processes did."""
@@ -205,15 +205,13 @@ class Study(Reading):
     @contextmanager
     def _writing_to(self, journal: Journal) -> Iterator[None]:
         with self._lock, journal.writing(len(self._state.events)) as unseen:
-            self._take_in(unseen)
+            self._take_in(journal, unseen)
             yield
 
-    def _take_in(self, events: list[Event]) -> None:
+    def _take_in(self, journal: Journal, events: list[Event]) -> None:
         """Continue from what the file says; without the kernel there is no posterior."""
         state = self._state.apply_all(events) if events else self._state
-        if self._journal is not None and not self._journal.opened.knows:
-            state = state.blind()
-        self._state = state
+        self._state = state if journal.opened.knows else state.blind()
 
     @classmethod
     def replay(

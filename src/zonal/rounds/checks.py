@@ -127,8 +127,6 @@ def payable(state: State, cost: float, region: Region) -> None:
 
 def fits(state: State, fact: Measured) -> bool:
     """Tell whether the budget pays for a trial that had been given up."""
-    if state.problem.prices is None:
-        return state.remaining > 0
     return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
 
 

@@ -46,10 +46,8 @@ def checked_price(value: Any, name: str) -> float:
     return number
 
 
-def checked_travel(travel: Any, name: str, space: Any) -> Any:
-    """Check the cost of travel, a function of two regions or a number per unit of distance; return it."""
-    if travel is None or (callable(travel) and not isinstance(travel, type)):
-        return travel
+def checked_travel(travel: Any, name: str, space: Any) -> float:
+    """Check the cost of travel per unit of distance, and return it."""
     number = checked_price(travel, name)
     if not space.continuous:
         fix = "Pass a function of two regions."

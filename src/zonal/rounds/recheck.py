@@ -39,14 +39,14 @@ def first_difference(settings: Settings, history: Iterable[Event]) -> str:
 
 def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
     """Return where the facts of two events differ first; "" if they do not."""
-    for name, fact in was.items():
+    for name in {**was, **now}:
         if name not in now:
             return f"there was a {name}; now there would be none"
-        where = difference(fact, now[name])
-        if where:
+        if name not in was:
+            return f"there was no {name}; now there would be one"
+        if where := difference(was[name], now[name]):
             return where
-    more = next((name for name in now if name not in was), "")
-    return more and f"there was no {more}; now there would be one"
+    return ""
 
 
 def _compared(event: Event) -> dict[str, Any]:
@@ -110,12 +110,12 @@ def difference(one: Any, other: Any, at: str = "") -> str:
         return ""
     parts, others = _parts(one), _parts(other)
     if parts and type(one) is type(other) and parts.keys() == others.keys():
-        found = (difference(own, others[name], f"{at}.{name}" if at else str(name)) for name, own in parts.items())
+        found = (difference(own, others[name], f"{at}.{name}") for name, own in parts.items())
         return next(filter(None, found), "")
     same = one == other
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))
-    return "" if same else f"{at or 'it'} was {one!r} and would be {other!r}"
+    return "" if same else f"{at[1:] or 'it'} was {one!r} and would be {other!r}"
 
 
 def _parts(value: Any) -> dict[Any, Any]:

@@ -106,12 +106,12 @@ def _direction(direction: Any, name: str, space: Any) -> Any:
     return "maximize" if direction == "maximize" else "minimize"
 
 
-def _function_or(check: Callable[[Any, str], float]) -> Check:
-    """Return the check of a setting that may be a function of a region, or nothing."""
+def _function_or(check: Check) -> Check:
+    """Return the check of a setting that may be a function of regions, or nothing."""
 
     def checks(value: Any, name: str, space: Any) -> Any:
         free = value is None or (callable(value) and not isinstance(value, type))
-        return value if free else check(value, name)
+        return value if free else check(value, name, space)
 
     return checks
 
@@ -133,7 +133,7 @@ class Settings:
     space: Any
     budget: float  # at the start; `extend` adds to it
     kernel: Any = field(metadata=_by(_kernel))
-    noise: Noise | None = field(metadata=_by(_function_or(standard_deviation)))
+    noise: Noise | None = field(metadata=_by(_function_or(_plain(standard_deviation))))
     mean: float | None = field(metadata=_by(_plain(finite_number, optional=True)))
     feedback: Feedback = field(metadata=_by(_feedback))
     policy: Policy | None = field(metadata=_by(_policy))
@@ -143,10 +143,10 @@ class Settings:
     forbidden: Forbidden | None = field(metadata=_by(lambda own, _, space: forbidden_rule(space, own)))
     value_name: str = field(metadata=_by(_plain(text), "value"))
     value_unit: str = field(metadata=_by(_plain(text), ""))
-    cost: Cost | None = field(default=None, metadata=_by(_function_or(checked_price)))
+    cost: Cost | None = field(default=None, metadata=_by(_function_or(_plain(checked_price))))
     times: tuple[float, ...] = field(default=(), metadata=_by(_plain(checked_times)))
     overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
-    travel: Travel | None = field(default=None, metadata=_by(checked_travel))
+    travel: Travel | None = field(default=None, metadata=_by(_function_or(checked_travel)))
     cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
 
     @property
