@@ -73,7 +73,7 @@ def recommend(
         state = study._state
         rows = certainty.ranking(state.tree, binding.recommend(state), number)
         if isinstance(state.belief, EmpiricalBelief):
-            sure = [Standing(math.nan, math.nan) for _ in rows]
+            sure = [Standing(math.nan, math.nan)] * len(rows)
         else:
             sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
     tree, found = tree_of(state), []
@@ -200,7 +200,7 @@ def probability(
     Regions are given, and answered, as for `predict`; the threshold, one of the two, is in value units.
     """
     if (above is None) == (below is None):
-        given = None if above is None else (above, below)
+        given = above, below
         raise InvalidInput("a probability is of being above or below a threshold", given, "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(below if above is None else above, side)
