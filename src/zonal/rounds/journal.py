@@ -113,9 +113,9 @@ class Journal:
         target = file_path(path).absolute()
         _check_kind(target)
         with _trouble(target), _connected(target) as connection:
-            for (found,) in connection.execute("PRAGMA quick_check(1)"):
-                if found != "ok":
-                    raise sqlite3.DatabaseError(found)
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
             row = connection.execute("SELECT made, versions, settings, digest FROM study").fetchone()
             if row is None or _digest(b"", *row[:3]) != row[3]:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
