@@ -149,11 +149,10 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
     Within a leaf that can still be split, regions vary about its average as the prior says.
     """
     rows = allowed_leaves(tree)
-    hidden = [np.where(tree.smallest[rows], 0.0, view.hidden[rows]) for view in views]
-    models = [
-        (view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + own))
-        for view, own in zip(views, hidden, strict=True)
-    ]
+    models = []
+    for view in views:
+        hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
+        models.append((view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + hidden)))
     above = exceeding(models, limit)
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 

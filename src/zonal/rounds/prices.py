@@ -65,8 +65,9 @@ class Prices:
     def __init__(self, settings: Any) -> None:
         self._settings = settings
         self._space = settings.space
-        self._cost, self._travel, self._overhead = settings.cost, settings.travel, settings.overhead
         self.timed = bool(settings.times)  # whether looks cost their time
+        self._cost = float(not self.timed) if settings.cost is None else settings.cost
+        self._travel, self._overhead = settings.travel, settings.overhead
         self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
         self._cell = cache(partial(self._space.cell, feedback=settings.feedback))
         self._of_node = cache(lambda node: self.of_region(self._cell(node)))
@@ -82,12 +83,9 @@ class Prices:
 
     def of_region(self, region: Region) -> float:
         """Return what a look at a region costs, without its time and travel."""
-        price = self._cost
-        if price is None:
-            price = 0.0 if self.timed else 1.0
-        elif callable(price):
-            price = checked_price(answer(price, region), f"cost({region.name})")
-        price = float(price + self._overhead)
+        cost = self._cost
+        own = checked_price(answer(cost, region), f"cost({region.name})") if callable(cost) else cost
+        price = float(own + self._overhead)
         if price == 0 and not self.timed:
             fix = "Pass a cost above 0, an overhead or times."
             raise InvalidInput(f"{region.name} costs nothing, and the budget would never be spent", price, fix)

@@ -13,8 +13,6 @@ from zonal.tree import Tree
 
 def number(answer: Any, question: str) -> int:
     """Return a whole number."""
-    if type(answer) is int:
-        return answer
     try:
         if isinstance(answer, str | bytes | bool):
             raise TypeError

@@ -6,6 +6,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -103,7 +104,7 @@ def _kernel(kernel: Any, name: str, space: Any) -> Any:
 
 def _direction(direction: Any, name: str, space: Any) -> Any:
     check_choice(direction, name, ("maximize", "minimize"))
-    return "maximize" if direction == "maximize" else "minimize"
+    return str(direction)
 
 
 def _function_or(check: Check) -> Check:
@@ -251,12 +252,8 @@ class Problem:
         """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the looks."""
         if self.policy.whole or not (self.learned or self.policy.inner):
             return 0
-        counts = self.counts(h_max)
         most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)
-        level = 0
-        while level + 1 < len(counts) and 0 < counts[level + 1] <= most:
-            level += 1
-        return min(level, h_max + 1)
+        return len([*takewhile(lambda count: 0 < count <= most, self.counts(h_max)[1:])])
 
     def noise_of(self, region: Region) -> float:
         """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
