@@ -202,12 +202,8 @@ def _own(name: str, value: Any) -> Any:
     return mark
 
 
-def settings_from_json(
-    text: str,  # as `settings_to_json` made it
-    given: Mapping[str, Any],  # the user's own settings, passed again
-    classes: Mapping[str, type] | None = None,  # the user's own, in settings or events
-) -> Opened:
-    """Return settings from text."""
+def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None) -> Opened:
+    """Return settings from text, with the user's own settings and classes that are passed again."""
     missing: dict[str, str] = {}
     used: dict[str, dict[str, Any]] = {}  # marks of the user's own settings, by name
     known = {**(classes or {}), **own_classes(list(given.values()))}
