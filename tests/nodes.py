@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zonal.tree import UNMEASURED, Tree
+from zonal.beliefs.ledger import UNMEASURED
+from zonal.tree import Tree
 
 COLUMNS = (
     *("depth", "index", "parent", "first_child", "slot", "count", "looks"),

@@ -8,9 +8,10 @@ stay.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,49 +25,15 @@ DEPTH, INDEX, PARENT, SLOT, FIRST_CHILD = range(5)
 EXPANDED, ASKABLE, SMALLEST, FORBIDDEN = range(4)
 
 
-class Tally(NamedTuple):
-    """What was measured at one node; most nodes have none. See the columns of `Tree`."""
-
-    answered: int = 0
-    number: int = 0  # the column `count`
-    timed: float = 0.0
-    reward: float = 0.0
-    weighed: int = 0
-    weighed_reward: float = 0.0
-    weighed_variance: float = 0.0
-
-    def told(self, reward: float, sem: float | None, time: float) -> Tally:
-        """Return the tally with one more reward: in the mean by time, or by precision if it has a `sem`."""
-        answered, number, timed, mean, weighed, weighed_mean, known = self
-        if sem is None:
-            timed += time
-            mean += (reward - mean) * time / timed
-        else:
-            share = known / (known + sem**2) if known > 0 else 0.0  # 0 if it is known exactly
-            share, known = (share, share * sem**2) if weighed else (1.0, sem**2)
-            weighed, weighed_mean = weighed + 1, weighed_mean + share * (reward - weighed_mean)
-        return Tally(answered + 1, number + 1, timed, mean, weighed, weighed_mean, known)
-
-    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> Tally:
-        """Return the tally with exactly these rewards, with their standard errors and times."""
-        own = Tally(self.answered - self.number)
-        for reward, sem, time in rewards:
-            own = own.told(reward, sem, time)
-        return own
-
-
-UNMEASURED = Tally()
-
-
-def _tallied(name: str) -> Any:
-    """Return a column of the tallies, made when it is read: most rounds do not need it."""
-    at = Tally._fields.index(name)
+def _tallied(name: str, kind: type = float) -> Any:
+    """Return a column of an attribute of the tallies, made when it is read: most rounds do not need it."""
+    get = attrgetter(name)
 
     def column(tree: Tree) -> NDArray[Any]:
         made = tree._made
         if name not in made:
-            values = np.zeros(tree.size, dtype=type(UNMEASURED[at]))
-            values[list(tree.tallies)] = [own[at] for own in tree.tallies.values()]
+            values: NDArray[Any] = np.zeros(tree.size, dtype=kind)
+            values[list(tree.tallies)] = [get(own) for own in tree.tallies.values()]
             made[name] = _frozen(values)
         return made[name]
 
@@ -76,75 +43,41 @@ def _tallied(name: str) -> Any:
 class Tree:
     """A table of nodes: every column is a read-only array with one entry per node; the root comes first.
 
-    Attributes
-    ----------
-    depth, index : array of int
-        The node; `index` is its position within the depth, in order of the coordinate.
-    parent, first_child : array of int
-        Row of the parent, -1 for the root, and of the first child, -1 for a leaf; siblings are adjacent rows.
-    slot : array of int
-        Its footprint in the belief.
-    count : array of int
-        Trials told (T).
-    answered : array of int
-        Trials told, including those told as differences.
-    expanded : array of bool
-        Whether line 6 of Algorithm 1 passed, or the node was split by force.
-    askable : array of bool
-        Whether it may be measured now.
-    smallest : array of bool
-        Whether it will never be split.
-    forbidden : array of bool
-        Whether the user forbids measuring and recommending it.
-    noise : array of float
-        Standard deviation of one measurement of the usual time.
-    relative, unit : array of float, float
-        Their quotient and their factor: where noise is learned, only its ratios are known before.
-    reward : array of float
-        Mean of the node's own rewards told without a standard error, weighted by time; 0 if there is none.
-    timed : array of float
-        Total time of these, in usual times: their number, where times are not chosen.
-    weighed : array of int
-        Number of trials told with a standard error.
-    weighed_reward, weighed_variance : array of float
-        Precision-weighted mean of the rewards told with a standard error, and its variance.
-    mean, std : array of float
-        Posterior of the average.
-    std_before : array of float
-        While a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6.
+    Most columns are those of `TreeTable`, the table that users see; here means are relative to the prior mean, and
+    more is better.
     """
 
     depth: Ints
     index: Ints
     parent: Ints
     first_child: Ints
-    slot: Ints
-    count: Ints = _tallied("number")
-    answered: Ints = _tallied("answered")
-    expanded: Flags
+    slot: Ints  # its footprint in the belief
+    count: Ints = _tallied("number", int)
+    answered: Ints = _tallied("answered", int)  # trials told, including those told as differences
+    expanded: Flags  # whether line 6 of Algorithm 1 passed, or the node was split by force
     askable: Flags
     smallest: Flags
     forbidden: Flags
-    reward: Floats = _tallied("reward")
-    weighed: Ints = _tallied("weighed")
-    weighed_reward: Floats = _tallied("weighed_reward")
-    weighed_variance: Floats = _tallied("weighed_variance")
-    timed: Floats = _tallied("timed")
-    relative: Floats
-    unit: float
+    reward: Floats = _tallied("plain.mean")  # of trials told without a standard error, by time; 0 if none
+    timed: Floats = _tallied("plain.weight")  # total time of these, in usual times
+    weighed: Ints = _tallied("known.number", int)  # number of trials told with a standard error
+    weighed_reward: Floats = _tallied("known.mean")  # their precision-weighted mean
+    weighed_variance: Floats = _tallied("known.variance")  # and its variance
+    relative: Floats  # noise of one measurement of the usual time, in units of
+    unit: float  # what is learned of it; 1 if it is given
     terms: Any = None  # what looks cost, while a trial is chosen
     mean: Floats
     std: Floats
-    std_before: Floats
-    tallies: dict[int, Tally]  # of the nodes that were measured, by row
+    std_before: Floats  # while a reward is being processed: std just before it, on Z_{1:t-1}, as in equation 6
+    tallies: dict[int, Any]  # of the nodes that were measured, by row: `Tally`
     pending: Mapping[int, Any]  # the trials under way, each with its `row`
-    _made: dict[str, NDArray[Any]]  # their columns, as far as they were read
+    _made: dict[str, NDArray[Any]]  # columns of the tallies, as far as they were read
     _contenders: NDArray[np.intp] | None
 
     def __init__(
         self,
         of: Tree | None = None,
-        tallies: dict[int, Tally] | None = None,
+        tallies: dict[int, Any] | None = None,
         pending: Mapping[int, Any] | None = None,
     ) -> None:
         """Copy the columns of another table, with other tallies and trials under way if they are given."""

@@ -97,10 +97,12 @@ class Intervals:
     def cells(self, parts: NDArray[np.int64], pieces: int) -> Floats:
         """Return the keys of some of `pieces` equal parts of the axis, with the study's own feedback."""
         side, width, known = self._side, self._side / pieces, self._kinds
-        kind = float(known[width, 0] if (width, 0) in known else self._meet(width, 0))
-        fine = float(0.5 * width * LARGEST_PLACE >= side)
-        places = [2.0 * part + 1.0 for part in parts.tolist()]
-        return np.array([(kind, place, side * (place / (2 * pieces)), width, 0.0, fine) for place in places]).T
+        kind = known[width, 0] if (width, 0) in known else self._meet(width, 0)
+        key = np.zeros((6, len(parts)))
+        key[KIND], key[WIDTH], key[ON_GRID] = kind, width, 0.5 * width * LARGEST_PLACE >= side
+        key[PLACE] = place = 2.0 * parts + 1.0
+        key[CENTER] = side * (place / (2 * pieces))
+        return key
 
     def pairs(self, some: Floats, others: Floats) -> Alike:
         """Return the cases of all pairs, shape (some, others)."""
@@ -134,7 +136,7 @@ class Intervals:
     def _of_kind(self, kind: int, places: Floats, others: Floats) -> Ints:
         """Return the cases between cells of one kind and other intervals."""
         start, room, ours, theirs = self._pairs[kind].take(others[KIND].astype(np.intp), axis=1)
-        lag = np.multiply.outer(places, ours)
+        lag = places[:, None] * ours
         theirs *= others[PLACE]
         lag -= theirs
         np.minimum(np.abs(lag, out=lag), room, out=lag)

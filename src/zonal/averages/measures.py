@@ -127,6 +127,12 @@ class Nodes(Measure):
         self._moved = bool(self.fixed.any())
 
     @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Positions, and what is added to them, of the first and of the second of all pairs of points."""
+        points = np.stack([self.places, self.fixed])
+        return points.repeat(self.places.size, axis=1), np.tile(points, self.places.size)
+
+    @cached_property
     def _pairs(self) -> Floats | float:
         """The products of the weights of all pairs of points; a number if all are the same."""
         pairs = np.multiply.outer(self.weights, self.weights).ravel()
@@ -148,12 +154,15 @@ class Nodes(Measure):
 
     def _mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         gap, wide_a, wide_b = geometry[:, :, None]
-        ours, theirs = wide_a * self.places, wide_b * self.places
-        ours += gap
+        first, second = self._ends
+        apart = wide_a * first[0]
+        apart += gap
+        theirs = wide_b * second[0]
         if self._moved:
-            ours += np.multiply.outer(scale, self.fixed)
-            theirs += np.multiply.outer(scale, self.fixed)
-        values = profile.value((ours[:, :, None] - theirs[:, None]).reshape(len(gap), self.places.size**2))
+            apart += np.multiply.outer(scale, first[1])
+            theirs += np.multiply.outer(scale, second[1])
+        apart -= theirs
+        values = profile.value(apart)
         pairs = self._pairs
         if not isinstance(pairs, float):
             values *= pairs

@@ -53,9 +53,9 @@ class Knowledge(NamedTuple):
 class Learner:
     """Learns models from rewards, if anything is to be learned; it has no state of its own."""
 
-    def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
-        self.unknowns = unknowns  # what is learned
-        self.learns = unknowns.any  # whether anything is learned
+    def __init__(self, unknowns: Unknowns, frame: Frame, learns: bool = True) -> None:
+        self.unknowns = unknowns  # what is learned, if the belief has models at all
+        self.learns = learns and unknowns.any  # whether anything is
         self._frame = frame
 
     def begin(self) -> Knowledge:

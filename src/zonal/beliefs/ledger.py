@@ -48,6 +48,36 @@ class Line(NamedTuple):
 NO_REWARDS = Line()
 
 
+class Tally(NamedTuple):
+    """What was told at one node of the tree, observations excluded; `Tree` has columns of it."""
+
+    answered: int = 0  # trials told, including those told as differences
+    plain: Line = NO_REWARDS  # without a standard error, in the mean by time
+    known: Line = NO_REWARDS  # with one, in the mean by precision
+
+    @property
+    def number(self) -> int:
+        """Trials told as averages."""
+        return self.plain.number + self.known.number
+
+    def told(self, reward: float, sem: float | None, time: float) -> Tally:
+        """Return the tally with one more reward."""
+        answered, plain, known = self
+        if sem is None:
+            return Tally(answered + 1, plain.plus(reward, None, time), known)
+        return Tally(answered + 1, plain, known.plus(reward, sem**2))
+
+    def retold(self, rewards: Iterable[tuple[float, float | None, float]]) -> Tally:
+        """Return the tally with exactly these rewards, with their standard errors and times."""
+        own = Tally(self.answered - self.number)
+        for reward, sem, time in rewards:
+            own = own.told(reward, sem, time)
+        return own
+
+
+UNMEASURED = Tally()
+
+
 @dataclass(frozen=True)
 class Data:
     """The ledger as arrays, one entry per line.

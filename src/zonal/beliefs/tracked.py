@@ -54,21 +54,19 @@ class Tracked:
         self._pieces: tuple[Keys, ...] = (keys,)
         self.odd: dict[int, float] = {}
         self.size: int = keys.shape[1]
-        self._forget()
 
-    def _forget(self) -> None:
-        self._row: tuple[int, Any] = -1, None
-        self._own: tuple[int, Any] = -1, None
-        self._since: tuple[int, Any] = -1, None
-        self._cross: tuple[Any, Any] = None, None
-        self._between: tuple[Any, Any] = None, None
+    # The last answer of each kind, with what was asked.
+    _row: tuple[Any, Any] = None, None
+    _own: tuple[Any, Any] = None, None
+    _since: tuple[Any, Any] = None, None
+    _cross: tuple[Any, Any] = None, None
+    _between: tuple[Any, Any] = None, None
 
     def plus(self, keys: Keys, total: float = 1.0) -> Tracked:
         """Return these footprints and more ones of this total weight."""
         after = Tracked.__new__(Tracked)
         after.layout, after.odd = self.layout, self.odd if total == 1 else {**self.odd, self.size: total}
         after._pieces, after.size = (*self._pieces, keys), self.size + keys.shape[1]
-        after._forget()
         return after
 
     @property

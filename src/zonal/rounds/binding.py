@@ -23,8 +23,7 @@ TYPICAL_CELLS = 16  # of each depth, over which the maximum of the variation wit
 
 def rules(state: State) -> Rules:
     """Return the policy bound to the model in use; delta and ties depend on it."""
-    problem, known = state.problem, state.known
-    model = None if known is None else known.fit.model
+    problem, model = state.problem, state.known.fit.model
     if problem.bound is None or problem.bound[0] is not model:
         problem.bound = model, _bind(problem, state)
     return problem.bound[1]
@@ -33,7 +32,7 @@ def rules(state: State) -> Rules:
 def _bind(problem: Problem, state: State) -> Rules:
     space, feedback, h_max, model = problem.space, problem.feedback, state.h_max, state.model
     kernel = problem.unknowns.given if model is None else model.kernel
-    noisy = problem.learner is not None and problem.unknowns.noise
+    noisy = not problem.empirical and problem.unknowns.noise
     lines = [space.axes[j] for j in space.lines] if space.axes else []
     endless = not all(axis.measure(feedback).ends for axis in lines)
     bound = problem.policy.bind(
@@ -88,7 +87,7 @@ def opening_size(state: State) -> int:
 
 def has_scale(state: State) -> bool:
     """Tell whether rewards can be compared with delta: not before their scale was learned."""
-    return not state.problem.learned or (state.known is not None and state.known.fit.model.measurements > 0)
+    return not state.problem.learned or state.known.fit.model.measurements > 0
 
 
 def recommend(state: State) -> int:

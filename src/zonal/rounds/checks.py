@@ -54,7 +54,7 @@ def seen(state: State, region: Region, minus: Region | None, sem: float | None) 
     if state.seen_as(region, minus)[1] == 1:
         return
     what = region.name if minus is None else f"{region.name} minus {minus.name}"
-    if state.problem.learner is None:
+    if state.problem.empirical:
         fix = "Use a policy with a Gaussian belief, such as GPOO."
         raise InvalidInput("a policy with empirical means cannot use slopes and differences", what, fix)
     if sem is None:

@@ -96,7 +96,7 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
 
 def next_of_opening(state: State, terms: Terms | None = None) -> int | None:
     """Return the next row of the opening sweep, the cheapest first where looks cost; None when it is done."""
-    if not state.opening or state.known is None or state.averages >= len(state.opening):
+    if not state.opening or state.problem.empirical or state.averages >= len(state.opening):
         return None
     table = state.table
     rows = (state.allowed_within(row) if row in state.barred else row for row in state.opening)

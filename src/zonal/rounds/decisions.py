@@ -55,7 +55,7 @@ def begin(settings: Settings) -> State:
         fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."
         raise InvalidInput("the feedback of a study must be an average", problem.feedback, fix)
     noise = problem.noise_of(root)
-    if problem.unknowns.noise and problem.learner is not None and not problem.falls:
+    if problem.unknowns.noise and not (problem.empirical or problem.falls):
         noise = (problem.learner.begin().model.noise or 0.0) * math.sqrt(time)  # learned for the usual time
     began = Began(
         id=uuid.uuid4().hex[:12],
@@ -144,7 +144,7 @@ def observe(state: State, facts: Sequence[Observed]) -> State:
     for fact in facts:
         region, sem = fact.region, fact.sem
         plain = fact.minus is None and fact.feedback == problem.feedback
-        if problem.learner is None and not (plain and state.find(region) is not None):
+        if problem.empirical and not (plain and state.find(region) is not None):
             raise InvalidInput(
                 "StoOO learns about a region only from measurements of that region, and this one is not a node, "
                 "or was measured with another feedback",
@@ -212,7 +212,7 @@ def forgive(state: State, numbers: Iterable[int]) -> State | None:
 def refit(state: State, anew: bool = True) -> State | None:
     """Learn the models, from scratch if `anew`; None if nothing is to be learned or nothing changed."""
     learner, known, draft = state.problem.learner, state.known, state.fork()
-    if learner is None or known is None or not learner.learns or not state.ledger.total:
+    if not learner.learns or not state.ledger.total:
         return None
     stale = learner.stale(known, state.ledger.total)
     if not stale and (known.anew or not anew):
@@ -256,7 +256,7 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
     `before` is the number of rewards at the start of this call.
     """
     learner, known, total = draft.problem.learner, draft.known, draft.ledger.total
-    if learner is None or known is None:
+    if draft.problem.empirical:
         return
     doubt = _doubt(draft) if known.checks(before, total) else ""
     if learner.learns and (total >= known.due or (last and learner.stale(known, total))):
@@ -267,22 +267,17 @@ def _learn(draft: State, before: int, last: bool = False) -> None:
 
 def _learn_anew(draft: State) -> None:
     """Learn the models from scratch, if anything is learned: the last fit used other values."""
-    learner = draft.problem.learner
-    if learner is not None and learner.learns and draft.ledger.total:
+    if draft.problem.learner.learns and draft.ledger.total:
         draft.write(Fitted(_fit(draft, anew=True), anew=True))
 
 
 def _fit(draft: State, anew: bool = False) -> Fit:
-    learner = draft.problem.learner
-    assert learner is not None
-    return learner.learn(None if anew else draft.known, draft.ledger, draft.tracked)
+    return draft.problem.learner.learn(None if anew else draft.known, draft.ledger, draft.tracked)
 
 
 def _doubt(draft: State) -> str:
     """Return what contradicts the model that was given; "" if nothing does."""
     learner, known, noise = draft.problem.learner, draft.known, draft.problem.settings.noise
-    assert learner is not None
-    assert known is not None
     if learner.learns:
         given = noise / math.sqrt(draft.began.time) if isinstance(noise, float) and not draft.has_sems else None
         return learner.doubt(known, draft.ledger, draft.tracked, given)

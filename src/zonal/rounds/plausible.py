@@ -229,8 +229,7 @@ def _fitted(state: State, fact: events.Fitted) -> None:
     """Raise if models cannot have been learned in this study."""
     learner, fit, problem = state.problem.learner, fact.fit, state.problem
     _need(state.ledger.total, "there is nothing yet to learn from", "Fitted")
-    if learner is None or not learner.learns:
-        raise InvalidInput("this cannot have been learned in this study", fit, RESTORE)
+    _need(learner.learns, "this cannot have been learned in this study", fit)
     weights = [positive_number(own.weight, "the weight of a model") for own in fit.members]
     one = math.isclose(sum(weights), 1, abs_tol=WEIGHTS_TOLERANCE)
     _need(one, "the weights of models must add up to 1", weights)

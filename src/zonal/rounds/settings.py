@@ -210,12 +210,13 @@ class Problem:
         unsaid = isinstance(noise, PerWeight) and noise.std is None
         self.unknowns = Unknowns(kernel, noise is None or unsaid, mean)  # what is learned
         self.frame = frame_of(self.space, self.feedback)  # the space as beliefs see it; caches averages of kernels
-        self.learner = None if self.policy.empirical else Learner(self.unknowns, self.frame)
-        self.learned = self.learner is not None and self.unknowns.given is None  # whether the kernel is learned
-        self.falls = unsaid and self.learner is not None  # noise is learned, and known to fall with weight
+        self.empirical = self.policy.empirical  # the belief has no models
+        self.learner = Learner(self.unknowns, self.frame, learns=not self.empirical)
+        self.learned = not self.empirical and self.unknowns.given is None  # whether the kernel is learned
+        self.falls = unsaid and not self.empirical  # noise is learned, and known to fall with weight
         self.noise_by_region = self.falls or (callable(noise) and not unsaid)
         # Of any region, if it is not asked for each: as it was given, or in units of what is learned.
-        self.usual_noise = noise if isinstance(noise, float) else float(self.learner is not None)
+        self.usual_noise = noise if isinstance(noise, float) else float(not self.empirical)
         # What is learned then is the noise of about as large a region as an opening measures.
         self.usual_root = math.sqrt(self.space.cell((0, 0)).weight / USUAL_PARTS) if self.falls else 1.0
         self.checksum = zlib.crc32(np.asarray(self.space.sides(), dtype="<f8").tobytes())  # of splits
@@ -276,7 +277,7 @@ class Problem:
 
     def variance(self, noise: float, sem: float | None, weight: float = 1.0) -> float | None:
         """Return the noise variance of a reward that took `weight` times the usual time; None if it is learned."""
-        if self.learner is None:  # every reward counts the same on an empirical belief
+        if self.empirical:  # every reward counts the same on an empirical belief
             return None
         if sem is not None:
             return sem**2

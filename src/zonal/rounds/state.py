@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zonal.averages.feedback import difference, footprints_of
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.learner import Knowledge
-from zonal.beliefs.ledger import Ledger
+from zonal.beliefs.ledger import UNMEASURED, Ledger, Tally
 from zonal.beliefs.mixture import Mixture, MixtureOverlay
 from zonal.beliefs.model import Model
 from zonal.beliefs.tracked import Tracked
@@ -39,7 +39,7 @@ from zonal.rounds.prices import left, paid
 from zonal.rounds.settings import Problem
 from zonal.rounds.writing import write
 from zonal.spaces import Region
-from zonal.tree import UNMEASURED, Tally, Tree
+from zonal.tree import Tree
 
 # Slot, reward, noise variance, the ledger including it, and its weight.
 Reward = tuple[int, float, float | None, Ledger, float]
@@ -48,95 +48,56 @@ TOTAL_TOLERANCE = 1e-9  # of the total weight of an average, which is 1
 
 
 class State:
-    """Everything a study knows after some events.
-
-    Attributes
-    ----------
-    problem : Problem
-    began : Began
-    events : Log of Event
-        The whole history.
-    facts : tuple of Fact
-        Of the event being written.
-    opening : tuple of int
-        Rows of the opening sweep, in order.
-    h_max, counts : int, tuple of int
-        The deepest depth at which nodes are expanded; the number of nodes at each depth.
-    table : Tree
-        The nodes. Its posterior and what was measured may be out of date; those of `tree` are not.
-    tallies : dict of int to Tally
-        What was measured at each node, by row.
-    cells : array of int
-        By row, the extent of the region as the space encodes it.
-    tracked : Tracked
-        The footprints that the belief tracks, by slot: those of the nodes, and of other regions observed.
-    ledger : Ledger
-        All rewards.
-    known : Knowledge or None
-        What was learned; None on an empirical belief.
-    asked : Log of Asked
-        The trials, by number.
-    pending : dict of int to Asked
-        Trials under way, oldest first.
-    told, budget : int, float
-    rounds : int
-        Trials told as averages; policies count rounds t by them.
-    differences : dict of int to (int, Region)
-        Trials told as differences: the slot of the difference and the region subtracted.
-    paid : dict of int to float
-        What each trial told has cost, by number, where looks have a cost.
-    places : dict of str to int
-        Rows of the last trial of each worker, and of any ("" as key), where travel has a cost.
-    observed : Log of (int, Observed)
-        Measurements made outside the study, by number, each with its slot.
-    barred : dict of int to int
-        Rows that cannot be measured, and the trial whose give-up barred them.
-    failures : dict of int to tuple of int
-        Trials given up in a row, by row of the table.
-    """
+    """Everything a study knows after some events."""
 
     def __init__(self, problem: Problem, began: Began) -> None:
         """Start with the root alone."""
-        space = problem.space
+        space, layout = problem.space, problem.frame.layout
         self.problem = problem
         self.began = began
+        self.events: Log[Event] = Log()  # the whole history
+        self.facts: tuple[Fact, ...] = (began,)  # of the event being written
+        self.h_max = began.h_max  # the deepest depth at which nodes are expanded
+        self.counts = problem.counts(began.h_max)  # the number of nodes at each depth
+        self.opening: tuple[int, ...] = ()  # rows of the opening sweep, in order
+
         # From the noise of one unit of time to that of the usual time, to which what is learned refers anyway.
         self.scale = 1.0 if problem.unknowns.noise else 1 / math.sqrt(began.time)
-        self.h_max = began.h_max
-        self.counts = problem.counts(began.h_max)
-        self.budget = problem.settings.budget
-        self.told = self.rounds = 0
-        self.differences: dict[int, tuple[int, Region]] = {}
-        self.paid: dict[int, float] = {}
-        self.places: dict[str, int] = {}
-        self.events: Log[Event] = Log()
-        self.facts: tuple[Fact, ...] = (began,)
-        self.opening: tuple[int, ...] = ()
-        self.cells = space.whole()
+        self.known: Knowledge = problem.learner.begin()
+        self.cells = space.whole()  # by row, the extent of the region as the space encodes it
         splittable = began.h_max >= 0 and bool(np.all(space.splittable(0, np.zeros(1, dtype=np.intp))))
-        layout = problem.frame.layout
-        self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
-        self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
-        self.in_order = True  # slots are rows, until a region outside of the tree is observed
-        self.ledger = Ledger()
-        self.has_sems = False
-        self.known: Knowledge | None = None if problem.learner is None else problem.learner.begin()
         noise = (began.noise if problem.noise_by_region else problem.usual_noise) * self.scale
+        # The nodes. Its posterior and what was measured may be out of date; those of `tree` are not.
         self.table = Tree.root(noise, splittable, began.forbidden)
         if self.model is not None and self.model.noise is not None:
             self.table = self.table.in_units(self.model.noise)
-        self.tallies = self.table.tallies
+        self.tallies: dict[int, Tally] = self.table.tallies  # what was measured at each node, by row
+
+        # The footprints that the belief tracks, by slot: those of the nodes, and of other regions observed.
+        self.tracked = Tracked(layout, layout.cells(space, 0, self.cells))
+        self.outside: dict[Hashable, int] = {}  # slots of regions not in the tree
+        self.in_order = True  # slots are rows, until a region outside of the tree is observed
+        self.ledger = Ledger()  # all rewards
+        self.has_sems = False  # whether any was told with a standard error
         self.worked_out: Mixture | EmpiricalBelief | None = None
         self._base = self.tracked, self.ledger  # what a belief not computed yet is built from
         self._waiting: tuple[Reward | Tracked, ...] = ()  # what came since, to be added step by step
         self._shown = False  # whether the table holds the current posterior
         self._overlay: Any = None
         self._overlaid = 0
-        self.asked: Log[Asked] = Log()
-        self.pending: dict[int, Asked] = {}
-        self.observed: Log[tuple[int, Observed]] = Log()
-        self.barred: dict[int, int] = {}
-        self.failures: dict[int, tuple[int, ...]] = {}
+
+        self.asked: Log[Asked] = Log()  # the trials, by number
+        self.pending: dict[int, Asked] = {}  # trials under way, oldest first
+        self.budget = problem.settings.budget
+        self.told = 0
+        self.rounds = 0  # trials told as averages; policies count rounds t by them
+        # Trials told as differences: the slot of the difference, and the region subtracted.
+        self.differences: dict[int, tuple[int, Region]] = {}
+        self.paid: dict[int, float] = {}  # what each trial told has cost, where looks have a cost
+        self.places: dict[str, int] = {}  # the last row of each worker, and of any (""), where travel has a cost
+        self.observed: Log[tuple[int, Observed]] = Log()  # measurements from outside, each with its slot
+        self.barred: dict[int, int] = {}  # rows that cannot be measured, and the trial that was given up there
+        self.failures: dict[int, tuple[int, ...]] = {}  # trials given up in a row, by row of the table
         self.draws = 0  # in use or freed
         self.freed: tuple[int, ...] = ()  # draws of withdrawn trials
 
@@ -172,7 +133,7 @@ class State:
         after, learner = self.fork(), self.problem.learner
         for event in events:
             after._enter(event, foreign)
-            if at_once and (learner is None or not learner.learns):  # else weights change reward by reward
+            if at_once and not learner.learns:  # else weights change reward by reward
                 after.rebase()
         return after
 
@@ -211,12 +172,12 @@ class State:
     @property
     def prior_mean(self) -> float:
         """The prior mean of rewards, as given or learned."""
-        return (self.problem.unknowns.mean or 0.0) if self.known is None else self.known.fit.model.mean
+        return self.known.fit.model.mean
 
     @property
     def model(self) -> Model | None:
         """The model in use; None on an empirical belief."""
-        return None if self.known is None else self.known.fit.model
+        return None if self.problem.empirical else self.known.fit.model
 
     @property
     def looks(self) -> int:
@@ -257,7 +218,7 @@ class State:
 
     def _built(self, tracked: Tracked, ledger: Ledger) -> Mixture | EmpiricalBelief:
         """Return the belief from some rewards at once, under the models in use."""
-        if self.known is None:
+        if self.problem.empirical:
             return EmpiricalBelief.built(tracked.size, self.prior_mean, ledger)
         fit = self.known.fit
         return Mixture.built(self.problem.frame, fit.members, fit.model.mean, tracked, ledger)

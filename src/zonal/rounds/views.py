@@ -63,7 +63,6 @@ def _weights(state: State, rows: Rows) -> Floats:
 def _smallest_variances(state: State, belief: Mixture) -> list[float]:
     """Return the prior variance of a smallest region's average under each model, computed once per fit."""
     problem = state.problem
-    assert state.known is not None
     kept = problem.smallest
     if kept is None or kept[0] is not state.known.fit:
         space, deepest = problem.space, problem.space.deepest()

@@ -7,68 +7,43 @@ and the space only. The state is a fork: every change puts another value in plac
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zonal.beliefs.ledger import UNMEASURED
 from zonal.errors import InvalidInput
 from zonal.rounds import events
 from zonal.rounds.outcomes import outcomes
 from zonal.spaces import Region, with_feedback
-from zonal.tree import ASKABLE, EXPANDED, UNMEASURED
+from zonal.tree import ASKABLE, EXPANDED
 
 if TYPE_CHECKING:
     from zonal.rounds.state import State
 
+T = TypeVar("T")
+
 
 def write(state: State, fact: events.Fact) -> None:
     """Apply one fact."""
-    match fact:
-        case events.Asked():
-            _ask(state, fact)
-        case events.Measured():
-            _measure(state, fact)
-        case events.Split():
-            fact = events.Split(*fact[:4], _split(state, fact))
-        case events.Fitted():
-            _fit(state, fact)
-        case events.Expanded():
-            state.table = state.table.marked(fact.row, EXPANDED, True)
-        case events.Ended():
-            _end(state, fact)
-        case events.Allowed():
-            _allow(state, fact)
-        case events.Observed():
-            seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
-            slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
-            _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
-            state.observed = state.observed.plus((slot, fact))
-        case events.Corrected() | events.Retracted():
-            _recount(state, fact)
-        case events.Doubted():
-            state.known = state.known and state.known._replace(warned=True)
-        case events.Extended():
-            state.budget += fact.n
-        case events.Edited():
-            pass  # a remark about the history; it changes nothing itself
-        case events.Taken():
-            asked = state.pending[fact.number]._replace(by=fact.by)
-            state.pending = {**state.pending, fact.number: asked}
-            if state.problem.prices is not None:
-                _go(state, asked)
-        case events.Began():
-            raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
-    state.facts = (*state.facts, fact)
+    written = WRITES[type(fact)](state, fact)
+    state.facts = (*state.facts, written or fact)
+
+
+def _without(entries: dict[int, T], number: int) -> dict[int, T]:
+    """Return entries without one of them."""
+    return {other: entries[other] for other in entries if other != number}
 
 
 def _ask(state: State, asked: events.Asked) -> None:
     """Record that a trial is under way."""
     state.asked = state.asked.plus(asked)
     state.pending = {**state.pending, asked.number: asked}
-    if state.problem.prices is not None:
-        _go(state, asked)
-    _look(state, asked.row)
+    if state.problem.settings.max_looks is not None:
+        _look(state, asked.row)
+    _go(state, asked)
     if asked.draw == state.draws:
         state.draws += 1
     else:
@@ -76,9 +51,16 @@ def _ask(state: State, asked: events.Asked) -> None:
 
 
 def _go(state: State, asked: events.Asked) -> None:
-    """Record where a worker is."""
+    """Record where a worker is, where that matters."""
     if state.problem.settings.travel is not None:
         state.places = {**state.places, asked.by: asked.row, "": asked.row}
+
+
+def _take(state: State, fact: events.Taken) -> None:
+    """Record who measures a trial from now on."""
+    asked = state.pending[fact.number]._replace(by=fact.by)
+    state.pending = {**state.pending, fact.number: asked}
+    _go(state, asked)
 
 
 def _measure(state: State, fact: events.Measured) -> None:
@@ -86,7 +68,7 @@ def _measure(state: State, fact: events.Measured) -> None:
     table, number, pending = state.table, fact.number, state.pending
     if number in pending:
         row = pending[number].row
-        state.pending = {other: pending[other] for other in pending if other != number}
+        state.pending = _without(pending, number)
     else:  # it had been given up
         row = state.asked[number].row
     weight = 1.0
@@ -94,7 +76,7 @@ def _measure(state: State, fact: events.Measured) -> None:
         time, cost = state.spent_on(fact)
         state.paid, weight = {**state.paid, number: cost}, time / state.began.time
     if row in state.failures:
-        state.failures = {other: trials for other, trials in state.failures.items() if other != row}
+        state.failures = _without(state.failures, row)
     state.told += 1
     if fact.minus is not None:
         slot = _slot_of(state, state.region(row), fact.minus)
@@ -120,55 +102,77 @@ def _reward(state: State, slot: int, value: float, sem: float | None, noise: flo
     state.wait((slot, reward, variance, state.ledger, weight))
 
 
+def _observe(state: State, fact: events.Observed) -> None:
+    """Record a measurement made outside the study."""
+    seen, minus = with_feedback(fact.region, fact.feedback), fact.minus
+    slot = _slot_of(state, seen, minus and with_feedback(minus, fact.feedback))
+    _reward(state, slot, fact.value, fact.sem, fact.noise, fact.time / state.began.time)
+    state.observed = state.observed.plus((slot, fact))
+
+
 def _recount(state: State, fact: events.Corrected | events.Retracted) -> None:
     """Recount the rewards of a footprint after a correction or retraction; splits already made stay."""
-    slot, problem = state.origin(fact.observed, fact.number)[0], state.problem
-    rewards, own, state.has_sems = [], [], False
-    for (observed, number), (*_, last) in outcomes((*state.events, (*state.facts, fact))).items():
+    slot, of = state.origin(fact.observed, fact.number)[0], state.problem
+    rewards = _rewards_of(state, slot, (*state.events, (*state.facts, fact)))
+    lines = [
+        (reward, of.variance(noise, sem, time), of.weight(noise, time)) for _, reward, noise, sem, time in rewards
+    ]
+    state.ledger = state.ledger.having(slot, lines)
+    if not fact.observed:
+        row = state.asked[fact.number].row
+        if fact.number not in state.differences:
+            own = [(reward, sem, time) for observed, reward, _, sem, time in rewards if not observed]
+            state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
+        if isinstance(fact, events.Retracted):
+            _untell(state, fact.number, row)
+    state.rebase()
+    state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
+    if of.learner.learns and not state.ledger.total:
+        _fit(state, events.Fitted(of.learner.begin().fit, True))
+
+
+def _rewards_of(
+    state: State, slot: int, history: Sequence[events.Event]
+) -> list[tuple[bool, float, float, float | None, float]]:
+    """Return the rewards of a footprint that count; also note whether any reward has a sem.
+
+    Each comes with whether it was observed, the noise, its sem and its time.
+    """
+    found, state.has_sems = [], False
+    for (observed, number), (*_, last) in outcomes(history).items():
         if last.value is None:
             continue
         state.has_sems = state.has_sems or last.sem is not None
-        place, noise, weight = state.origin(observed, number)
+        place, noise, time = state.origin(observed, number)
         if place == slot:
-            reward = problem.sign * last.value
-            weight = weight if last.time is None else last.time / state.began.time
-            rewards.append((reward, problem.variance(noise, last.sem, weight), problem.weight(noise, weight)))
-            own += [] if observed else [(reward, last.sem, weight)]
-    state.ledger = state.ledger.having(slot, rewards)
-    if not fact.observed:
-        row = state.asked[fact.number].row
-        average, left = fact.number not in state.differences, state.differences.items()
-        if average:
-            state.tallies = {**state.tallies, row: state.tally(row).retold(own)}
-        if isinstance(fact, events.Retracted):
-            state.told -= 1
-            state.paid = {number: cost for number, cost in state.paid.items() if number != fact.number}
-            state.rounds -= average
-            if not average:
-                _count(state, row, -1)
-            state.differences = {number: own for number, own in left if number != fact.number}
-            _look(state, row)
-    state.rebase()
-    if state.known is not None:
-        state.known = state.known._replace(warned=False)  # the doubt may have been due to the mistake
-    learner = problem.learner
-    if learner is not None and learner.learns and not state.ledger.total:
-        _fit(state, events.Fitted(learner.begin().fit, True))
+            time = time if last.time is None else last.time / state.began.time
+            found.append((observed, state.problem.sign * last.value, noise, last.sem, time))
+    return found
+
+
+def _untell(state: State, number: int, row: int) -> None:
+    """Count a trial as not told."""
+    state.told -= 1
+    state.paid = _without(state.paid, number)
+    if number in state.differences:
+        state.differences = _without(state.differences, number)
+        _count(state, row, -1)
+    else:
+        state.rounds -= 1
+    _look(state, row)
 
 
 def _fit(state: State, fact: events.Fitted) -> None:
     """Use other models from now on; splits already made stay."""
     fit, learner = fact.fit, state.problem.learner
-    assert learner is not None
-    assert state.known is not None
     state.known = learner.adopt(state.known, fit, state.ledger.total, fact.anew)
     state.rebase()
     if fit.model.noise is not None:
         state.table = state.table.in_units(fit.model.noise)
 
 
-def _split(state: State, fact: events.Split) -> int:
-    """Split nodes in one step (line 7); return the checksum of their children."""
+def _split(state: State, fact: events.Split) -> events.Split:
+    """Split nodes in one step (line 7); return the fact with the checksum of their children."""
     table, problem, space = state.table, state.problem, state.problem.space
     families, sums = [], problem.checksum
     for row in fact.rows:
@@ -194,7 +198,7 @@ def _split(state: State, fact: events.Split) -> int:
     smallest = True ^ able
     state.table = table.split(fact.rows, sizes, fact.expanded, inner, indices, slot, smallest, forbidden, noise)
     _track(state, size, keys)
-    return sums
+    return events.Split(*fact[:4], sums)
 
 
 def _end(state: State, fact: events.Ended) -> None:
@@ -206,7 +210,7 @@ def _end(state: State, fact: events.Ended) -> None:
         state.failures = {**state.failures, asked.row: (*state.failures.get(asked.row, ()), fact.number)}
     else:
         state.freed = (*state.freed, asked.draw)
-    state.pending = {other: own for other, own in state.pending.items() if other != fact.number}
+    state.pending = _without(state.pending, fact.number)
     state._overlay = None
     _look(state, asked.row)
 
@@ -216,10 +220,33 @@ def _allow(state: State, fact: events.Allowed) -> None:
     taken_back = set(fact.numbers)
     left = {row: tuple(n for n in trials if n not in taken_back) for row, trials in state.failures.items()}
     state.failures = {row: trials for row, trials in left.items() if trials}
-    free = [row for row, number in state.barred.items() if number in taken_back]
-    state.barred = {row: number for row, number in state.barred.items() if row not in free}
-    for row in free:
-        _look(state, row)
+    for row, number in state.barred.items():
+        if number in taken_back:
+            state.barred = _without(state.barred, row)
+            _look(state, row)
+
+
+def _expand(state: State, fact: events.Expanded) -> None:
+    """Mark a node as expanded."""
+    state.table = state.table.marked(fact.row, EXPANDED, True)
+
+
+def _doubt(state: State, fact: events.Doubted) -> None:
+    """Record that the user was warned."""
+    state.known = state.known._replace(warned=True)
+
+
+def _extend(state: State, fact: events.Extended) -> None:
+    """Raise the budget."""
+    state.budget += fact.n
+
+
+def _remark(state: State, fact: events.Edited) -> None:
+    """Change nothing: a remark about the history."""
+
+
+def _begin(state: State, fact: events.Began) -> None:
+    raise InvalidInput("a study begins once", fact, "Pass the events of one study, in order.")
 
 
 def _count(state: State, row: int, more: int) -> None:
@@ -276,3 +303,22 @@ def _together(families: list[Any]) -> list[NDArray[Any]]:
     indices, cells, keys, able = zip(*families, strict=True)
     flags = [np.full(own.size, flag) for own, flag in zip(indices, able, strict=True)]
     return [np.concatenate(indices), np.concatenate(cells), np.concatenate(keys, axis=1), np.concatenate(flags)]
+
+
+WRITES: dict[type, Callable[[State, Any], events.Fact | None]] = {
+    events.Asked: _ask,
+    events.Measured: _measure,
+    events.Split: _split,
+    events.Fitted: _fit,
+    events.Expanded: _expand,
+    events.Ended: _end,
+    events.Allowed: _allow,
+    events.Observed: _observe,
+    events.Corrected: _recount,
+    events.Retracted: _recount,
+    events.Doubted: _doubt,
+    events.Extended: _extend,
+    events.Edited: _remark,
+    events.Taken: _take,
+    events.Began: _begin,
+}
