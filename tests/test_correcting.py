@@ -389,3 +389,15 @@ def test_what_is_corrected_while_others_are_at_it_is_taken_in(tmp_path: Path, po
     assert [one.value for one in study.trials] == [7.3, 0.73, None, 7.3, None]
     fresh = zn.Study.replay(study.settings, study.events)
     assert print_of(fresh._state) == print_of(study._state)
+
+
+def test_a_corrected_value_told_again_with_its_time_changes_nothing() -> None:
+    study = zn.Study([(0, 1)], budget=20.0, times=[1, 2], kernel=zn.RBF(1.0, 0.2), noise=0.1)
+    trial = study.ask()
+    study.tell(trial, 1.0, time=1.5)
+    study.correct(trial, 2.0)
+    events = study.events
+    study.tell(trial, 2.0, time=1.5)
+    assert study.events == events
+    with pytest.raises(zn.TrialError, match="told already"):
+        study.tell(trial, 2.0, time=1.75)

@@ -27,7 +27,7 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.lattice import Evidence
 from zonal.beliefs.model import Unknowns
 from zonal.beliefs.tracked import Tracked
-from zonal.rounds.journal import Writer
+from zonal.rounds.journal import Journal
 from zonal.rounds.recheck import first_difference
 from zonal.spaces import Interval
 
@@ -550,7 +550,7 @@ def test_an_interruption_leaves_the_old_state(tmp_path: Path, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for room, name in ((Writer, "append"), (Tracked, "plus"), (GaussianBelief, "tracking")):
+    for room, name in ((Journal, "append"), (Tracked, "plus"), (GaussianBelief, "tracking")):
         with monkeypatch.context() as patched:
             patched.setattr(room, name, interrupted)
             with pytest.raises(KeyboardInterrupt):

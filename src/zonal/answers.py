@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from zonal import looking
 from zonal.arrays import Floats
 from zonal.beliefs.empirical import EmpiricalBelief
 from zonal.beliefs.mixture import Mixture
 from zonal.errors import InvalidInput, finite_number, whole_number
 from zonal.errors import probability as checked_probability
+from zonal.looking import LikelyRegions, likely_table
 from zonal.policies.rules import candidates
 from zonal.rounds import binding, certainty, choosing
 from zonal.rounds.certainty import HELD, SURE, Outlook, Standing
@@ -73,7 +73,7 @@ def recommend(
         state = study._state
         rows = certainty.ranking(state.tree, binding.recommend(state), number)
         if isinstance(state.belief, EmpiricalBelief):
-            sure = [Standing(math.nan, math.nan) for _ in rows]
+            sure = [Standing(math.nan, math.nan)] * len(rows)
         else:
             sure = certainty.standings(state.tree, views(state, pending=False), np.array(rows), theta)
     tree, found = tree_of(state), []
@@ -103,9 +103,7 @@ def outlook(study: Reading, n: int) -> Outlook:
         return certainty.outlook(future.tree, known, row, [own.row for own in asked], ratio)
 
 
-def above(
-    study: Reading, threshold: float | None = None, probability: float | None = None
-) -> looking.LikelyRegions:
+def above(study: Reading, threshold: float | None = None, probability: float | None = None) -> LikelyRegions:
     """Return the regions of the smallest size whose average exceeds a threshold, the most probable first.
 
     They are a table of `Likely`. If no region is probable enough it has no rows, and its title says so and names
@@ -122,16 +120,12 @@ def above(
     return _beyond(study, "above", threshold, probability)
 
 
-def below(
-    study: Reading, threshold: float | None = None, probability: float | None = None
-) -> looking.LikelyRegions:
+def below(study: Reading, threshold: float | None = None, probability: float | None = None) -> LikelyRegions:
     """Return the regions of the smallest size whose average is below a threshold, as `above` does."""
     return _beyond(study, "below", threshold, probability)
 
 
-def _beyond(
-    study: Reading, side: Side, threshold: float | None, probability: float | None
-) -> looking.LikelyRegions:
+def _beyond(study: Reading, side: Side, threshold: float | None, probability: float | None) -> LikelyRegions:
     usual = HELD if threshold is None else SURE
     wanted = checked_probability(usual if probability is None else probability, "probability")
     with study._lock:
@@ -150,7 +144,7 @@ def _beyond(
         for at, row in zip(order[: max(number, 1)], rows[order].tolist(), strict=False)
     ]
     beyond = f"is {side} {limit:g} {study.value_unit}".rstrip() + f" with a probability of {wanted:g}"
-    return looking.likely_table(study, beyond, likely, number)
+    return likely_table(study, beyond, likely, number)
 
 
 def _looked_for(study: Reading, side: Side) -> tuple[Side, float]:
@@ -200,7 +194,7 @@ def probability(
     Regions are given, and answered, as for `predict`; the threshold, one of the two, is in value units.
     """
     if (above is None) == (below is None):
-        given = None if above is None else (above, below)
+        given = above, below
         raise InvalidInput("a probability is of being above or below a threshold", given, "Pass one of the two.")
     side: Side = "below" if above is None else "above"
     limit = finite_number(below if above is None else above, side)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from zonal import looking
 from zonal.averages.feedback import Feedback
 from zonal.errors import InvalidInput, TrialError, text, whole_number
 from zonal.reading import trial_of
 from zonal.rounds import checks, choosing, decisions
-from zonal.rounds.events import Allowed, Asked, Corrected, Fact, Measured, Observed, Retracted
-from zonal.rounds.outcomes import last_outcome, outcomes
+from zonal.rounds.events import Allowed, Asked, Corrected, Measured, Mended, Observed, Retracted
+from zonal.rounds.outcomes import outcomes
 from zonal.rounds.settings import RegionLike, checked_feedback
 from zonal.rounds.trials import Observation, Trial
 from zonal.rounds.whose import me, person
@@ -115,9 +115,11 @@ def tell(
             fact, beside = _more(study, fact, state.region(asked.row), slopes, minus)
         if asked.number in state.pending:
             after = decisions.tell(state, fact, beside)
-        elif (earlier := last_outcome(state.history, asked.number)).value is not None:
-            same = (earlier.value, earlier.sem) == (value, sem) and spent in (None, earlier.time, asked.time)
-            if same and _told_with(study, fact) == beside:
+        elif (earlier := outcomes(state.history)[False, asked.number][-1]).value is not None:
+            event, was = _told(study, asked.number)
+            slopes_then = tuple(own for own in state.events[event] if isinstance(own, Observed))
+            same = (earlier.value, earlier.sem, was.minus, slopes_then) == (value, sem, fact.minus, beside)
+            if same and spent in (None, earlier.time, asked.time):
                 return
             raise TrialError(
                 f"trial {asked.number} was told already ({earlier.value!r}) and cannot be told {value!r}. "
@@ -143,17 +145,11 @@ def _more(
     return fact._replace(minus=other), () if slopes is None else checks.slopes(study._state, region, slopes)
 
 
-def _told_with(study: Study, fact: Measured) -> tuple[Observed, ...] | None:
-    """Return the slopes told with a trial; None if it was told as a difference with another region."""
-    event = study._state.events[_told_in(study, fact.number)]
-    same = any(_tells(was, fact.number) and was.minus == fact.minus for was in event)
-    return tuple(was for was in event if isinstance(was, Observed)) if same else None
-
-
-def _told_in(study: Study, number: int) -> int:
-    """Return the number of the event in which a trial was told."""
-    events = study._state.events
-    return next(at for at in reversed(range(events.size)) if any(_tells(fact, number) for fact in events[at]))
+def _told(study: Study, number: int) -> tuple[int, Measured]:
+    """Return the number of the event in which a trial was told, and what it was told."""
+    told = ((at, fact) for at, event in enumerate(study.events) for fact in event if isinstance(fact, Measured))
+    *_, last = (own for own in told if own[1].number == number)
+    return last
 
 
 def correct(
@@ -203,7 +199,7 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
         number, observed = _measurement(study, trial)
         was = checks.counted(study._state, number, observed)
         fact = Retracted(number, observed, text(note, "a note"), _who(by))
-        told = None if observed else _told_in(study, number)
+        told = None if observed else _told(study, number)[0]
         beside = [
             fact._replace(number=own, observed=True)
             for (outside, own), past in outcomes(study._state.events).items()
@@ -212,9 +208,7 @@ def retract(study: Study, trial: Trial | Observation | int, note: str = "", *, b
         _mend(study, fact, was.value, beside)
 
 
-def _mend(
-    study: Study, fact: Corrected | Retracted, value: float | None, beside: Sequence[Retracted] = ()
-) -> None:
+def _mend(study: Study, fact: Mended, value: float | None, beside: Sequence[Retracted] = ()) -> None:
     """Correct or retract a measurement, and those made with it."""
     state, number = study._state, fact.number
     region = state.observed[number][1].region if fact.observed else state.region(state.asked[number].row)
@@ -365,11 +359,6 @@ def _under_way(study: Study, trial: Trial | int) -> int:
     number = study._asked(trial).number
     checks.under_way(study._state, number)
     return number
-
-
-def _tells(fact: Fact, number: int) -> TypeGuard[Measured]:
-    """Tell whether a fact is the measurement of a trial."""
-    return isinstance(fact, Measured) and fact.number == number
 
 
 def _who(by: str | None) -> str:

@@ -239,10 +239,7 @@ def top(study: Reading, k: int = TOP) -> Listing:
     best = study.recommend(k=whole_number(k, "the number of regions", 1))
     tree, unit = study.tree, study.value_unit
     looks = dict(zip(zip(tree.depth.tolist(), tree.index.tolist(), strict=True), tree.count.tolist(), strict=True))
-    columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1))}
-    columns |= _where([own.region for own in best])
-    columns[labelled("mean", unit)] = [own.mean for own in best]
-    columns[labelled("std", unit)] = [own.std for own in best]
+    columns: dict[str, list[Cell]] = {"rank": list(range(1, len(best) + 1)), **_averages(best, unit)}
     columns["looks"] = [looks[own.node] for own in best]
     columns["probability best"] = [Chance(own.probability_best) for own in best]
     kind = "highest" if study.direction == "maximize" else "lowest"
@@ -255,15 +252,20 @@ def likely_table(study: Reading, beyond: str, likely: Sequence[Likely], number: 
     `beyond` is the statement about their averages, such as "is above 0.7 K with a probability of 0.9".
     """
     found, unit = tuple(likely[:number]), study.value_unit
-    columns = {name: cells[:number] for name, cells in _where([own.region for own in likely]).items()}
+    columns = _averages(likely, unit) | {"probability": [Chance(own.probability) for own in likely]}
     mean, std = labelled("mean", unit), labelled("std", unit)
-    columns |= {mean: [own.mean for own in found], std: [own.std for own in found]}
-    columns["probability"] = [Chance(own.probability) for own in found]
     what = f"whose average {study.value_name} {beyond}, after {counted(study.told, 'measurement')}"
     title = f"Regions {what}" if found else f"There is no region {what}."
     if likely and not found:
         title += f" The most probable is {likely[0].region.name}: {percent(likely[0].probability)}."
-    return LikelyRegions(title, columns, {mean: std, std: std}, found, likely[0] if likely else None)
+    rows = {name: cells[:number] for name, cells in columns.items()}
+    return LikelyRegions(title, rows, {mean: std, std: std}, found, likely[0] if likely else None)
+
+
+def _averages(best: Sequence[Recommendation | Likely], unit: str) -> dict[str, list[Cell]]:
+    """Return the columns about some regions: where they are, and what their averages are."""
+    columns = _where([own.region for own in best])
+    return columns | {labelled(name, unit): _each(best, name) for name in ("mean", "std")}
 
 
 def _where(regions: list[Region]) -> dict[str, list[Cell]]:

@@ -47,16 +47,10 @@ def maximize(
     ----------
     measure : callable
         Turns a region into a noisy measurement of its average.
-    space : Box, Sequences, Product, Points or Hierarchy, or bounds for a box
-        The space to search.
-    budget : int or float
-        The number of measurements; where looks have a cost, their total cost.
-    direction : {"maximize", "minimize"}
-        Whether high or low averages are wanted.
     executor, workers, callback, progress, tolerance, on_error, max_failures, timeout
         As for `Study.optimize`; with a tolerance, in value units, it stops early when the answer is that good.
-    kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name, value_unit, cost, times, overhead
-    travel, cost_unit
+    space, budget, direction, kernel, noise, mean, feedback, policy, rng, max_looks, forbidden, value_name
+    value_unit, cost, times, overhead, travel, cost_unit
         As for `Study`.
 
     Examples

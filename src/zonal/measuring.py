@@ -105,7 +105,7 @@ def optimize(
             max_failures=max_failures,
             timeout=timeout,
         )
-    reached = enough is not None and why == ENOUGH
+    reached = why == ENOUGH
     if reached:
         study._refit(anew=False)
     found = study.recommend()
@@ -159,11 +159,8 @@ def refine(
         Candidates; by default the region's representative points, for an exact `Mean` a grid of points.
     """
     if not study.space.continuous:
-        raise InvalidInput(
-            "refine works in a box only",
-            study.space,
-            "For members and sequences, extend the study or raise the policy's h_max.",
-        )
+        fix = "For members and sequences, extend the study or raise the policy's h_max."
+        raise InvalidInput("refine works in a box only", study.space, fix)
     region = study.found
     if points is None:
         listed = all(axis.measure(study.feedback).finite for axis in study.space.axes)
@@ -172,14 +169,9 @@ def refine(
     if candidates.shape[1:] != (study.space.d,):
         raise InvalidInput(f"points must have shape (n, {study.space.d})", points, "Pass one row per point.")
     spots = [study._region(np.stack([x, x], axis=1)) for x in candidates]
-    if noise is None:
-        fixed = None if callable(study.settings.noise) else float(study._state.table.noise[0])
-        if fixed is None:
-            raise InvalidInput(
-                "the noise of a point is not known", noise, "Pass the noise= of one point measurement."
-            )
-        noise = fixed
-    spread = standard_deviation(noise, "noise")
+    if noise is None and callable(study.settings.noise):
+        raise InvalidInput("the noise of a point is not known", noise, "Pass the noise= of one point measurement.")
+    spread = standard_deviation(study._state.table.noise.item(0) if noise is None else noise, "noise")
     with study._lock:
         zero = study._state.prior_mean
         # No more points than the budget can be measured: only the most promising are kept.

@@ -24,6 +24,7 @@ from zonal.problems import PerWeight
 from zonal.rounds.events import Asked, Edited, Event
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
+from zonal.rounds.prices import paid
 from zonal.rounds.settings import Direction, Settings
 from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial, TrialRecord
@@ -55,6 +56,11 @@ class Reading:
         return self._state.began.id
 
     @property
+    def settings(self) -> Settings:
+        """Everything that was given."""
+        return self._state.problem.settings
+
+    @property
     def path(self) -> Path | None:
         """The file in which the study is stored; None in memory."""
         return None if self._journal is None else self._journal.path
@@ -68,11 +74,6 @@ class Reading:
     def read_only(self) -> str:
         """Why the study can only be read; "" if it can continue."""
         return "" if self._journal is None else self._journal.read_only
-
-    @property
-    def settings(self) -> Settings:
-        """Everything that was given."""
-        return self._state.problem.settings
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -97,10 +98,7 @@ class Reading:
     budget: Any = _relayed("_state.budget", "The total number of measurements, or their total cost.")
     spent: Any = _relayed("_state.spent", "The number of trials told, or their cost.")
     told: int = _relayed("_state.told", "The number of trials told.")
-    remaining: Any = _relayed(
-        "_state.remaining",
-        "The measurements that may still be asked for, or their cost, without those under way.",
-    )
+    remaining: Any = _relayed("_state.remaining", "What of the budget is neither spent nor under way.")
     _sign: float = _relayed("settings.sign", "1 if high averages are wanted, else -1.")
 
     @property
@@ -112,10 +110,7 @@ class Reading:
     @property
     def _looks_left(self) -> int:
         """How many of the cheapest looks may still be asked for."""
-        state = self._state
-        if state.problem.prices is None:
-            return int(state.remaining)
-        return state.problem.looks(state.began.cheapest, state.remaining)
+        return self._state.problem.looks(self._state.began.cheapest, self._state.remaining)
 
     @property
     def trials(self) -> list[TrialRecord]:
@@ -183,14 +178,13 @@ class Reading:
 
     def _asked(self, trial: Trial | int) -> Asked:
         """Return a trial as it was asked for; raise if it never was."""
-        state = self._state
-        known = trial if isinstance(trial, Trial) else None
-        number = whole_number(trial, "a trial", 0) if known is None else known.number
+        state, own = self._state, None
+        if isinstance(trial, Trial):
+            number, own = trial.number, (trial.study, trial.node, trial.replicate)
+        else:
+            number = whole_number(trial, "a trial", 0)
         asked = state.asked[number] if number < state.asked.size else None
-        if asked is None or (
-            known is not None
-            and (known.study != state.began.id or known.node != asked.node or known.replicate != asked.replicate)
-        ):
+        if asked is None or own not in (None, (state.began.id, asked.node, asked.replicate)):
             raise TrialError(
                 f"{trial!r} is not a trial of this study, which has asked for {len(state.asked)}. Pass a trial "
                 "that ask() returned, or its number."
@@ -279,7 +273,7 @@ def _trials(state: State) -> Iterator[tuple[TrialRecord, list[Outcome]]]:
         _, how, value, sem, note, _, time = past[-1]
         trial, minus = trial_of(state, asked), state.differences.get(asked.number, (0, None))[1]
         if time is not None:
-            trial = replace(trial, time=time, cost=asked.cost - asked.time + time)
+            trial = replace(trial, time=time, cost=paid(asked, time))
         yield TrialRecord(**vars(trial), state=how, value=value, sem=sem, note=note, minus=minus), past
 
 

@@ -21,7 +21,7 @@ from zonal.reading import Reading
 from zonal.rounds import checks, decisions
 from zonal.rounds.codec import same_settings, users_own
 from zonal.rounds.events import Doubted, Event
-from zonal.rounds.journal import Journal, Writer
+from zonal.rounds.journal import Journal
 from zonal.rounds.settings import Direction, Given, Problem, Settings, SpaceLike, checked, checked_again
 from zonal.rounds.state import State
 from zonal.tables.files import file_path
@@ -97,7 +97,6 @@ class Study(Reading):
         self._renew_lock()
         self._state = decisions.begin(checked(space, budget=budget, direction=direction, **settings))
 
-    _writer: Writer | None = None  # while the file's lock is held
     _complaints: tuple[NumericalWarning, ...] = ()  # that were passed on
 
     def _renew_lock(self) -> None:
@@ -181,7 +180,7 @@ class Study(Reading):
         journal, events = Journal.open(path, given, {kind.__name__: kind for kind in classes})
         study = cls._of(journal.opened.settings, events)
         study._journal = journal
-        study._take_in([])
+        study._take_in(journal, [])
         return study
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -197,7 +196,7 @@ class Study(Reading):
         """Read what other processes have done to the study; `ask`, `tell` and other changes do so too."""
         with self._lock:
             if self._journal is not None:
-                self._take_in(self._journal.unseen(len(self._state.events)))
+                self._take_in(self._journal, self._journal.unseen(len(self._state.events)))
 
     def _writing(self) -> AbstractContextManager[Any]:
         """Hold the lock, and that of the file if there is one, after reading what other processes did."""
@@ -205,20 +204,14 @@ class Study(Reading):
 
     @contextmanager
     def _writing_to(self, journal: Journal) -> Iterator[None]:
-        with self._lock, journal.writing(len(self._state.events)) as writer:
-            self._take_in(writer.unseen)
-            self._writer = writer
-            try:
-                yield
-            finally:
-                self._writer = None
+        with self._lock, journal.writing(len(self._state.events)) as unseen:
+            self._take_in(journal, unseen)
+            yield
 
-    def _take_in(self, events: list[Event]) -> None:
+    def _take_in(self, journal: Journal, events: list[Event]) -> None:
         """Continue from what the file says; without the kernel there is no posterior."""
         state = self._state.apply_all(events) if events else self._state
-        if self._journal is not None and not self._journal.opened.knows:
-            state = state.blind()
-        self._state = state
+        self._state = state if journal.opened.knows else state.blind()
 
     @classmethod
     def replay(
@@ -265,7 +258,7 @@ class Study(Reading):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle takes along: neither the lock nor the file."""
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal", "_writer")}
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_journal")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy or a pickle."""
@@ -314,20 +307,17 @@ class Study(Reading):
         """Switch to another state, the only place where a study changes; its file, if any, comes first."""
         before = self._state
         if self._journal is not None:
-            assert self._writer is not None, "a study in a file changes within _writing only"
-            self._writer.append(state.events[at] for at in range(before.events.size, state.events.size))
+            self._journal.append(state.events[at] for at in range(before.events.size, state.events.size))
         self._state = state
         # Warnings come last: if they are turned into errors, what was told must stay.
         wanted = state.worked_out is not None or not state.remaining  # else the next fit may come first
         if wanted and state.ledger is not before.ledger:
             state.belief  # noqa: B018  # computed now, so that warnings come with their cause
-        heard, said = self._complaints, state.complaints
-        if said is not heard:
-            self._complaints = said
-            for complaint in said:
-                if complaint not in heard:
-                    warn_user(complaint)
-        if state.known is not before.known and state.known.warned:
+        heard, self._complaints = self._complaints, state.complaints
+        for complaint in self._complaints:
+            if complaint not in heard:
+                warn_user(complaint)
+        if state.known is not before.known:
             for fact in state.events[state.events.size - 1]:
                 if isinstance(fact, Doubted):
                     warn_user(ModelWarning(fact.doubt))

@@ -15,7 +15,7 @@ from benchmarks.torture import forked
 from zonal.driving.hand import Hand
 from zonal.rounds import whose
 from zonal.rounds.events import Taken
-from zonal.rounds.journal import Writer
+from zonal.rounds.journal import Journal
 
 GIVEN: dict[str, Any] = {"budget": 12, "kernel": zn.RBF(0.1, 0.1), "noise": 0.1, "policy": zn.UCB(level=3)}
 LINE = zn.Box([(0, 1)])
@@ -141,7 +141,7 @@ def test_a_measurement_that_the_file_does_not_take_is_said_and_not_given_up(
         raise zn.StudyFileError("the disk is full")
 
     def measured(region: zn.Region) -> float:
-        monkeypatch.setattr(Writer, "append", full)
+        monkeypatch.setattr(Journal, "append", full)
         return 0.625
 
     with monkeypatch.context(), pytest.raises(zn.StudyFileError, match="the disk is full"):

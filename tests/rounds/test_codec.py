@@ -21,7 +21,7 @@ from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.errors import InvalidInput, StudyFileError
 from zonal.rounds import codec, values
-from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import (
     Allowed,
     Asked,
@@ -189,7 +189,7 @@ def events(draw: st.DrawFn) -> tuple[Event, Opened]:
 @settings(max_examples=tries(60, 150), deadline=None)
 def test_every_event_comes_back(case: tuple[Event, Opened]) -> None:
     event, opened = case
-    texts = Events(opened)
+    texts = opened
     back = texts.read(texts.write(event))
     assert repr(back) == repr(event)  # of numbers that are not there (NaN) no two are equal
     if "nan" not in repr(event):
@@ -227,7 +227,7 @@ def test_arrays_are_bounded_together_and_what_cannot_be_read_is_not_written(
 def test_many_events_may_be_read_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     study = zn.Study(zn.Points(np.arange(200.0)), budget=3, kernel=zn.RBF(1, 0.1), noise=0.1)
     study.observe(range(0, 200, 2), 0.5)
-    events = Events(Opened(study.settings, {}))
+    events = Opened(study.settings, {})
     text = events.write(study.events[-1])
     monkeypatch.setattr(codec, "MOST_BYTES", 2000)
     for _ in range(5):
@@ -328,10 +328,10 @@ def test_models_of_a_kernel_of_the_users_own_come_back(kernel: Any) -> None:
     study = zn.Study(space, budget=12, kernel=kernel, rng=0)
     for number in range(8):
         study.tell(study.ask(), float(np.sin(3 * number)))
-    texts = Events(settings_from_json(settings_to_json(study.settings), {"kernel": kernel}))
+    texts = settings_from_json(settings_to_json(study.settings), {"kernel": kernel})
     assert tuple(texts.read(texts.write(event)) for event in study.events) == study.events
     blind = settings_from_json(settings_to_json(study.settings), {})
-    seen = zn.Study.replay(blind.settings, map(Events(blind).read, map(texts.write, study.events)), at_once=True)
+    seen = zn.Study.replay(blind.settings, map(blind.read, map(texts.write, study.events)), at_once=True)
     assert seen.trials == study.trials
 
 
@@ -349,7 +349,7 @@ def test_without_its_space_or_feedback_nothing_can_be_seen(name: str) -> None:
     with pytest.raises(StudyFileError, match=f"Open it with {name}="):
         settings_from_json(text, {})
     opened = settings_from_json(text, {name: own})
-    events = Events(opened)
+    events = opened
     assert tuple(events.read(events.write(event)) for event in study.events) == study.events
 
 

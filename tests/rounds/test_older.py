@@ -22,7 +22,7 @@ from own import AGAIN
 from zonal.beliefs.lattice import Fit, Weighted
 from zonal.beliefs.model import Model
 from zonal.rounds import journal
-from zonal.rounds.codec import Events, Opened
+from zonal.rounds.codec import Opened
 from zonal.rounds.events import (
     Asked,
     Began,
@@ -99,7 +99,7 @@ def test_old_and_new_events_stand_in_one_file(old: Path, tmp_path: Path) -> None
     replays = [zn.Study.replay(study.settings, study.events) for _ in range(2)]
     assert fingerprint(replays[0]) == fingerprint(replays[1])
     close(replays[0], study)
-    texts = Events(Opened(study.settings, {}))
+    texts = Opened(study.settings, {})
     assert tuple(texts.read(texts.write(event)) for event in again.events) == again.events
 
 
@@ -231,20 +231,20 @@ def written(kind: str) -> str:
 def test_an_event_of_old_is_read_as_its_facts(kind: str) -> None:
     """With the noise and the forbidden regions of a split where these are functions of the user's own."""
     settings = zn.Study(SPACE, budget=5, noise=lambda region: 0.1, forbidden=lambda region: False).settings
-    assert list(Events(Opened(settings, {})).read(written(kind))) == OLD[kind][1]
+    assert list(Opened(settings, {}).read(written(kind))) == OLD[kind][1]
 
 
 @pytest.mark.parametrize("kind", OLD)
 def test_an_event_of_old_is_read_without_a_kernel_too(kind: str) -> None:
     settings = zn.Study(SPACE, budget=5, noise=lambda region: 0.1, forbidden=lambda region: False).settings
-    blind = Events(Opened(settings, {"kernel": "mine"})).read(written(kind))
+    blind = Opened(settings, {"kernel": "mine"}).read(written(kind))
     assert list(blind) == [fact for fact in OLD[kind][1] if not isinstance(fact, Fitted)]
 
 
 def test_an_unknown_event_of_old_is_refused() -> None:
     settings = zn.Study(SPACE, budget=5).settings
     with pytest.raises(ValueError, match="Forgot is no event"):
-        Events(Opened(settings, {})).read('{"$": "Forgot", "n": 1}')
+        Opened(settings, {}).read('{"$": "Forgot", "n": 1}')
 
 
 def test_old_numbers_keep_all_their_digits(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from zonal.commands.bench import standing
 from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_command
 from zonal.errors import InvalidInput, ZonalError
 from zonal.looking import for_programs, plain
-from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
@@ -85,7 +85,7 @@ def exported(study: Study) -> str:
         problem = "this study was made with a setting of the user's own, which no export can hold"
         raise InvalidInput(problem, own[0], "Copy the study's file, and open it in Python.")
     head = {"kind": HEAD, "format": FORMAT, "settings": stored}
-    as_text = Events(Opened(settings, {})).write
+    as_text = Opened(settings).write
     lines = "\n".join([json.dumps(head), *map(as_text, study.events)]) + "\n"
     return lines + _end(lines.encode())
 
@@ -134,7 +134,7 @@ def imported(content: bytes, edited: bool = False) -> Study:
 
     try:
         settings = _settings(json.loads(text()))
-        told = events(Events(settings).read)
+        told = events(settings.read)
         return Study.replay(settings.settings, told, at_once=not why, edited=why)
     except Exception as error:  # a changed line can cause any error
         said = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__

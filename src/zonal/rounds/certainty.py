@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from zonal.arrays import Flags, Floats
 from zonal.blas import eigh, one_thread
-from zonal.policies.rules import Rows, View, allowed_leaves
+from zonal.policies.rules import Rows, View, allowed_leaves, candidates
 from zonal.tree import Tree
 
 Under = tuple[float, Floats, Floats]  # one model: its weight, and the means and standard deviations under it
@@ -127,17 +128,10 @@ class _Update:
 
 def ranking(tree: Tree, first: int, k: int) -> list[int]:
     """Return a recommended row and the next best ones: at most `k` disjoint regions."""
-    if k == 1:
-        return [first]
-    leaves, rows, lineage = allowed_leaves(tree), [first], tree.lineage(first)
-    wanted = tree.smallest[leaves]
-    leaves = leaves[wanted] if wanted.any() else leaves
-    for row in leaves[np.argsort(-tree.mean[leaves], kind="stable")].tolist():
-        if len(rows) == k:
-            break
-        if row != first and row not in lineage and first not in tree.lineage(row):
-            rows.append(row)
-    return rows
+    rows, lineage = candidates(tree), {first, *tree.lineage(first)}
+    order = rows[np.argsort(-tree.mean[rows], kind="stable")].tolist()
+    others = (row for row in order if row not in lineage and first not in tree.lineage(row))
+    return [first, *islice(others, k - 1)]
 
 
 def exceeding(models: Iterable[Under], threshold: float) -> Floats:
@@ -155,11 +149,10 @@ def misclassified(tree: Tree, views: list[View], limit: float) -> float:
     Within a leaf that can still be split, regions vary about its average as the prior says.
     """
     rows = allowed_leaves(tree)
-    hidden = [np.where(tree.smallest[rows], 0.0, view.hidden[rows]) for view in views]
-    models = [
-        (view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + own))
-        for view, own in zip(views, hidden, strict=True)
-    ]
+    models = []
+    for view in views:
+        hidden = np.where(tree.smallest[rows], 0.0, view.hidden[rows])
+        models.append((view.weight, view.mean[rows], np.sqrt(view.std[rows] ** 2 + hidden)))
     above = exceeding(models, limit)
     return float(views[0].weights(rows) @ np.minimum(above, 1 - above))
 

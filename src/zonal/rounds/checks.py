@@ -24,7 +24,7 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.rounds.events import Corrected, Measured, Observed, Retracted
-from zonal.rounds.outcomes import Outcome, last_outcome, outcomes
+from zonal.rounds.outcomes import Outcome, outcomes
 from zonal.rounds.prices import SLACK
 from zonal.rounds.settings import checked_feedback
 from zonal.spaces import Region, with_feedback
@@ -103,7 +103,7 @@ def corrected(state: State, fact: Corrected) -> None:
 
 def counted(state: State, number: int, observed: bool) -> Outcome:
     """Return the outcome of a trial or an observation that still counts; raise if there is none."""
-    last = outcomes(state.history)[True, number][-1] if observed else last_outcome(state.history, number)
+    last = outcomes(state.history)[observed, number][-1]
     if last.value is None:
         what = "observation" if observed else "trial"
         how = "is under way" if last.state == "asked" else f"was {last.state}"
@@ -127,8 +127,6 @@ def payable(state: State, cost: float, region: Region) -> None:
 
 def fits(state: State, fact: Measured) -> bool:
     """Tell whether the budget pays for a trial that had been given up."""
-    if state.problem.prices is None:
-        return state.remaining > 0
     return state.spent_on(fact)[1] <= state.remaining + SLACK * state.budget
 
 
@@ -163,6 +161,6 @@ def added(state: State, n: Any) -> float:
 def under_way(state: State, number: int) -> None:
     """Raise if a trial of this study is not under way."""
     if number not in state.pending:
-        became = last_outcome(state.history, number)
+        became = outcomes(state.history)[False, number][-1]
         how = became.state if became.value is None else f"told already ({became.value!r})"
         raise TrialError(f"trial {number} was {how} and can no longer be given up or withdrawn.")

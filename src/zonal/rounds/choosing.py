@@ -80,7 +80,7 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
         return list(zip(table.depth[rows].tolist(), table.index[rows].tolist(), strict=True))
 
     def of_rows(rows: Rows) -> Floats:
-        return prices.of_rows(rows, nodes(rows), draft.region)
+        return prices.of_nodes(nodes(rows))
 
     def ways(rows: Rows) -> Floats:
         assert here is not None

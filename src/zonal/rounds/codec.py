@@ -75,16 +75,73 @@ class AbsentPolicy(Policy):
 
 @dataclass(frozen=True)
 class Opened:
-    """Settings as read back."""
+    """Settings as read back, and the events of their study as text, and back.
+
+    Without the kernel fits are skipped, which need it.
+    """
 
     settings: Settings  # with placeholders for what is missing
-    missing: dict[str, str]  # the user's own settings that were not passed again, and their names there
+    missing: dict[str, str] = field(default_factory=dict)  # own settings not passed again, and their names there
     classes: dict[str, type] = field(default_factory=dict)  # the user's own classes that were passed, by name
 
     @property
     def knows(self) -> bool:
         """Whether there can be a posterior: not without a kernel."""
         return "kernel" not in self.missing
+
+    @cached_property
+    def _decode(self) -> Decoder:
+        return Decoder(self.classes | own_classes(self.settings), self._given, self.settings.space)
+
+    def write(self, event: Event) -> str:
+        """Return an event as text."""
+        try:
+            return _dump(encode(event, self._mark))
+        except NotStorable as error:
+            raise InvalidInput(
+                "this cannot be stored in a file", error.args[0], "Use Zonal's classes, or a study in memory."
+            ) from None
+
+    def _mark(self, value: Any) -> Any:
+        """Return a mark for the kernel that was given, as a kernel or a function, and for a user's feedback."""
+        kernel = self.settings.kernel
+        if isinstance(value, Kernel) and kernel in (value, getattr(value, "function", value)):
+            return {"$": "given", "name": "kernel"}
+        kind: type = type(value)
+        if stored(kind) is None and value == self.settings.feedback:
+            return {"$": "given", "name": "feedback"}
+        return None
+
+    def _given(self, mark: dict[str, Any]) -> Any:
+        """Return what a mark stands for; earlier releases also marked learned kernels of the user's own."""
+        if mark["$"] == "learned":
+            return self.settings.kernel(**{name: self._decode(own) for name, own in mark.items() if name != "$"})
+        return self._kernel if mark["name"] == "kernel" else self.settings.feedback
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        """The kernel that was given, as models hold it."""
+        return Problem(self.settings).unknowns.given
+
+    def renew(self) -> None:
+        """Start another batch: the limit on array sizes is per batch."""
+        self._decode.left = MOST_BYTES
+
+    def read(self, text: str) -> Event:
+        """Return an event from text."""
+        document = from_json(text)
+        if isinstance(document, dict):  # as earlier releases wrote it
+            if not self.knows:
+                document["fit"] = None
+            parts = {name: self._decode(own) for name, own in document.items() if name != "$"}
+            return facts_of(document["$"], parts, self.settings)
+        if not self.knows:
+            document = [fact for fact in document if fact["$"] != "Fitted"]
+        event: Event = self._decode(document)
+        for fact in event:
+            if not isinstance(fact, FACTS):
+                raise ValueError(f"{type(fact).__name__} is no fact")
+        return event
 
 
 def settings_to_json(settings: Settings) -> str:
@@ -145,28 +202,19 @@ def _own(name: str, value: Any) -> Any:
     return mark
 
 
-def settings_from_json(
-    text: str,  # as `settings_to_json` made it
-    given: Mapping[str, Any],  # the user's own settings, passed again
-    classes: Mapping[str, type] | None = None,  # the user's own, in settings or events
-) -> Opened:
-    """Return settings from text."""
+def settings_from_json(text: str, given: Mapping[str, Any], classes: Mapping[str, type] | None = None) -> Opened:
+    """Return settings from text, with the user's own settings and classes that are passed again."""
     missing: dict[str, str] = {}
-    claimed: dict[str, Any] = {}
-    used: set[str] = set()
+    used: dict[str, dict[str, Any]] = {}  # marks of the user's own settings, by name
     known = {**(classes or {}), **own_classes(list(given.values()))}
 
     def own(mark: dict[str, Any]) -> Any:
         name, value = mark["name"], given.get(mark["name"])
-        used.add(name)
+        used[name] = mark
         if "is" in mark and (value is None or isinstance(value, type)):
-            try:
+            with suppress(UnknownClass):
                 return decode(mark["is"])
-            except UnknownClass:
-                pass
         elif value is not None:
-            if "is" in mark:
-                claimed[name] = mark["is"]
             return value
         if name in NEEDED:
             raise StudyFileError(
@@ -184,19 +232,16 @@ def settings_from_json(
     settings = Settings(space=decode.space, **{name: decode(value) for name, value in document.items()})
     for name in given:
         if name not in used:
-            raise InvalidInput(
-                f"this study's {name} is stored in its file",
-                given[name],
-                f"Leave {name}= out; to change it, start a new study.",
-            )
+            fix = f"Leave {name}= out; to change it, start a new study."
+            raise InvalidInput(f"this study's {name} is stored in its file", given[name], fix)
     if "kernel" in missing:
         policy = KnowledgeGradient() if settings.policy is None else settings.policy
         blind: Any = AbsentPolicy(empirical=True, whole=policy.whole, inner=policy.inner, missing=Absent("kernel"))
         settings = replace(settings, kernel=None, policy=blind)
     settings = checked_again(settings)
-    for name, document in claimed.items():
-        if not _is(given[name], document):
-            raise InvalidInput(f"this study was made with another {name}", given[name], "Pass the original one.")
+    for name, value in given.items():
+        if "is" in used[name] and not isinstance(value, type) and not _is(value, used[name]["is"]):
+            raise InvalidInput(f"this study was made with another {name}", value, "Pass the original one.")
     return Opened(settings, missing, known)
 
 
@@ -206,69 +251,6 @@ def _is(value: Any, document: Any) -> bool:
         return bool(from_json(_dump(encode(value))) == document)
     except NotStorable:
         return False
-
-
-class Events:
-    """The events of one study as text, and back; without the kernel fits are skipped, which need it."""
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-        self._settings = opened.settings
-
-    @cached_property
-    def _decode(self) -> Decoder:
-        settings = self._settings
-        return Decoder(self._opened.classes | own_classes(settings), self._given, settings.space)
-
-    def write(self, event: Event) -> str:
-        """Return an event as text."""
-        try:
-            return _dump(encode(event, self._mark))
-        except NotStorable as error:
-            raise InvalidInput(
-                "this cannot be stored in a file", error.args[0], "Use Zonal's classes, or a study in memory."
-            ) from None
-
-    def _mark(self, value: Any) -> Any:
-        """Return a mark for the kernel that was given, as a kernel or a function, and for a user's feedback."""
-        kernel = self._settings.kernel
-        if isinstance(value, Kernel) and kernel in (value, getattr(value, "function", value)):
-            return {"$": "given", "name": "kernel"}
-        kind: type = type(value)
-        if stored(kind) is None and value == self._settings.feedback:
-            return {"$": "given", "name": "feedback"}
-        return None
-
-    def _given(self, mark: dict[str, Any]) -> Any:
-        """Return what a mark stands for; earlier releases also marked learned kernels of the user's own."""
-        if mark["$"] == "learned":
-            return self._settings.kernel(**{name: self._decode(own) for name, own in mark.items() if name != "$"})
-        return self._kernel if mark["name"] == "kernel" else self._settings.feedback
-
-    @cached_property
-    def _kernel(self) -> Kernel | None:
-        """The kernel that was given, as models hold it."""
-        return Problem(self._settings).unknowns.given
-
-    def renew(self) -> None:
-        """Start another batch: the limit on array sizes is per batch."""
-        self._decode.left = MOST_BYTES
-
-    def read(self, text: str) -> Event:
-        """Return an event from text."""
-        document = from_json(text)
-        if isinstance(document, dict):  # as earlier releases wrote it
-            if not self._opened.knows:
-                document["fit"] = None
-            parts = {name: self._decode(own) for name, own in document.items() if name != "$"}
-            return facts_of(document["$"], parts, self._settings)
-        if not self._opened.knows:
-            document = [fact for fact in document if fact["$"] != "Fitted"]
-        event: Event = self._decode(document)
-        for fact in event:
-            if not isinstance(fact, FACTS):
-                raise ValueError(f"{type(fact).__name__} is no fact")
-        return event
 
 
 def _dump(document: Any) -> str:

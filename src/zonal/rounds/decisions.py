@@ -49,7 +49,7 @@ def begin(settings: Settings) -> State:
     if prices is not None:
         cheapest = prices.cheapest()
         time, looks = prices.usual(settings.budget, cheapest, problem.policy.thrifty), problem.looks(cheapest)
-    h_max = problem.depth(looks)
+    h_max = problem.checked_depth(problem.policy.depth(problem.space, looks), "the policy's depth")
     root = problem.space.cell((0, 0), problem.feedback)
     if abs(problem.frame.layout.totals(problem.feedback.footprints([root]))[0] - 1) > TOTAL_TOLERANCE:
         fix = "Pass a feedback whose weights add up to 1 to the study, and this one to observe()."

@@ -150,21 +150,7 @@ class Edited(NamedTuple):
     why: str  # how the change was noticed
 
 
-Fact = (
-    Began
-    | Split
-    | Expanded
-    | Asked
-    | Taken
-    | Measured
-    | Ended
-    | Allowed
-    | Observed
-    | Corrected
-    | Retracted
-    | Fitted
-    | Doubted
-    | Extended
-    | Edited
-)
+OfTrial = Asked | Taken | Measured | Ended | Allowed
+Mended = Corrected | Retracted
+Fact = Began | Split | Expanded | OfTrial | Observed | Mended | Fitted | Doubted | Extended | Edited
 Event = tuple[Fact, ...]  # the facts of one call

@@ -14,18 +14,17 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, ClassVar, NamedTuple
-from weakref import WeakSet
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zonal.errors import StudyFileError, ZonalError
-from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
+from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
 from zonal.rounds.events import Event
 from zonal.rounds.settings import Settings
 from zonal.rounds.values import SENSELESS
@@ -33,6 +32,7 @@ from zonal.tables.files import file_path
 
 APPLICATION = 0x5A6F6E61  # "Zona", SQLite's application id
 MAGIC, HEADER = b"SQLite format 3\0", 100  # how a database begins, and the length of its header
+WAL = b"\2"  # in the header of a file with another kind of journal
 FORMAT = 3  # of settings, events and tables; older ones are read, newer ones refused
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 FORK_PATIENCE = 5.0  # seconds that a fork waits for other threads to finish with their files
@@ -75,8 +75,8 @@ class Journal:
         self.path = path
         self.opened = opened  # the settings, and what is missing of them
         self.read_only = read_only  # why nothing can be written; "" if it can
-        self._text = Events(opened)
         self._digests = [first]  # of the settings, and of every event seen
+        self._locked: sqlite3.Connection | None = None  # while its lock is held
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Settings, events: Iterable[Event]) -> Journal:
@@ -88,24 +88,21 @@ class Journal:
         if not target.parent.is_dir():
             raise StudyFileError(f"there is no folder {target.parent} for {target.name}. Make it first.")
         text, now, versions = settings_to_json(settings), _now(), _versions()
-        journal = cls(target, Opened(settings, {}), _digest(b"", now, versions, text))
+        journal = cls(target, Opened(settings), _digest(b"", now, versions, text))
         draft = target.with_name(f".{target.name}{ending}")
         with _trouble(target):
             try:
-                with closing(_connect(draft, "rwc")) as connection:
-                    connection.execute("BEGIN IMMEDIATE")
+                with _connected(draft, "IMMEDIATE", new=True) as connection:
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     connection.execute(f"PRAGMA user_version = {FORMAT}")
                     for table in TABLES.values():
                         connection.execute(table)
                     row = (journal._digests[0], now, versions, text)
                     connection.execute("INSERT INTO study VALUES (1, ?, ?, ?, ?)", row)
-                    digests = journal._insert(connection, 0, events)
-                    connection.execute("COMMIT")
+                    journal._insert(connection, events)
                 _put_in_place(draft, target)
             finally:
                 draft.unlink(missing_ok=True)
-        journal._digests += digests
         return journal
 
     @classmethod
@@ -115,13 +112,10 @@ class Journal:
         """Read a file; `given` are the user's own settings, `classes` the user's own classes by name."""
         target = file_path(path).absolute()
         _check_kind(target)
-        with _trouble(target), closing(_connect(target)) as connection:
-            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-                raise sqlite3.DatabaseError("another program has changed its journal mode")
-            _begin(connection)
-            for (found,) in connection.execute("PRAGMA quick_check(1)"):
-                if found != "ok":
-                    raise sqlite3.DatabaseError(found)
+        with _trouble(target), _connected(target) as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
             row = connection.execute("SELECT made, versions, settings, digest FROM study").fetchone()
             if row is None or _digest(b"", *row[:3]) != row[3]:
                 raise sqlite3.DatabaseError("the settings are not those that were written")
@@ -137,38 +131,39 @@ class Journal:
     def rows(self, first: int = 0) -> list[StoredEvent]:
         """Return the stored events from number `first` on."""
         query = "SELECT number, time, event FROM events WHERE number >= ? ORDER BY number"
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
-            _begin(connection)
+        with _trouble(self.path), _connected(self.path) as connection:
             return [StoredEvent(*row) for row in connection.execute(query, (first,))]
 
     def copy(self) -> bytes:
         """Return a copy of the file, taken between two writes."""
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
-            _begin(connection)
+        with _trouble(self.path), _connected(self.path) as connection:
             connection.execute("COMMIT")
             return connection.serialize()
 
     def unseen(self, known: int) -> list[Event]:
         """Return the events after the first `known`, which other processes have appended."""
-        with _trouble(self.path), closing(_connect(self.path)) as connection:
-            _begin(connection)
+        with _trouble(self.path), _connected(self.path) as connection:
             return self._unseen(connection, known)
 
     @contextmanager
-    def writing(self, known: int) -> Iterator[Writer]:
-        """Hold the lock; what the writer appends is on disk after `append` returns, else none of it is.
-
-        The caller has seen the first `known` events.
-        """
+    def writing(self, known: int) -> Iterator[list[Event]]:
+        """Hold the lock, for one `append`; return the events after the first `known`, by other processes."""
         if self.read_only:
             raise StudyFileError(f"{self.path.name} is open for reading only: {self.read_only}")
-        with _trouble(self.path):
-            connection = _connect(self.path)
-        with closing(connection):  # without a COMMIT this rolls back
+        with ExitStack() as opened:
             with _trouble(self.path):
-                _begin(connection, "IMMEDIATE")
-                unseen = self._unseen(connection, known)
-            yield Writer(self, connection, unseen, known + len(unseen))
+                self._locked = opened.enter_context(_connected(self.path, "IMMEDIATE"))
+                opened.callback(setattr, self, "_locked", None)
+                unseen = self._unseen(self._locked, known)
+            yield unseen
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Append events and release the lock; when this returns they are on disk, else none of them is."""
+        assert self._locked is not None, "a study in a file changes while the file's lock is held only"
+        with _trouble(self.path):
+            if self._locked.execute("PRAGMA user_version").fetchone() != (FORMAT,):  # older releases cannot go on
+                self._locked.execute(f"PRAGMA user_version = {FORMAT}")
+            self._insert(self._locked, events)
 
     def _unseen(self, connection: sqlite3.Connection, known: int) -> list[Event]:
         """Return the events after the known ones, having checked that those are unchanged."""
@@ -183,13 +178,13 @@ class Journal:
         if first != self._digests[0] or before != self._digests[known]:
             raise StudyFileError(REPLACED.format(self.path.name))
         events, digests = [], self._digests[: known + 1]
-        self._text.renew()
+        self.opened.renew()
         for at, (place, time, text, stored) in enumerate(rows, known):
             digests.append(_digest(digests[-1], place, time, text))
             if place != at or digests[-1] != stored:
                 raise sqlite3.DatabaseError(f"event {at} does not follow the events before it")
             try:
-                events.append(self._text.read(text))
+                events.append(self.opened.read(text))
             except ZonalError:
                 raise
             except SENSELESS as error:
@@ -200,94 +195,60 @@ class Journal:
         self._digests = digests
         return events
 
-    def _insert(self, connection: sqlite3.Connection, known: int, events: Iterable[Event]) -> list[bytes]:
-        """Append events after the first `known`; return their digests."""
-        digests, now = self._digests[known : known + 1], _now()
-        for number, event in enumerate(events, known):
-            text = self._text.write(event)
+    def _insert(self, connection: sqlite3.Connection, events: Iterable[Event]) -> None:
+        """Append events to those seen, and commit."""
+        digests, now = list(self._digests), _now()
+        for number, event in enumerate(events, len(digests) - 1):
+            text = self.opened.write(event)
             digests.append(_digest(digests[-1], number, now, text))
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (number, now, text, digests[-1]))
-        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (known + len(digests) - 1, digests[-1]))
-        return digests[1:]
+        connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (len(digests) - 1, digests[-1]))
+        connection.execute("COMMIT")
+        self._digests = digests
 
 
-class Writer:
-    """The file while its lock is held."""
-
-    def __init__(self, journal: Journal, connection: sqlite3.Connection, unseen: list[Event], known: int) -> None:
-        self.unseen = unseen  # events that other processes have appended since
-        self._journal = journal
-        self._connection = connection
-        self._known = known
-
-    def append(self, events: Iterable[Event]) -> None:
-        """Append events and release the lock; when this returns they are on disk."""
-        with _trouble(self._journal.path):
-            if self._connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
-                self._connection.execute(
-                    f"PRAGMA user_version = {FORMAT}"
-                )  # older releases cannot go on from here
-            digests = self._journal._insert(self._connection, self._known, events)
-            self._connection.execute("COMMIT")
-        self._journal._digests[self._known + 1 :] = digests
+_USERS: dict[object, int] = {}  # by open file, the thread that uses it
+_GATE = threading.RLock()  # held by a thread that forks
 
 
-class _Connection(sqlite3.Connection):
-    """An open file. Forks wait until it is closed, since SQLite would keep a file that a child inherits locked."""
-
-    known: ClassVar[WeakSet[_Connection]] = WeakSet()
-    gate: ClassVar[threading.RLock] = threading.RLock()  # held by a thread that forks
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.user: int | None = threading.get_ident()
-        with _Connection.gate:
-            _Connection.known.add(self)
-        super().__init__(*arguments, **options)
-
-    def close(self) -> None:
-        """Close the file."""
-        super().close()
-        self.user = None
-
-    @classmethod
-    def await_end(cls) -> None:
-        """Wait, for a while, until no other thread uses a file."""
-        until, free = monotonic() + FORK_PATIENCE, (None, threading.get_ident())
-        while any(one.user not in free for one in list(cls.known)) and monotonic() < until:
-            sleep(0.001)
-
-    @classmethod
-    def forget(cls) -> None:
-        """Start with no connections in a child process: it has no other threads."""
-        cls.known = WeakSet()
+def _await_end() -> None:
+    """Wait, for a while, until no other thread uses a file: SQLite would keep one that a child inherits locked."""
+    until, own = monotonic() + FORK_PATIENCE, threading.get_ident()
+    while any(user != own for user in list(_USERS.values())) and monotonic() < until:
+        sleep(0.001)
 
 
 if hasattr(os, "register_at_fork"):  # where there are forks
-    os.register_at_fork(before=_Connection.await_end, after_in_child=_Connection.forget)
+    os.register_at_fork(before=_await_end, after_in_child=_USERS.clear)  # a child has no other threads
     # Called first, and as C functions: Ctrl-C within a Python function could leave the gate locked for ever.
-    _GATE = _Connection.gate
     os.register_at_fork(before=_GATE.acquire, after_in_parent=_GATE.release, after_in_child=_GATE.release)
 
 
-def _connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """Open the file, which must exist."""
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=PATIENCE,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=_Connection,
-    )
-    connection.execute("PRAGMA trusted_schema = OFF")
-    # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
-    connection.execute("PRAGMA synchronous = EXTRA")
-    return connection
+@contextmanager
+def _connected(path: Path, begin: str = "", new: bool = False) -> Iterator[sqlite3.Connection]:
+    """Open a file and begin a transaction; without a COMMIT, closing it rolls back.
+
+    Unless it is `new`, it must exist, and hold the tables of a study and nothing else.
+    """
+    address, use = f"{path.as_uri()}?mode={'rwc' if new else 'rw'}", object()
+    options: Any = {"uri": True, "timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
+    try:
+        with _GATE:
+            _USERS[use] = threading.get_ident()
+        with closing(sqlite3.connect(address, **options)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # When COMMIT returns, the end of the transaction (a deleted file) is on disk too, not only the data.
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute(f"BEGIN {begin}")
+            if not new:
+                _check_tables(connection)
+            yield connection
+    finally:
+        _USERS.pop(use, None)
 
 
-def _begin(connection: sqlite3.Connection, how: str = "") -> None:
-    """Begin a transaction, having checked that the file holds the tables of a study and nothing else."""
-    connection.execute(f"BEGIN {how}")
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Raise if a file does not hold exactly the tables of a study."""
     schema = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 9").fetchall()
     if set(schema) not in SCHEMAS or len(schema) != len(TABLES):
         found = ", ".join(f"{kind} {name}" for kind, name, _ in schema)
@@ -304,6 +265,8 @@ def _check_kind(path: Path) -> None:
             header = file.read(HEADER)
         if header and header[: len(MAGIC)] != MAGIC:
             raise sqlite3.DatabaseError("file is not a database")
+        if WAL in header[18:20]:
+            raise sqlite3.DatabaseError("another program has changed its journal mode")
         number, kind = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
     if kind != APPLICATION or number < 1:
         raise StudyFileError(f"{path.name} is not a Zonal study. Pass a file made by Study.create.")

@@ -13,15 +13,8 @@ from typing import Any
 from zonal.rounds import events
 from zonal.rounds.settings import Settings
 
-KINDS: dict[str, Any] = {
-    "Began": events.Began,
-    "Asked": events.Asked,
-    "Told": events.Measured,
-    "Observed": events.Observed,
-    "Ended": events.Ended,
-    "Taken": events.Taken,
-    "Extended": events.Extended,
-}
+SINCE = (events.Began, events.Asked, events.Observed, events.Ended, events.Taken, events.Extended)
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in SINCE} | {"Told": events.Measured}
 GROWN_BEFORE = ("Asked", "Ended")  # in these the tree had grown before; in the others it grew after
 
 

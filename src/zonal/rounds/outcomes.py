@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from zonal.rounds.events import Asked, Corrected, Ended, Event, Fact, Measured, Observed, Retracted
@@ -57,16 +57,6 @@ def outcomes(events: Iterable[Event]) -> dict[Source, list[Outcome]]:
                     outcome = outcome._replace(time=before[-1].time)
                 found[source] = [*before, outcome]
     return found
-
-
-def last_outcome(events: Sequence[Event], number: int) -> Outcome:
-    """Return the latest outcome of a trial."""
-    for at in reversed(range(len(events))):
-        for fact in reversed(events[at]):
-            said = _said(fact, at)
-            if said is not None and said[0] == (False, number):
-                return said[1]
-    raise LookupError(number)
 
 
 def _said(fact: Fact, at: int) -> tuple[Source, Outcome] | None:

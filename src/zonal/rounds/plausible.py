@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from zonal.averages.kernels import Kernel
 from zonal.beliefs.lattice import Fit, Weighted
@@ -27,7 +27,7 @@ from zonal.errors import (
     whole_number,
 )
 from zonal.rounds import checks, events
-from zonal.rounds.outcomes import last_outcome
+from zonal.rounds.outcomes import outcomes
 from zonal.rounds.prices import checked_price
 from zonal.rounds.settings import Problem, checked_feedback
 from zonal.spaces import Region
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 WEIGHTS_TOLERANCE = 1e-6  # of the sum of model weights, which is 1
 RESTORE = "Restore what Zonal wrote."
 NAMES = {"number": "a trial", "seed": "a seed", "row": "a row", "note": "a note", "value": "a measured value"}
+NAMES |= {"mean": "a prior mean", "measurements": "the number of measurements"}
 
 
 @contextmanager
@@ -57,54 +58,49 @@ def _need(holds: object, problem: str, value: Any) -> None:
         raise InvalidInput(problem, value, RESTORE)
 
 
-def facts(event: Any) -> events.Event:
+def facts(event: events.Event) -> events.Event:
     """Check that an event has facts, and return it."""
     _need(isinstance(event, tuple), "this must be a list", event)
     _need(event, "an event has at least one fact", event)
-    made: events.Event = event
-    return made
+    return event
 
 
 def _flag(value: Any, name: str) -> None:
     _need(isinstance(value, bool), "this must be true or false", value)
 
 
-def _each(check: Callable[..., Any], values: Any, name: str) -> None:
-    _need(isinstance(values, tuple), "this must be a list", values)
-    for value in values:
-        check(value, name)
-
-
-_number = partial(whole_number, least=0)
 TYPES: dict[Any, Callable[[Any, str], Any]] = {
     str: text,
     bool: _flag,
-    int: _number,
+    int: partial(whole_number, least=0),
     float: finite_number,
-    tuple[int, ...]: partial(_each, _number),
-    tuple[bool, ...]: partial(_each, _flag),
-    tuple[float, ...]: partial(_each, standard_deviation),
 }
+CLASSES = {*get_args(events.Fact), Fit, Weighted, Model}
 
 
 @cache
 def _fields(kind: Any) -> list[tuple[str, Any]]:
-    """Return the fields of a kind of fact, each with the check of its type, where that is enough."""
-    kinds = get_type_hints(kind).items()
-    # A depth at which nothing may be expanded is -1; it is checked with the space.
-    return [(name, TYPES[own]) for name, own in kinds if own in TYPES and name != "h_max"]
+    """Return the fields of a class with their types; a depth of -1 is possible, and checked with the space."""
+    return [(name, own) for name, own in get_type_hints(kind).items() if name != "h_max"]
 
 
-def _well_formed(fact: events.Fact) -> None:
-    """Raise if a field of a fact is not of its type."""
-    kind: Any = type(fact)
-    for name, check in _fields(kind):
-        check(getattr(fact, name), NAMES.get(name, "this entry"))
+def _well_formed(value: Any, kind: Any, name: str = "") -> None:
+    """Raise if a value is not of its type; types that are not listed here are checked where they matter."""
+    if kind in TYPES:
+        TYPES[kind](value, name)
+    elif kind in CLASSES:
+        _need(isinstance(value, kind), f"this must be a {kind.__name__}", value)
+        for part, own in _fields(kind):
+            _well_formed(getattr(value, part), own, NAMES.get(part, "this entry"))
+    elif get_args(kind)[1:] == (...,):
+        _need(isinstance(value, tuple), "this must be a list", value)
+        for item in value:
+            _well_formed(item, get_args(kind)[0], name)
 
 
 def began(problem: Problem, fact: events.Began) -> None:
     """Raise if no study can have started like this."""
-    _well_formed(fact)
+    _well_formed(fact, events.Began)
     whole_number(fact.opening, "the depth of the opening", 0, problem.checked_depth(fact.h_max) + 1)
     standard_deviation(fact.noise, "noise")
     checked_price(fact.cheapest, "the cost of the cheapest look")
@@ -115,7 +111,7 @@ def began(problem: Problem, fact: events.Began) -> None:
 
 def happens(state: State, fact: events.Fact) -> None:
     """Raise if a fact cannot have happened in this state."""
-    _well_formed(fact)
+    _well_formed(fact, type(fact))
     if type(fact) in HAPPENS:
         HAPPENS[type(fact)](state, fact)
 
@@ -144,7 +140,7 @@ def _asked(state: State, fact: events.Asked) -> None:
 def _told(state: State, fact: events.Measured) -> None:
     _exists(state, fact.number)
     if fact.number not in state.pending:
-        became = last_outcome(state.history, fact.number)
+        became = outcomes(state.history)[False, fact.number][-1]
         if became.value is not None:
             raise TrialError(f"trial {fact.number} was told already ({became.value!r}). {RESTORE}")
         if not checks.fits(state, fact):
@@ -169,7 +165,7 @@ def _allowed(state: State, fact: events.Allowed) -> None:
         _exists(state, number)
 
 
-def _counted(state: State, fact: events.Corrected | events.Retracted) -> None:
+def _counted(state: State, fact: events.Mended) -> None:
     if not fact.observed:
         _exists(state, fact.number)
     elif fact.number >= state.observed.size:
@@ -225,47 +221,38 @@ def _split(state: State, fact: events.Split) -> None:
     _need(complete, "noise and forbidden need one entry per child", (noise, forbidden))
     said = noise or not state.problem.noise_by_region
     _need(said, "noise is a function, so every child needs its noise", noise)
+    for own in noise:
+        standard_deviation(own, "noise")
 
 
 def _fitted(state: State, fact: events.Fitted) -> None:
     """Raise if models cannot have been learned in this study."""
     learner, fit, problem = state.problem.learner, fact.fit, state.problem
     _need(state.ledger.total, "there is nothing yet to learn from", "Fitted")
-    if not learner.learns or not isinstance(fit, Fit):
-        raise InvalidInput("this cannot have been learned in this study", fit, RESTORE)
-    _each(_weighted, fit.members, "every model")
-    weights = [own.weight for own in fit.members]
+    _need(learner.learns, "this cannot have been learned in this study", fit)
+    weights = [positive_number(own.weight, "the weight of a model") for own in fit.members]
     one = math.isclose(sum(weights), 1, abs_tol=WEIGHTS_TOLERANCE)
     _need(one, "the weights of models must add up to 1", weights)
     for model in (fit.model, *(own.model for own in fit.members)):
         _model(problem, model)
     families = len(problem.frame.families(learner.unknowns.wanted)) if fit.best else 0
     axes = len(problem.frame.symbols)
-
-    def cell(own: Any, name: str) -> None:
-        found = isinstance(own, tuple) and len(own) == 2 and isinstance(own[1], tuple) and len(own[1]) == axes
-        _need(found and all(type(step) is int for step in own[1]), name, own)
-        whole_number(own[0], "a family of models", 0, families - 1)
-
-    _each(cell, fit.best, "this is not a place in the grid of models")
+    for cell in fit.best:
+        found = isinstance(cell, tuple) and len(cell) == 2 and isinstance(cell[1], tuple) and len(cell[1]) == axes
+        there = found and all(type(step) is int for step in cell[1])
+        _need(there, "this is not a place in the grid of models", cell)
+        whole_number(cell[0], "a family of models", 0, families - 1)
 
 
-def _weighted(own: Any, name: str) -> None:
-    _need(isinstance(own, Weighted), f"{name} needs a weight", own)
-    positive_number(own.weight, "the weight of a model")
-
-
-def _model(problem: Problem, model: Any) -> None:
+def _model(problem: Problem, model: Model) -> None:
     unknowns = problem.unknowns
-    _need(isinstance(model, Model) and isinstance(model.kernel, Kernel), "this is not a model", model)
+    _need(isinstance(model.kernel, Kernel), "this is not a model", model)
     given = unknowns.given in (None, model.kernel)
     _need(given, "the kernel was given, so it cannot have been learned", model.kernel)
     learned = (model.noise is not None) == unknowns.noise
     _need(learned, "a model has a noise exactly where noise is learned", model.noise)
     if model.noise is not None:
         standard_deviation(model.noise, "noise")
-    finite_number(model.mean, "a prior mean")
-    whole_number(model.measurements, "the number of measurements", 0)
     numbers = isinstance(model.spread, dict) and all(isinstance(own, float) for own in model.spread.values())
     _need(numbers, "the spread of a parameter must be a number", model.spread)
 

@@ -7,8 +7,8 @@ is read: a trial stores its cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,16 @@ TYPICAL_CELLS, MOST_DEPTHS = 4, 16  # cells of each depth, and depths, at which 
 SLACK = 1e-9  # of the budget: smaller differences are rounding
 
 
-def checked_times(times: Any) -> tuple[float, ...]:
+def checked_times(times: Any, name: str) -> tuple[float, ...]:
     """Check the times to choose from, and return them."""
-    if times is None or (isinstance(times, Sequence) and not isinstance(times, str) and len(times) == 0):
+    if times is None:
         return ()
     fix = "Pass a list of times above 0, such as [1, 2, 4, 8]."
     if isinstance(times, str | bytes) or not np.iterable(times):
-        raise InvalidInput("times must be a list", times, fix)
+        raise InvalidInput(f"{name} must be a list", times, fix)
     listed = tuple(positive_number(own, "a time") for own in times)
     if len(set(listed)) < len(listed):
-        raise InvalidInput("times must differ from each other", times, fix)
+        raise InvalidInput(f"{name} must differ from each other", times, fix)
     return listed
 
 
@@ -46,11 +46,9 @@ def checked_price(value: Any, name: str) -> float:
     return number
 
 
-def checked_travel(travel: Any, space: Any) -> Any:
-    """Check the cost of travel, a function of two regions or a number per unit of distance; return it."""
-    if travel is None or (callable(travel) and not isinstance(travel, type)):
-        return travel
-    number = checked_price(travel, "travel")
+def checked_travel(travel: Any, name: str, space: Any) -> float:
+    """Check the cost of travel per unit of distance, and return it."""
+    number = checked_price(travel, name)
     if not space.continuous:
         fix = "Pass a function of two regions."
         raise InvalidInput("this space has no distances of its own", travel, fix)
@@ -65,17 +63,19 @@ class Prices:
     """What looks cost in one study."""
 
     def __init__(self, settings: Any) -> None:
+        self._settings = settings
         self._space = settings.space
-        self._cost, self._travel, self._overhead = settings.cost, settings.travel, settings.overhead
         self.timed = bool(settings.times)  # whether looks cost their time
+        self._cost = float(not self.timed) if settings.cost is None else settings.cost
+        self._travel, self._overhead = settings.travel, settings.overhead
         self.times = np.array(settings.times or (1.0,))  # to choose from; 1 alone where times are not chosen
-        self._regions: dict[Node, float] = {}
-        self._ways: dict[tuple[Node, Node], float] = {}
-        self._centres: dict[Node, Floats] = {}
-        self._looks: int | None = None
+        self._cell = cache(partial(self._space.cell, feedback=settings.feedback))
+        self._of_node = cache(lambda node: self.of_region(self._cell(node)))
+        self._way = cache(self._way_between)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_regions": {}, "_ways": {}, "_centres": {}}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle without what was computed."""
+        return Prices, (self._settings,)
 
     def of_time(self, time: Any) -> Any:
         """Return what times cost."""
@@ -83,12 +83,9 @@ class Prices:
 
     def of_region(self, region: Region) -> float:
         """Return what a look at a region costs, without its time and travel."""
-        price = self._cost
-        if price is None:
-            price = 0.0 if self.timed else 1.0
-        elif callable(price):
-            price = checked_price(answer(price, region), f"cost({region.name})")
-        price = float(price + self._overhead)
+        cost = self._cost
+        own = checked_price(answer(cost, region), f"cost({region.name})") if callable(cost) else cost
+        price = float(own + self._overhead)
         if price == 0 and not self.timed:
             fix = "Pass a cost above 0, an overhead or times."
             raise InvalidInput(f"{region.name} costs nothing, and the budget would never be spent", price, fix)
@@ -96,14 +93,12 @@ class Prices:
 
     def cheapest(self) -> float:
         """Return what the cheapest of some typical looks costs, without travel."""
-        space = self._space
-        least = math.inf
-        deepest = space.deepest()
-        for depth in range(
-            min(MOST_DEPTHS, space.cut() if deepest is None else deepest) + 1 if callable(self._cost) else 1
-        ):
-            least = min(least, *(self.of_region(space.cell(node)) for node in space.typical(depth, TYPICAL_CELLS)))
-        return least + float(self.of_time(self.times.min()))
+        space, deepest = self._space, 0
+        if callable(self._cost):
+            bottom = space.deepest()
+            deepest = min(MOST_DEPTHS, space.cut() if bottom is None else bottom)
+        nodes = [node for depth in range(deepest + 1) for node in space.typical(depth, TYPICAL_CELLS)]
+        return min(self.of_region(space.cell(node)) for node in nodes) + float(self.of_time(self.times.min()))
 
     def usual(self, budget: float, cheapest: float, chosen: bool) -> float:
         """Return the usual time of a look: the first of `times`, or, if they are `chosen`, one in the middle.
@@ -122,31 +117,22 @@ class Prices:
         """Return what the cheapest look costs if it takes this time."""
         return cheapest + float(self.of_time(time) - self.of_time(self.times.min()))
 
-    def of_rows(self, rows: Any, nodes: list[Node], region: Callable[[int], Region]) -> Floats:
-        """Return what looks at some rows, these nodes, cost without their time and travel."""
-        kept = self._regions
-        for row, node in zip(rows.tolist(), nodes, strict=True):
-            if node not in kept:
-                kept[node] = self.of_region(region(row))
-        return np.array([kept[node] for node in nodes])
+    def of_nodes(self, nodes: list[Node]) -> Floats:
+        """Return what looks at some nodes cost without their time and travel."""
+        return np.array([self._of_node(node) for node in nodes])
 
     def way(self, here: Node, nodes: list[Node]) -> Floats:
         """Return what it costs to travel from one node to others."""
-        space = self._space
-        if not callable(self._travel):
-            for node in (here, *nodes):
-                if node not in self._centres:
-                    self._centres[node] = space.cell(node).center
-            places, start = np.array([self._centres[node] for node in nodes]), self._centres[here]
-            apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(space.axes)]
-            return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
-        kept = self._ways
-        for node in nodes:
-            if (here, node) not in kept:
-                ends = space.cell(here), space.cell(node)
-                name = f"travel({ends[0].name}, {ends[1].name})"
-                kept[here, node] = checked_price(answer(partial(self._travel, ends[0]), ends[1]), name)
-        return np.array([kept[here, node] for node in nodes])
+        if callable(self._travel):
+            return np.array([self._way(here, node) for node in nodes])
+        places, start = np.array([self._cell(node).center for node in nodes]), self._cell(here).center
+        apart = [axis.apart(places[:, j], start[j]) for j, axis in enumerate(self._space.axes)]
+        return np.asarray(self._travel * np.sqrt(np.sum(np.square(apart), axis=0)))
+
+    def _way_between(self, here: Node, there: Node) -> float:
+        """Return what the user's function says that it costs to travel from one node to another."""
+        start, end = self._cell(here), self._cell(there)
+        return checked_price(answer(partial(self._travel, start), end), f"travel({start.name}, {end.name})")
 
     def tour(self, here: Node | None, nodes: list[Node]) -> tuple[list[int], float]:
         """Return the order of a short tour over nodes, always to the nearest next, and its travel cost."""
@@ -163,13 +149,14 @@ class Prices:
 
     def looks_of_tour(self, each: float) -> int:
         """Return how many looks, at `each` apiece, cost twice as much as a tour over the whole space."""
-        if self._looks is None:
-            space, level = self._space, 0
-            while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
-                level += 1
-            _, ways = self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])
-            self._looks = min(max(round(2 * ways / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
-        return self._looks
+        return min(max(round(2 * self._tour_of_all / max(each, 1e-300)), 1), MOST_TOUR_LOOKS)
+
+    @cached_property
+    def _tour_of_all(self) -> float:
+        space, level = self._space, 0
+        while level + 1 < MOST_DEPTHS and space.leaves(level) < space.leaves(level + 1) <= MOST_TOUR_CELLS:
+            level += 1
+        return self.tour(None, [space.leaf(level, number) for number in range(space.leaves(level))])[1]
 
     @property
     def travels(self) -> bool:

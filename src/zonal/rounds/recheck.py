@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 from zonal.errors import InvalidInput, ZonalError
 from zonal.rounds import choosing, decisions, events
@@ -31,8 +31,7 @@ def first_difference(settings: Settings, history: Iterable[Event]) -> str:
             state = _decide(settings, state, what, event)
         except ZonalError as error:
             return f"event {number} ({type(event[0]).__name__}) could not be decided again: {error}"
-        again = () if state is None else state.events[state.events.size - 1]
-        where = _unlike(_compared(event), _compared(again))
+        where = _unlike(_compared(event), _compared(state.events[state.events.size - 1]))
         if where:
             return f"event {number} ({type(what).__name__}): {where}"
     return ""
@@ -40,14 +39,14 @@ def first_difference(settings: Settings, history: Iterable[Event]) -> str:
 
 def _unlike(was: dict[str, Any], now: dict[str, Any]) -> str:
     """Return where the facts of two events differ first; "" if they do not."""
-    for name, fact in was.items():
+    for name in {**was, **now}:
         if name not in now:
             return f"there was a {name}; now there would be none"
-        where = difference(fact, now[name])
-        if where:
+        if name not in was:
+            return f"there was no {name}; now there would be one"
+        if where := difference(was[name], now[name]):
             return where
-    more = next((name for name in now if name not in was), "")
-    return more and f"there was no {more}; now there would be one"
+    return ""
 
 
 def _compared(event: Event) -> dict[str, Any]:
@@ -73,13 +72,9 @@ def _call(event: Event) -> Any:
     return next((fact for fact in event if not isinstance(fact, beside)), event[0] if event else None)
 
 
-def _of(event: Event, *kinds: Any) -> list[Any]:
-    """Return the facts of some kinds: a call may have taken several measurements."""
-    return [fact for fact in event if isinstance(fact, kinds)]
-
-
-def _corrected(state: State, fact: Any, event: Event) -> State:
-    return decisions.correct(state, _of(event, events.Corrected, events.Retracted))
+def _of(event: Event, kind: Any) -> list[Any]:
+    """Return the facts of a kind: a call may have taken several measurements."""
+    return [fact for fact in event if isinstance(fact, kind)]
 
 
 # What each call decides, by the fact that shows it. Whether a trial may be retried is not stored; `barred` shows
@@ -91,8 +86,9 @@ DECIDED: dict[Any, Callable[[State, Any, Event], State]] = {
         state, fact.number, fact.state == "given up", retry=not fact.barred
     ),
     events.Observed: lambda state, fact, event: decisions.observe(state, _of(event, events.Observed)),
-    events.Corrected: _corrected,
-    events.Retracted: _corrected,
+    **dict.fromkeys(
+        get_args(events.Mended), lambda state, fact, event: decisions.correct(state, _of(event, events.Mended))
+    ),
     events.Fitted: lambda state, fact, event: decisions.refit(state, fact.anew) or state,
     events.Edited: lambda state, fact, event: decisions.edit(state, fact.why),
 }
@@ -114,12 +110,12 @@ def difference(one: Any, other: Any, at: str = "") -> str:
         return ""
     parts, others = _parts(one), _parts(other)
     if parts and type(one) is type(other) and parts.keys() == others.keys():
-        found = (difference(own, others[name], f"{at}.{name}" if at else str(name)) for name, own in parts.items())
+        found = (difference(own, others[name], f"{at}.{name}") for name, own in parts.items())
         return next(filter(None, found), "")
     same = one == other
     if isinstance(one, float) and isinstance(other, float):
         same = math.isclose(one, other, rel_tol=CLOSE, abs_tol=CLOSE**2) or (math.isnan(one) and math.isnan(other))
-    return "" if same else f"{at or 'it'} was {one!r} and would be {other!r}"
+    return "" if same else f"{at[1:] or 'it'} was {one!r} and would be {other!r}"
 
 
 def _parts(value: Any) -> dict[Any, Any]:

@@ -13,8 +13,6 @@ from zonal.tree import Tree
 
 def number(answer: Any, question: str) -> int:
     """Return a whole number."""
-    if type(answer) is int:
-        return answer
     try:
         if isinstance(answer, str | bytes | bool):
             raise TypeError
@@ -52,9 +50,7 @@ def rows(answer: Any, question: str, tree: Tree) -> list[int]:
 
 def truth(answer: Any, question: str) -> bool:
     """Return True or False."""
-    if answer is True or answer is False:
-        return bool(answer)
-    if not isinstance(answer, np.bool_):
+    if answer is not True and answer is not False and not isinstance(answer, np.bool_):
         raise _wrong(question, "True or False", answer)
     return bool(answer)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -34,7 +35,7 @@ from zonal.policies.rules import INDEX_LIMIT, Policy, Rules
 from zonal.problems import PerWeight
 from zonal.rounds.prices import SLACK, Prices, answer, checked_price, checked_times, checked_travel
 from zonal.spaces import Node, Region, Space, as_space
-from zonal.spaces.region import DEEPEST, Overlapping, forbidden_rule
+from zonal.spaces.region import DEEPEST, forbidden_rule
 
 Noise = float | Callable[[Region], float]
 Forbidden = Callable[[Region], bool]
@@ -73,28 +74,81 @@ class Given(TypedDict, total=False):
     cost_unit: str
 
 
+def checked_feedback(feedback: Any, space: Any) -> Feedback:
+    """Check that a feedback is one, and that it has a meaning on this space; return it."""
+    if not isinstance(feedback, Feedback):
+        fix = "Pass one, with parentheses: zn.Mean()."
+        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
+    feedback.check(space)
+    return feedback
+
+
+def _feedback(feedback: Any, name: str, space: Any) -> Feedback:
+    return checked_feedback(Mean() if feedback is None else feedback, space)
+
+
+def _policy(policy: Any, name: str, space: Any) -> Policy | None:
+    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
+        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
+    return policy
+
+
+def _kernel(kernel: Any, name: str, space: Any) -> Any:
+    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
+    function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
+    if not (kernel is None or family or function or is_kernel(kernel)):
+        fix = "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned."
+        raise InvalidInput("kernel must be a kernel, a kernel class or None", kernel, fix)
+    return kernel
+
+
+def _direction(direction: Any, name: str, space: Any) -> Any:
+    check_choice(direction, name, ("maximize", "minimize"))
+    return str(direction)
+
+
+def _function_or(check: Check) -> Check:
+    """Return the check of a setting that may be a function of regions, or nothing."""
+
+    def checks(value: Any, name: str, space: Any) -> Any:
+        free = value is None or (callable(value) and not isinstance(value, type))
+        return value if free else check(value, name, space)
+
+    return checks
+
+
+def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Check:
+    """Return the check of a setting that has nothing to do with the space, and may be None if it is `optional`."""
+    return lambda value, name, space: None if optional and value is None else check(value, name, *more)
+
+
+def _by(check: Check, usual: Any = None) -> dict[str, Any]:
+    """Return how a setting is checked: (value, name, space) -> the value as it is kept; and its usual value."""
+    return {"check": check, "usual": usual}
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything the user gave to a study, as `Study` takes it; `feedback` is never None."""
 
     space: Any
     budget: float  # at the start; `extend` adds to it
-    kernel: Any
-    noise: Noise | None
-    mean: float | None
-    feedback: Feedback
-    policy: Policy | None
+    kernel: Any = field(metadata=_by(_kernel))
+    noise: Noise | None = field(metadata=_by(_function_or(_plain(standard_deviation))))
+    mean: float | None = field(metadata=_by(_plain(finite_number, optional=True)))
+    feedback: Feedback = field(metadata=_by(_feedback))
+    policy: Policy | None = field(metadata=_by(_policy))
     seed: int  # determines every random number of the study
-    direction: Direction
-    max_looks: int | None
-    forbidden: Forbidden | None
-    value_name: str
-    value_unit: str
-    cost: Cost | None = None
-    times: tuple[float, ...] = ()
-    overhead: float = 0.0
-    travel: Travel | None = None
-    cost_unit: str = ""
+    direction: Direction = field(metadata=_by(_direction, "maximize"))
+    max_looks: int | None = field(metadata=_by(_plain(whole_number, 1, optional=True)))
+    forbidden: Forbidden | None = field(metadata=_by(lambda own, _, space: forbidden_rule(space, own)))
+    value_name: str = field(metadata=_by(_plain(text), "value"))
+    value_unit: str = field(metadata=_by(_plain(text), ""))
+    cost: Cost | None = field(default=None, metadata=_by(_function_or(_plain(checked_price))))
+    times: tuple[float, ...] = field(default=(), metadata=_by(_plain(checked_times)))
+    overhead: float = field(default=0.0, metadata=_by(_plain(checked_price), 0.0))
+    travel: Travel | None = field(default=None, metadata=_by(_function_or(checked_travel)))
+    cost_unit: str = field(default="", metadata=_by(_plain(text), ""))
 
     @property
     def priced(self) -> bool:
@@ -112,11 +166,14 @@ class Settings:
         return 1.0 if self.direction == "maximize" else -1.0
 
 
+CHECKS = {own.name: own.metadata for own in fields(Settings) if own.metadata}
+
+
 def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> Settings:
     """Check what the user passed, as `Study` takes it, and return it as settings."""
     own: Any = as_space(space)
-    taken = DEFAULTS | given
-    parts = {name: check(taken[name], name, own) for name, (_, check) in CHECKS.items()}
+    taken = {name: how["usual"] for name, how in CHECKS.items()} | given
+    parts = {name: how["check"](taken[name], name, own) for name, how in CHECKS.items()}
     settings = Settings(space=own, budget=budget, seed=_seed(rng), **parts)
     known = positive_number(budget, "budget") if settings.priced else whole_number(budget, "budget", 1)
     return replace(settings, budget=known)
@@ -124,76 +181,8 @@ def checked(space: SpaceLike, *, budget: Any, rng: Any = None, **given: Any) -> 
 
 def checked_again(settings: Settings) -> Settings:
     """Check settings that come from a file or another process, as if a user had passed them."""
-    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    given = {own.name: getattr(settings, own.name) for own in fields(settings)}
     return checked(given.pop("space"), rng=whole_number(given.pop("seed"), "seed", 0), **given)
-
-
-def checked_feedback(feedback: Any, space: Any) -> Feedback:
-    """Check that a feedback is one, and that it has a meaning on this space; return it."""
-    if not isinstance(feedback, Feedback):
-        fix = "Pass one, with parentheses: zn.Mean()."
-        raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, fix)
-    feedback.check(space)
-    return feedback
-
-
-def _policy(policy: Any, name: str, space: Any) -> Policy | None:
-    if policy is not None and (isinstance(policy, type) or not hasattr(policy, "bind")):
-        raise InvalidInput("policy must be a policy", policy, "Pass for example zn.GPOO().")
-    return policy
-
-
-def _kernel(kernel: Any, name: str, space: Any) -> Any:
-    family = isinstance(kernel, type) and issubclass(kernel, ProductKernel | Categorical | Motif)
-    function = callable(kernel) and space.axes is None and not isinstance(kernel, type | Kernel)
-    if not (kernel is None or family or function or is_kernel(kernel)):
-        raise InvalidInput(
-            "kernel must be a kernel, a kernel class or None",
-            kernel,
-            "Pass for example zn.RBF(variance=0.1, lengthscale=0.05), or zn.RBF to have it learned.",
-        )
-    return kernel
-
-
-def _direction(direction: Any, name: str, space: Any) -> Any:
-    check_choice(direction, name, ("maximize", "minimize"))
-    return "maximize" if direction == "maximize" else "minimize"
-
-
-def _function_or(check: Callable[[Any, str], float]) -> Check:
-    """Return the check of a setting that may be a function of a region, or nothing."""
-
-    def checks(value: Any, name: str, space: Any) -> Any:
-        free = value is None or (callable(value) and not isinstance(value, type))
-        return value if free else check(value, name)
-
-    return checks
-
-
-def _plain(check: Callable[..., Any], *more: Any, optional: bool = False) -> Check:
-    """Return the check of a setting that has nothing to do with the space, and may be None if it is `optional`."""
-    return lambda value, name, space: None if optional and value is None else check(value, name, *more)
-
-
-# By setting, what it is if it is not given, and its check: (value, name, space) -> the value as it is kept.
-CHECKS: dict[str, tuple[Any, Check]] = {
-    "kernel": (None, _kernel),
-    "noise": (None, _function_or(standard_deviation)),
-    "mean": (None, _plain(finite_number, optional=True)),
-    "feedback": (None, lambda own, _, space: checked_feedback(Mean() if own is None else own, space)),
-    "policy": (None, _policy),
-    "direction": ("maximize", _direction),
-    "max_looks": (None, _plain(whole_number, 1, optional=True)),
-    "forbidden": (None, lambda own, _, space: forbidden_rule(space, own)),
-    "value_name": ("value", _plain(text)),
-    "value_unit": ("", _plain(text)),
-    "cost": (None, _function_or(checked_price)),
-    "times": (None, lambda own, *_: checked_times(own)),
-    "overhead": (0.0, _plain(checked_price)),
-    "travel": (None, lambda own, _, space: checked_travel(own, space)),
-    "cost_unit": ("", _plain(text)),
-}
-DEFAULTS = {name: default for name, (default, _) in CHECKS.items()}
 
 
 def _seed(rng: Any) -> int:
@@ -242,24 +231,18 @@ class Problem:
     def looks(self, cheapest: float, left: float | None = None) -> int:
         """Return how many of the cheapest looks the budget, or what is left of it, pays for."""
         budget = self.settings.budget
+        own = budget if left is None else left
         if self.prices is None:
-            return int(budget)
-        paid = int((budget if left is None else left) / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
+            return int(own)
+        paid = int(own / max(cheapest, budget / MOST_LOOKS) * (1 + SLACK))
         return max(paid, 1) if left is None else paid
 
-    def depth(self, looks: int) -> int:
-        """Return h_max, the deepest depth at which nodes are expanded, as the policy chooses it."""
-        return self.checked_depth(self.policy.depth(self.space, looks), "the policy's depth")
-
     def checked_depth(self, h_max: Any, name: str = "h_max") -> int:
-        """Check a depth at which nodes may be expanded, and return it."""
+        """Check h_max, the deepest depth at which nodes are expanded, and return it."""
         deepest = whole_number(h_max, name, -1, DEEPEST)
         if any(self.space.slots(depth) >= INDEX_LIMIT for depth in range(deepest + 2)):
-            raise InvalidInput(
-                f"a tree of arity {self.space.arity} has too many nodes at this depth to number them",
-                h_max,
-                "Lower the policy's h_max.",
-            )
+            problem = f"a tree of arity {self.space.arity} has too many nodes at this depth to number them"
+            raise InvalidInput(problem, h_max, "Lower the policy's h_max.")
         return deepest
 
     def counts(self, h_max: int) -> tuple[int, ...]:
@@ -270,12 +253,8 @@ class Problem:
         """Return the depth of the opening sweep, 0 for none: many cells, but no more than 2/5 of the looks."""
         if self.policy.whole or not (self.learned or self.policy.inner):
             return 0
-        counts = self.counts(h_max)
         most = min(max(2 * looks // 5, 2), MOST_OPENING_CELLS)
-        level = 0
-        while level + 1 < len(counts) and 0 < counts[level + 1] <= most:
-            level += 1
-        return min(level, h_max + 1)
+        return len([*takewhile(lambda count: 0 < count <= most, self.counts(h_max)[1:])])
 
     def noise_of(self, region: Region) -> float:
         """Return the std of one measurement of `region`, in units of what is learned if it is learned."""
@@ -291,8 +270,6 @@ class Problem:
         forbidden = self.settings.forbidden
         if forbidden is None:
             return False
-        if isinstance(forbidden, Overlapping):
-            return forbidden(region)
         said = answer(forbidden, region)
         if not isinstance(said, bool | np.bool_):
             raise InvalidInput(f"forbidden({region.name}) must be True or False", said, "Return one of the two.")

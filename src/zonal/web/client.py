@@ -22,7 +22,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from zonal import errors
 from zonal.errors import InvalidInput, StudyFileError, TrialError, ZonalError
 from zonal.rounds import checks
-from zonal.rounds.codec import Events, settings_from_json
+from zonal.rounds.codec import settings_from_json
 from zonal.rounds.events import Asked, Event
 from zonal.rounds.settings import Settings, checked_feedback
 from zonal.rounds.state import State
@@ -133,7 +133,6 @@ class Remote(Study):
         self._rows: tuple[dict[str, Any], ...] = ()  # of its journal
         about = self._line.get("/settings")
         self._opened = settings_from_json(json.dumps(about["settings"]), {})
-        self._text = Events(self._opened)
         self._id: str = about["id"]
         self._read_only: str = about["read_only"]
         self._renew_lock()
@@ -197,7 +196,7 @@ class Remote(Study):
     def _unseen(self) -> list[Event]:
         """Return new events. The last known one is fetched too, and must be unchanged."""
         rows = list(self._rows)
-        self._text.renew()
+        self._opened.renew()
         while True:
             known = max(len(rows) - 1, 0)
             more: list[dict[str, Any]] = self._line.get(f"/journal?after={known - 1}")
@@ -208,7 +207,7 @@ class Remote(Study):
             rows[known:] = more
             if len(rows) <= known + 1:
                 break
-        new = [self._text.read(json.dumps(row["facts"])) for row in rows[len(self._rows) :]]
+        new = [self._opened.read(json.dumps(row["facts"])) for row in rows[len(self._rows) :]]
         self._rows = tuple(rows)
         return new
 
