@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,8 @@ class Frame:
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
         self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
+        self._tables = Tables(self.layout)
         self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
-
-    @cached_property
-    def _tables(self) -> Tables:
-        return Tables(self.layout)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
@@ -132,10 +129,9 @@ def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence
     matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
     if not scales:
         return family(variance, _few(matches))
-    categorical = Categorical(1.0, _few(matches)) if matches else None
     continuous = family(variance, _few(scales))
     assert isinstance(continuous, ProductKernel)
-    return continuous if categorical is None else Mixed(continuous, categorical)
+    return Mixed(continuous, Categorical(1.0, _few(matches))) if matches else continuous
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:

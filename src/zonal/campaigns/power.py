@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,7 +233,9 @@ def power(
     runs, rng = whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
     source = _source(as_space(space), kernel, signal, given, landscape, direction)
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
-    play = _PowerRun(source, planned, noise, given, tuple(settings.items()), rng)
+    if not callable(noise):
+        standard_deviation(noise, "noise")
+    play = partial(_regrets, source, planned, noise, given, settings, rng)
     answers = np.array(played(play, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
@@ -275,33 +278,25 @@ def _source(
     return landscape
 
 
-@dataclass(frozen=True)
-class _PowerRun:
-    """One campaign per budget, run by run: everything that is the same in all runs."""
-
-    source: Prior | Landscape
-    budgets: tuple[float, ...]
-    noise: Noise
-    given: bool
-    settings: tuple[tuple[str, Any], ...]
-    rng: int
-
-    def __post_init__(self) -> None:
-        if not callable(self.noise):
-            standard_deviation(self.noise, "noise")
-
-    def __call__(self, run: int) -> list[float]:
-        """Return the regret of a region picked at random, and those of a campaign with each budget."""
-        function, noise, search = np.random.SeedSequence([self.rng, run]).spawn(3)
-        settings = dict(self.settings)
-        if isinstance(self.source, Landscape):
-            landscape = self.source
-        else:
-            kernel, landscape = self.source.draw(np.random.default_rng(function))
-            settings |= {"kernel": kernel, "noise": self.noise} if self.given else {}
-        player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
-        for budget in self.budgets:
-            instrument = landscape.simulate(self.noise, np.random.default_rng(noise), settings.get("feedback"))
-            found = player(landscape, instrument, budget, np.random.default_rng(search))
-            regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
-        return regrets
+def _regrets(
+    source: Prior | Landscape,
+    budgets: tuple[float, ...],
+    noise: Noise,
+    given: bool,
+    settings: dict[str, Any],
+    rng: int,
+    run: int,
+) -> list[float]:
+    """Return the regret of a region picked at random, and those of a campaign with each budget."""
+    function, draws, search = np.random.SeedSequence([rng, run]).spawn(3)
+    if isinstance(source, Landscape):
+        landscape = source
+    else:
+        kernel, landscape = source.draw(np.random.default_rng(function))
+        settings = settings | ({"kernel": kernel, "noise": noise} if given else {})
+    player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
+    for budget in budgets:
+        instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
+        found = player(landscape, instrument, budget, np.random.default_rng(search))
+        regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
+    return regrets

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,13 +32,8 @@ from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
 
 R = TypeVar("R")
-
-
-class Player(Protocol):
-    """A method of spending a budget."""
-
-    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-        """Measure as often as the budget allows, and return the region to recommend."""
+# A method of spending a budget on an instrument: it returns the region to recommend.
+Player = Callable[[Landscape, Any, Any, np.random.Generator], Region]
 
 
 @dataclass(frozen=True)
@@ -220,7 +215,7 @@ def rehearse(
         raise InvalidInput("there must be at least one player", players, "Pass at least one player.")
     landscape.best()  # raises before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
-    play = _Campaign(landscape, dict(players), budget, noise, rng)
+    play = partial(_answer, landscape, dict(players), budget, noise, rng)
     answers = played(play, tasks, jobs, progress, "campaign")
     regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
     campaigns = {}
@@ -230,21 +225,13 @@ def rehearse(
     return Rehearsal(landscape, budget, campaigns)
 
 
-@dataclass(frozen=True)
-class _Campaign:
-    """One campaign of one player: everything that is the same in all of them."""
-
-    landscape: Landscape
-    players: dict[str, Player]
-    budget: float
-    noise: Noise
-    rng: int
-
-    def __call__(self, task: tuple[str, int]) -> Node | Region:
-        """Return the recommended region, or its node if it has one, which is smaller to send."""
-        name, run = task
-        found = campaign(self.players[name], self.landscape, self.noise, self.budget, self.rng, run)
-        return found if found.node is None else found.node
+def _answer(
+    landscape: Landscape, players: dict[str, Player], budget: float, noise: Noise, rng: int, task: tuple[str, int]
+) -> Node | Region:
+    """Return what a player recommends after one campaign: its node if it has one, which is smaller to send."""
+    name, run = task
+    found = campaign(players[name], landscape, noise, budget, rng, run)
+    return found if found.node is None else found.node
 
 
 def campaign(player: Callable[..., R], landscape: Landscape, noise: Noise, budget: float, rng: int, run: int) -> R:

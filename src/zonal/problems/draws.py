@@ -18,11 +18,11 @@ from scipy.linalg import lapack
 
 from zonal.arrays import Floats
 from zonal.averages.covariance import averages
-from zonal.averages.custom import Custom, custom, is_kernel
+from zonal.averages.custom import custom, is_kernel
 from zonal.averages.feedback import Mean
-from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term, factors
+from zonal.averages.kernels import Factor, Kernel, Match, Matern, Term, factors
 from zonal.averages.motifs import Motif, lengths_of_pieces
-from zonal.beliefs.frames import NO_DISTANCES, families_of, kernel_from
+from zonal.beliefs.frames import families_of, frame_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, positive_number
@@ -136,9 +136,7 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
         if space.axes is None:
-            own = () if isinstance(kernel, Custom) else kernel.terms
-            if not space.lines and not all(isinstance(term, Categorical | Motif) for term in own):
-                raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+            frame_of(space, Mean()).covariance(kernel)  # raises if it does not suit the space
             return [[([_root(kernel(space.features, space.features), kernel)], [0])]]
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import positive_number
 from zonal.theory.confidence import beta_stooo, beta_t, log_nodes
 from zonal.theory.delta import Delta
@@ -214,9 +214,7 @@ def shape_constant(edge: float, delta: float) -> float:
     return edge / delta
 
 
-def packing_number(
-    x: NDArray[np.float64], values: NDArray[np.float64], f_star: float, epsilon: float, radius: float
-) -> int:
+def packing_number(x: Floats, values: Floats, f_star: float, epsilon: float, radius: float) -> int:
     """Return the largest number of disjoint balls with centres where f >= f* - epsilon (Definition 4).
 
     On a line, going from left to right and taking each centre as early as possible is optimal. f has `values` on
@@ -237,11 +235,7 @@ def packing_number(
 
 
 def near_optimality(
-    x: NDArray[np.float64],
-    values: NDArray[np.float64],
-    f_star: float,
-    eta: float,
-    epsilons: Sequence[float],
+    x: Floats, values: Floats, f_star: float, eta: float, epsilons: Sequence[float]
 ) -> NearOptimality:
     """Estimate the near-optimality dimension d and constant C of a known f on an interval (Definition 4).
 
@@ -258,7 +252,7 @@ def near_optimality(
     return NearOptimality(d, _exp(float(np.max(logs - d * inverse))))
 
 
-def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, outside: int) -> float:
+def _crossing(x: Floats, above: Floats, inside: int, outside: int) -> float:
     """Return where the level is crossed between two neighbours of the grid, or the end of the grid."""
     if not 0 <= outside < len(x):
         return float(x[inside])
