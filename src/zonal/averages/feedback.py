@@ -83,15 +83,7 @@ class Feedback(ABC):
         return regions[0].space.footprints(regions, self)
 
     def terms(self, region: Any, usual: Feedback) -> list[Term]:
-        """Return what is measured of a region as a weighted sum of other regions.
-
-        Parameters
-        ----------
-        region : Region
-            With this feedback.
-        usual : Feedback
-            The study's own.
-        """
+        """Return what it measures of a region as a weighted sum of others; `usual` is the study's own feedback."""
         return [(1.0, region)]
 
     def check(self, space: Any) -> None:

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zonal.arrays import Floats
 
@@ -154,25 +153,14 @@ def mean_under(
     panels = np.ceil(np.log2(np.maximum(farthest / _FIRST, 1))).astype(int) + 1
     for number in np.unique(panels).tolist():
         (own,) = (panels == number).nonzero()
-        for start in range(0, len(own), CASES):
-            some = own[start : start + CASES]
-            mean[some] = _mean_under(value, gap[some], breaks[some], density, some[:, None], number)
+        doubling = _FIRST * 2.0 ** np.arange(number)
+        grading = np.concatenate([-doubling[::-1], [0.0], doubling])
+        for some in np.split(own, range(CASES, len(own), CASES)):
+            graded = np.clip(grading - gap[some, None], breaks[some, :1], breaks[some, -1:])
+            edges = np.sort(np.concatenate([breaks[some], graded], axis=1), axis=1)
+            half = np.diff(edges)[..., None] / 2
+            away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(some), -1)  # from the gap
+            weights = (half * _FINE_WEIGHTS).reshape(len(some), -1)
+            values = value(gap[some, None] + away) * density(some[:, None], away) * weights
+            mean[some] = np.add.reduce(values, 1)
     return mean
-
-
-def _mean_under(
-    value: Callable[[Floats], Floats],
-    gap: Floats,
-    breaks: Floats,
-    density: Callable[[Any, Floats], Floats],
-    cases: NDArray[np.intp],
-    panels: int,
-) -> Floats:
-    doubling = _FIRST * 2.0 ** np.arange(panels)
-    graded = np.concatenate([-doubling[::-1], [0.0], doubling]) - gap[:, None]
-    edges = np.concatenate([breaks, np.clip(graded, breaks[:, :1], breaks[:, -1:])], axis=1)
-    edges.sort(axis=1)
-    half = np.diff(edges)[..., None] / 2
-    away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(gap), -1)  # from the gap
-    weights = np.asarray(half * _FINE_WEIGHTS).reshape(len(gap), -1)
-    return np.asarray(np.add.reduce(value(gap[:, None] + away) * density(cases, away) * weights, 1))

@@ -12,9 +12,10 @@ that returns it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,30 +73,13 @@ def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
     return [axis.factor(factor) for axis, factor in zip(axes, own, strict=True)]
 
 
-@runtime_checkable
-class Term(Protocol):
-    """A variance times a product over axes; or `motifs.Motif`, which has no factors."""
-
-    @property
-    def variance(self) -> float: ...  # noqa: D102
-
-    def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis; `symbols` tells which axes are categorical."""
-
-    def variation(self, axes: Sequence[Any]) -> Floats:
-        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
-
-    def on_points(self, x: Floats, y: Floats) -> Floats:
-        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
-
-
 class Kernel:
     """What all kernels share: they can be added, and evaluated at points."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes whose sum is this kernel: itself, if it is one product."""
-        return (self,)  # type: ignore[return-value]  # `is_kernel` checks this
+        """The products over axes whose sum is this kernel."""
+        return ()
 
     @property
     def point_variance(self) -> float:
@@ -145,10 +129,25 @@ class Kernel:
         return None if np.isnan(squared).any() else np.sqrt(squared)
 
 
-class OverAxes(Kernel):
-    """A kernel that is one product over axes."""
+class Term(Kernel, ABC):
+    """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
 
-    def variation(self: Term, axes: Sequence[Any]) -> Floats:
+    variance: float
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of which this kernel is the sum: itself."""
+        return (self,)
+
+    @abstractmethod
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
+        """Return the factor of each axis; `symbols` tells which axes are categorical."""
+
+    @abstractmethod
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+
+    def variation(self, axes: Sequence[Any]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
         return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
@@ -215,16 +214,8 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class ProductKernel(OverAxes):
-    """A variance times one profile for each axis.
-
-    Parameters
-    ----------
-    variance : float
-        Prior variance of f at a point, in squared value units.
-    lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one per axis.
-    """
+class ProductKernel(Term):
+    """A variance times one profile for each axis; its parameters are those of `RBF`."""
 
     variance: float
     lengthscale: float | Sequence[float]
@@ -282,13 +273,9 @@ class RBF(ProductKernel):
         In each axis's own units: one for all axes, or one per axis.
     """
 
-    @property
-    def profile(self) -> Profile:
-        """The kernel along one axis at lengthscale one."""
-        return _RBF
+    profile = RBFProfile()
 
 
-_RBF = RBFProfile()
 _MATERN: dict[float, Profile] = {
     0.5: MaternProfile(0.5, 1.0),
     1.5: MaternProfile(1.5, 1.0, 1.0),
@@ -325,7 +312,7 @@ class Matern(ProductKernel):
 
 
 @dataclass(frozen=True)
-class Categorical(OverAxes):
+class Categorical(Term):
     """A product over categorical axes: 1 where two symbols are equal, else a correlation.
 
     Parameters
@@ -370,7 +357,7 @@ class Categorical(OverAxes):
 
 
 @dataclass(frozen=True)
-class Mixed(OverAxes):
+class Mixed(Term):
     """A kernel on continuous axes times one on categorical axes; write ``RBF(...) * Categorical(...)``."""
 
     continuous: ProductKernel
@@ -382,7 +369,7 @@ class Mixed(OverAxes):
             raise InvalidInput("this is not a product of two kernels", (self.continuous, self.categorical), fix)
 
     @property
-    def variance(self) -> float:
+    def variance(self) -> float:  # type: ignore[override]
         """The product of the two variances."""
         return self.continuous.variance * self.categorical.variance
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.averages.profiles import WIDE, Profile
 from zonal.errors import InvalidInput
 
@@ -39,28 +38,12 @@ class Measure(ABC):
     def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
 
-        Parameters
-        ----------
-        profile : Profile
-            The function, of distances in lengthscales.
-        geometry : array, shape (3, n)
-            Distance of the centres, and the two widths.
-        scale : float, or array of shape (n,)
-            One over the lengthscale, or over that of each pair.
+        The geometry, shape (3, n), is the distance of the centres and the two widths; the scale is one over the
+        lengthscale, or over that of each pair.
         """
 
     def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
-        """Return the mean of a function of the distance between points of an interval and some given points.
-
-        Parameters
-        ----------
-        profile, scale
-            As for `mean`.
-        gap : array, shape (n,)
-            Distances of the given points from the centre.
-        width : float
-            Of the interval.
-        """
+        """Return the mean of a function of the distance of an interval from points `gap` away from its centre."""
         places, weights = self.rule(width, PANELS, ORDER)
         return np.asarray(profile.value(scale * (gap[:, None] - places)) @ weights)
 
@@ -138,7 +121,7 @@ class Nodes(Measure):
         No matrix products: their last digit could depend on how many pairs are averaged at once.
         """
         number, step = geometry.shape[1], BLOCK // len(self.places) ** 2 + 1
-        if number > MANY and not self._moved and _are_points(geometry):
+        if not self._moved and _are_points(geometry):
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
         if number <= step:
             return self._mean(profile, scale * geometry, scale)
@@ -207,19 +190,13 @@ class Uniform(Measure):
 class Normal(Measure):
     """A normal density about the centre of the interval, not truncated.
 
-    Parameters
-    ----------
-    fixed : float
-        Its standard deviation for an interval of width 0, in the axis's units.
-    relative : float
-        What is added to it, in widths of the interval.
+    Its standard deviation is `fixed`, in the axis's units, plus `relative` in widths of the interval.
     """
 
     ends = False
 
     def __init__(self, fixed: float, relative: float) -> None:
-        self._fixed = fixed
-        self._relative = relative
+        self._fixed, self._relative = fixed, relative
 
     def std(self, width: Floats | float) -> Floats | float:
         """Return the standard deviation for an interval of this width."""
@@ -260,7 +237,7 @@ class Normal(Measure):
 
 def means(
     measures: Sequence[Measure],
-    views: NDArray[np.int64],  # shape (2, n): the number of the measure of each of the two
+    views: Ints,  # shape (2, n): the number of the measure of each of the two
     profile: Profile,  # as for `Measure.mean`; distances of the centres are from the second to the first
     geometry: Floats,
     scale: float,

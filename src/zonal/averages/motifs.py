@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Factor, Kernel, checked_correlation
+from zonal.averages.kernels import Factor, Term, checked_correlation
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
@@ -32,7 +32,7 @@ TOGETHER = 512  # pools whose vectors are computed at a time
 
 
 @dataclass(frozen=True)
-class Motif(Kernel):
+class Motif(Term):
     """A kernel on sequences: what counts is which short pieces a sequence contains, not where.
 
     For `Sequences` (and products of axes with the same symbols in the same order). To let positions matter too,

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.averages.interval_means import mean_over_intervals, mean_under
 
 POINT = 1e-12  # lengthscales: anything narrower counts as a point
@@ -44,7 +43,7 @@ class Profile(ABC):
         narrow, wide = half - flat, half + flat
         safe = np.maximum(narrow, POINT)
 
-        def trapezoid(case: NDArray[np.intp], t: Floats) -> Floats:
+        def trapezoid(case: Ints, t: Floats) -> Floats:
             ramp = np.where(narrow[case] > POINT, (half[case] - np.abs(t)) / safe[case], 1.0)
             return np.asarray(np.clip(ramp, 0.0, 1.0) / np.maximum(wide, POINT)[case])
 
@@ -56,7 +55,7 @@ class Profile(ABC):
         """Return the mean when the distance is normal about `gap` with standard deviation `spread`, shape (n,)."""
         safe = np.maximum(spread, POINT)
 
-        def normal(case: NDArray[np.intp], t: Floats) -> Floats:
+        def normal(case: Ints, t: Floats) -> Floats:
             std = safe[case]
             return np.asarray(np.exp(-0.5 * (t / std) ** 2) / (math.sqrt(2 * math.pi) * std))
 

@@ -10,7 +10,7 @@ region is then always that of its representatives, so that covariances stay posi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -196,18 +196,11 @@ class SubsetCovariance:
         """Compute the covariance of some footprints with single members."""
         own, averaging = _sparse(rows)
         found = np.empty((len(rows), len(columns)))
-        for part, block in self._blocks(columns, own):
-            found[:, part] = averaging @ block
+        x, y = (self._features[self._layout.met[some]] for some in (columns, own))
+        step = max(1, self._at_once // max(len(own), 1))
+        for low in range(0, len(columns), step):
+            found[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
         return found
-
-    def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernel between members of columns `others` and, a few at a time, of columns `some`."""
-        met = self._layout.met
-        y = self._features[met[others]]
-        step = max(1, self._at_once // max(len(others), 1))
-        for low in range(0, len(some), step):
-            part = slice(low, min(low + step, len(some)))
-            yield part, self._kernel(y, self._features[met[some[part]]])
 
     def _variances(self, rows: NDArray[Any]) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
