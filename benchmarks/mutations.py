@@ -95,13 +95,13 @@ FAULTS = {
         "rounds/certainty.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "rounds test_reading.py"
     ),
     "beta without the rounds": Fault(
-        "theory/confidence.py",
+        "theory/bounds.py",
         "LOG_PI + 2 * math.log(t) - math",
         "LOG_PI + math.log(t) - math",
         "theory test_trajectory.py",
     ),
     "AVE-StoOO's beta": Fault(
-        "theory/confidence.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
+        "theory/bounds.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
     ),
     "delta a depth too low": Fault(
         "theory/delta.py", "self.c * self.rho**depth", "self.c * self.rho**(depth + 1)", "theory"

@@ -18,7 +18,7 @@ from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
-from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance
+from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.beliefs.gp import Covariance
 from zonal.beliefs.tracked import Keys
 from zonal.errors import InvalidInput
@@ -191,12 +191,8 @@ class SubsetFrame(Frame):
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
-        rows = [row.few for row in keys[0]]
-        members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
-        averaging = np.zeros((len(rows), len(members)))
-        ends = np.cumsum([len(own) for own, _ in rows])
-        for row, ((own, shares), end) in enumerate(zip(rows, ends, strict=True)):
-            averaging[row, columns.ravel()[end - len(own) : end]] = shares
+        members, sparse = averaging_over(row.few for row in keys[0])
+        averaging = sparse.toarray()
         features = self._space.features[members] / self.sides
         gram = np.empty((len(features), len(features)))
         step = max(1, BLOCK // len(features))

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Kernel
 from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
 from zonal.beliefs.ledger import Data
 from zonal.beliefs.model import (
@@ -244,8 +243,11 @@ class Explorer:
         noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
 
         def model(cell: Any, noise: float, variance: float, spread: dict[str, float], offset: float) -> Model:
-            learned, mean = noise if evidence.unknowns.noise else None, evidence.shift + evidence.scale * offset
-            return Model(self._kernel(cell, variance), learned, mean, spread, total)
+            kernel, mean = evidence.unknowns.given, evidence.shift + evidence.scale * offset
+            if kernel is None:
+                family, variance = self._families[cell[0]][0], variance * evidence.scale**2
+                kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
+            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total)
 
         places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
         members = []
@@ -258,14 +260,6 @@ class Explorer:
         central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
         best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
         return Fit(central, tuple(members), best)
-
-    def _kernel(self, cell: tuple[int, ArrayLike], variance: float) -> Kernel:
-        """Return the kernel of a cell, or one between cells; the one that is given if it is."""
-        given, (number, steps) = self._evidence.unknowns.given, cell
-        if given is not None:
-            return given
-        family, variance = self._families[number][0], variance * self._evidence.scale**2
-        return kernel_from(family, variance, self.axes(steps), self._frame.symbols)
 
     def _middle(
         self, cells: list[Cell], by_cell: Floats, weights: Floats

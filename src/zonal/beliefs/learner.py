@@ -55,7 +55,7 @@ class Learner:
 
     def __init__(self, unknowns: Unknowns, frame: Frame) -> None:
         self.unknowns = unknowns  # what is learned
-        self.learns = unknowns.any  # whether anything is learned
+        self.learns = unknowns.given is None or unknowns.noise or unknowns.mean is None  # anything at all
         self._frame = frame
 
     def begin(self) -> Knowledge:

@@ -46,11 +46,6 @@ class Unknowns:
         return self.kernel if isinstance(self.kernel, Kernel) else None
 
     @property
-    def any(self) -> bool:
-        """Whether anything is to be learned."""
-        return self.given is None or self.noise or self.mean is None
-
-    @property
     def wanted(self) -> Family | None:
         """The class of kernels to learn, if one was asked for."""
         return None if isinstance(self.kernel, Kernel) else self.kernel

@@ -15,9 +15,9 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import positive_number
-from zonal.theory.confidence import beta_stooo, beta_t, log_nodes
 from zonal.theory.delta import Delta
 
+LOG_PI = math.log(math.pi**2 / 6)
 Test = Literal["after", "before"]
 SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that line 6 has not tested
 
@@ -28,6 +28,33 @@ class NearOptimality:
 
     d: float  # the near-optimality dimension
     C: float  # its constant
+
+
+def log_node_count(arity: int, h_max: int) -> float:
+    """Return log M with M = sum of K^h for h = 0 .. h_max (Lemma 1), without overflow."""
+    log_k = math.log(arity)
+    top = (h_max + 1) * log_k
+    return top + math.log1p(-math.exp(-top)) - math.log(arity - 1)
+
+
+def log_nodes(counts: Sequence[int]) -> float:
+    """Return log M, with M the total number of nodes at depths 0 .. h_max (Lemma 1), for any arity."""
+    return math.log(sum(counts))
+
+
+def log_pi_t(t: int) -> float:
+    """Return log pi_t with pi_t = pi^2 t^2 / 6 (Lemma 1)."""
+    return LOG_PI + 2 * math.log(t)
+
+
+def beta_t(t: int, log_m: float, theta: float) -> float:
+    """Return beta_t = 2 log(M pi_t / theta) (Lemma 1)."""
+    return 2 * (log_m + LOG_PI + 2 * math.log(t) - math.log(theta))  # log pi_t written out
+
+
+def beta_stooo(t: int, theta: float) -> float:
+    """Return 2 log(t^2 / theta), the beta_t with which AVE-StoOO's index is GPOO's (equation 8)."""
+    return 4 * math.log(t) - 2 * math.log(theta)
 
 
 def tail_rate(slope: float) -> float:
