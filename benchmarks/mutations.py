@@ -56,7 +56,7 @@ FAULTS = {
         "beliefs/mixture.py", "CONTRADICTION = 1e-6", "CONTRADICTION = 1e6", "rounds"
     ),
     "a point sees half an interval": Fault(
-        "averages/interval_means.py",
+        "averages/profiles.py",
         "low, high = gap - wide / 2, gap + wide / 2",
         "low, high = gap, gap + wide / 2",
         "averages",
