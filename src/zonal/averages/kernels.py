@@ -291,10 +291,8 @@ class Matern(ProductKernel):
 
     Parameters
     ----------
-    variance : float
-        Prior variance of f at a point, in squared value units.
-    lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one per axis.
+    variance, lengthscale
+        As for `RBF`.
     nu : {0.5, 1.5, 2.5}
         Smoothness: f has no, one or two derivatives.
     """

@@ -96,12 +96,9 @@ class Nodes(Measure):
         if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
             raise InvalidInput("every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
-        for sign in (1, -1):
-            pairs = ((self.places, -self.places), (self.fixed, -self.fixed), (self.weights, sign * self.weights))
-            if all(np.allclose(one, other[::-1], rtol=0, atol=SYMMETRY) for one, other in pairs):
-                self.odd = sign < 0
-                break
-        else:
+        self.odd = not _mirrored(self.weights, 1)
+        positions = _mirrored(self.places, -1) and _mirrored(self.fixed, -1)
+        if not positions or (self.odd and not _mirrored(self.weights, -1)):
             raise InvalidInput(
                 "a measure must be symmetric or antisymmetric",
                 self.places.tolist(),
@@ -252,6 +249,10 @@ def means(
         one, other = (measures[number] for number in divmod(code, len(measures)))
         mean[where] = _between(one, other, profile, geometry[:, where], scale)
     return mean
+
+
+def _mirrored(values: Floats, sign: int) -> bool:
+    return np.allclose(values, sign * values[::-1], rtol=0, atol=SYMMETRY)
 
 
 def _are_points(geometry: Floats) -> bool:

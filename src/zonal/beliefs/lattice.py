@@ -159,10 +159,8 @@ class Explorer:
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
         self._precision = np.linalg.inv(covariance)
-        low, high = (
-            np.where(symbols, np.log(BOUNDS["correlation"][end]), np.log(BOUNDS["lengthscale"][end] / 0.15))
-            for end in (0, 1)
-        )
+        ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
+        low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
         self.found: dict[Cell, tuple[Floats, Floats]] = {}

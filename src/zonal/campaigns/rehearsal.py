@@ -194,18 +194,12 @@ def rehearse(
         A landscape whose true averages are known.
     budget : int or float
         Number of measurements in one campaign; their cost, if the players are from `everybody` with costs.
-    noise : float or callable
-        Standard deviation of one measurement, or a function of the region.
     runs : int
         Number of campaigns per player; they differ in noise and in the player's random numbers.
     players : mapping of name to Player, optional
         `everybody` by default.
-    rng : int
-        Seed of all random numbers; run k of every player has the same seed.
-    jobs : int, optional
-        Number of processes; one per core by default.
-    progress : bool
-        Show a progress bar.
+    noise, rng, jobs, progress
+        As for `zonal.power`; run k of every player has the same seed.
     """
     runs = whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players

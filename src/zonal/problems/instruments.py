@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -240,18 +241,11 @@ def simulate(
 
 def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
     """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
-
-    def rule(j: int, panels: int, order: int) -> tuple[Floats, Floats]:
-        axis, part = region.along[j]
-        places: tuple[Floats, Floats] = axis.rule(part, feedback, panels, order)
-        return places
-
-    axes = range(len(region.space.axes))
-    exact = {j: rule(j, 1, 1) for j in axes}
-    finer = {j: rule(j, 2, 1)[0] for j in axes}
+    rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
+    exact, finer = ([rule(panels, 1) for rule in rules] for panels in (1, 2))
     # On a categorical axis, and for points, every rule is the same.
-    free = [j for j in axes if len(finer[j]) > len(exact[j][0]) and np.ptp(finer[j]) > 0]
-    most = MOST_POINTS // math.prod(len(exact[j][0]) for j in axes if j not in free)
+    free = [len(more) > len(own) and np.ptp(more) > 0 for (own, _), (more, _) in zip(exact, finer, strict=True)]
+    most = MOST_POINTS // math.prod(len(own) for (own, _), open_ in zip(exact, free, strict=True) if not open_)
     if most < 1:
         raise InvalidInput(
             f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols",
@@ -259,9 +253,9 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
             "Write your own measuring function of a region.",
         )
     estimate, gap, scale = math.nan, math.inf, 0.0
-    for panels, order in _finer(len(free), most):
-        rules = exact | {j: rule(j, panels, order) for j in free}
-        places, shares = zip(*rules.values(), strict=True)
+    for panels, order in _finer(sum(free), most):
+        each = zip(rules, exact, free, strict=True)
+        places, shares = zip(*[rule(panels, order) if open_ else own for rule, own, open_ in each], strict=True)
         grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
         values = f(region.space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))
@@ -269,7 +263,7 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
         for weights in reversed(shares):
             values = values @ weights
         gap, estimate = abs(float(values) - estimate), float(values)
-        if not free or gap <= QUADRATURE * scale:
+        if not any(free) or gap <= QUADRATURE * scale:
             return estimate
     if gap > POOR * scale:
         warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))

@@ -176,18 +176,9 @@ def proved_depth(
     Every measured node is the root or a child of an expanded one, so with B_h what `most_draws` allows a node
     that is not expanded, and as long as no node of depth h_max is, ``N <= B_0 + sum_{h <= H} |I_h| (1 + K
     B_{h+1})``, H the deepest expanded depth. h_N is the smallest H that makes this true, and h_max at most;
-    where the space has smallest regions, no more than their depth either.
-
-    Parameters
-    ----------
-    budget, beta, delta, arity
-        As in `regret_depth`.
-    noise, nodes : callable, depth -> float
-        The largest sigma of a node; a bound on the number of nodes in I_h, such as `near_optimal_nodes`.
-    h_max, deepest : int
-        The deepest depth at which nodes are expanded, and ``space.deepest()``.
-    test : {"before", "after"}
-        When line 6 is decided. The count holds for both, the bound on the regret for "before" only.
+    where the space has smallest regions, no more than their depth either, `deepest`. By depth, `noise` is the
+    largest sigma of a node and `nodes` a bound on the number of nodes in I_h, such as `near_optimal_nodes`; `test`
+    says when line 6 is decided (the count holds for both). The rest is as in `regret_depth`.
     """
     last = h_max if deepest is None else min(h_max, deepest)
 
