@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
-from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
+from zonal.errors import InvalidInput, check_choice, finite_number, need, positive_number
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 
@@ -164,8 +164,8 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
 def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
     """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
     values = np.atleast_1d(np.asarray(given, dtype=object))
-    if values.ndim != 1 or values.size == 0:
-        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
+    fits = values.ndim == 1 and values.size > 0
+    need(fits, f"{name} must be a number or one number per axis", given, "Flatten it.")
     numbers = tuple(check(value, name) for value in values)
     return numbers if np.ndim(given) else numbers[0]
 
@@ -182,18 +182,15 @@ def _scale(value: Any, name: str) -> float:
 def checked_correlation(value: Any, name: str = "correlation") -> float:
     """Check a correlation of symbols, and return it."""
     number = finite_number(value, name)
-    if not 0 <= number <= 1:
-        raise InvalidInput(f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
+    need(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
     return number
 
 
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
-    if values.size not in (1, d):
-        raise InvalidInput(
-            f"the kernel needs one {what}, or one for each of {d} axes", given, f"Pass 1 or {d} {what}s."
-        )
+    problem = f"the kernel needs one {what}, or one for each of {d} axes"
+    need(values.size in (1, d), problem, given, f"Pass 1 or {d} {what}s.")
     return np.broadcast_to(values, (d,))
 
 
@@ -235,12 +232,8 @@ class ProductKernel(Term):
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is categorical."""
-        if any(symbols):
-            raise InvalidInput(
-                "this kernel measures distances, and symbols have none",
-                self,
-                "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...).",
-            )
+        fix = "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...)."
+        need(not any(symbols), "this kernel measures distances, and symbols have none", self, fix)
         return [Along(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -259,6 +252,8 @@ class ProductKernel(Term):
     def __mul__(self, other: Categorical) -> Mixed:
         """Return the kernel of a space with continuous and categorical axes."""
         return Mixed(self, other) if isinstance(other, Categorical) else NotImplemented
+
+    __rmul__ = __mul__
 
 
 @dataclass(frozen=True)
@@ -334,12 +329,8 @@ class Categorical(Term):
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is continuous."""
-        if not all(symbols):
-            raise InvalidInput(
-                "this kernel compares symbols, and the space has a continuous axis",
-                self,
-                "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...).",
-            )
+        fix = "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...)."
+        need(all(symbols), "this kernel compares symbols, and the space has a continuous axis", self, fix)
         return [Match(number) for number in self.correlations(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -348,10 +339,6 @@ class Categorical(Term):
         for j, correlation in enumerate(self.correlations(x.shape[1]).tolist()):
             product *= np.where(x[:, None, j] == y[None, :, j], 1.0, correlation)
         return product
-
-    def __mul__(self, other: ProductKernel) -> Mixed:
-        """Return the kernel of a space with continuous and categorical axes."""
-        return Mixed(other, self) if isinstance(other, ProductKernel) else NotImplemented
 
 
 @dataclass(frozen=True)
@@ -362,9 +349,9 @@ class Mixed(Term):
     categorical: Categorical
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.continuous, ProductKernel) and isinstance(self.categorical, Categorical)):
-            fix = "Write zn.RBF(...) * zn.Categorical(...)."
-            raise InvalidInput("this is not a product of two kernels", (self.continuous, self.categorical), fix)
+        both = self.continuous, self.categorical
+        right = isinstance(both[0], ProductKernel) and isinstance(both[1], Categorical)
+        need(right, "this is not a product of two kernels", both, "Write zn.RBF(...) * zn.Categorical(...).")
 
     @property
     def variance(self) -> float:  # type: ignore[override]
@@ -374,10 +361,8 @@ class Mixed(Term):
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
-        if number in (0, len(symbols)):
-            raise InvalidInput(
-                "this kernel is for spaces with both kinds of axes", self, "Pass one of its two factors."
-            )
+        problem = "this kernel is for spaces with both kinds of axes"
+        need(0 < number < len(symbols), problem, self, "Pass one of its two factors.")
         scales = iter(self.continuous.along([False] * (len(symbols) - number)))
         matches = iter(self.categorical.along([True] * number))
         return [next(matches) if symbol else next(scales) for symbol in symbols]

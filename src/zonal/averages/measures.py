@@ -16,7 +16,7 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.profiles import WIDE, Profile
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 
 BLOCK = 15_000  # kernel values at once: larger arrays would each be requested from the system
 MANY = 10_000  # pairs, from which on it is checked whether all are points
@@ -93,17 +93,13 @@ class Nodes(Measure):
         size = self.places.size
         self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
-        if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
-            raise InvalidInput("every point needs a weight", (self.places, self.weights), "Pass one per point.")
+        complete = self.places.shape == self.weights.shape == self.fixed.shape == (size,)
+        need(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
         self.odd = not _mirrored(self.weights, 1)
-        positions = _mirrored(self.places, -1) and _mirrored(self.fixed, -1)
-        if not positions or (self.odd and not _mirrored(self.weights, -1)):
-            raise InvalidInput(
-                "a measure must be symmetric or antisymmetric",
-                self.places.tolist(),
-                "Pass positions in order, symmetric about 0, with weights to match.",
-            )
+        if not all(_mirrored(own, -1) for own in (self.places, self.fixed, *[self.weights] * self.odd)):
+            fix = "Pass positions in order, symmetric about 0, with weights to match."
+            raise InvalidInput("a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
 
     @cached_property

@@ -23,7 +23,7 @@ from zonal.averages.kernels import Factor, Term, checked_correlation
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.errors import InvalidInput, need, positive_number, whole_number
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned
@@ -61,8 +61,8 @@ class Motif(Term):
         if isinstance(self.lengths, str) or not np.iterable(self.lengths) or len(self.lengths) == 0:
             raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
-        if len(set(lengths)) < len(lengths):
-            raise InvalidInput("lengths of pieces must differ from each other", lengths, "Name each once.")
+        differ = len(set(lengths)) == len(lengths)
+        need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
@@ -189,8 +189,8 @@ def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
-    if sum(size**long for long in lengths) > TOO_MANY:
-        raise InvalidInput(f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
+    few = sum(size**long for long in lengths) <= TOO_MANY
+    need(few, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
     return lengths
 
 

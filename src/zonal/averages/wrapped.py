@@ -15,7 +15,7 @@ from numpy.polynomial import chebyshev
 
 from zonal.arrays import Flags, Floats
 from zonal.averages.profiles import WIDE, Profile
-from zonal.errors import InvalidInput
+from zonal.errors import need
 
 NEGLIGIBLE = 1e-17  # relative to a variance of 1
 ROUNDING = 16 * float(np.finfo(float).eps)
@@ -82,9 +82,9 @@ def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
     parts = np.einsum("ij,ijk->ik", half * _WEIGHTS, inside)
     ends = pair(np.array([last - 1.0, last]))
     total += parts.sum(axis=0) + (ends[1] - ends[0]) / 24
-    if not np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max()):
-        fix = "Use a kernel that decays faster, or an axis that is not a ring."
-        raise InvalidInput("this kernel decays too slowly to be wrapped around a ring", profile, fix)
+    gone = np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max())
+    fix = "Use a kernel that decays faster, or an axis that is not a ring."
+    need(gone, "this kernel decays too slowly to be wrapped around a ring", profile, fix)
     return total
 
 

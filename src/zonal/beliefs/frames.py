@@ -21,7 +21,7 @@ from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
 from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.beliefs.gp import Covariance
 from zonal.beliefs.tracked import Keys
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
@@ -65,15 +65,15 @@ class Frame:
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
         if wanted is Motif:
-            if len(self.of_symbols) == 1:
-                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or none.")
+            need(len(self.of_symbols) > 1, NO_MOTIFS, wanted, "Pass another kernel, or none.")
             return self.of_symbols[-1]
-        if all(self.symbols) and wanted not in (None, Categorical):
-            raise InvalidInput(NO_DISTANCES, wanted, "Pass zn.Categorical or no kernel, or give features.")
-        if wanted is Categorical and not all(self.symbols):
-            problem = "a continuous axis, or feature, needs a kernel that measures distances"
-            raise InvalidInput(problem, wanted, "Pass zn.Matern, or no kernel.")
-        return wanted or (Categorical if all(self.symbols) else Matern)
+        if all(self.symbols):
+            fix = "Pass zn.Categorical or no kernel, or give features."
+            need(wanted in (None, Categorical), NO_DISTANCES, wanted, fix)
+            return Categorical
+        problem = "a continuous axis, or feature, needs a kernel that measures distances"
+        need(wanted is not Categorical, problem, wanted, "Pass zn.Matern, or no kernel.")
+        return wanted or Matern
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the families of kernels to choose from, with the logs of their prior weights."""
@@ -116,11 +116,6 @@ class Frame:
             return kept[name].of(pairs)
 
         return correlations
-
-
-def parameter_names(symbols: Sequence[bool]) -> list[str]:
-    """Return the names of a kernel's parameters."""
-    return ["variance", *(f"{'correlation' if symbol else 'lengthscale'} {j}" for j, symbol in enumerate(symbols))]
 
 
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
-from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
+from zonal.beliefs.frames import Family, Frame, kernel_from
 from zonal.beliefs.ledger import Data
 from zonal.beliefs.model import (
     BOUNDS,
@@ -235,7 +235,8 @@ class Explorer:
     def fit(self, total: int, number: int) -> Fit:
         """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
         evidence, cells = self._evidence, sorted(self.found, key=lambda cell: (sum(cell[1]), cell))
-        heights, offsets = (np.stack(part) for part in zip(*[self.found[cell] for cell in cells], strict=True))
+        heights = np.stack([self.found[cell][0] for cell in cells])
+        offsets = np.stack([self.found[cell][1] for cell in cells])
         weights = np.exp(heights - heights.max())
         weights /= weights.sum()
         noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
@@ -271,10 +272,10 @@ class Explorer:
         steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
         middle, spread = own @ steps, dict[str, float]()
         if self._evidence.unknowns.given is None:
-            spreads = [_std(log_v, weights.sum(axis=(0, 1)))]
-            for j, step in enumerate(self.steps.tolist()):
-                spreads.append(step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12))
-            spread = dict(zip(parameter_names(self._frame.symbols), spreads, strict=True))
+            spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
+            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=True)):
+                name = f"{'correlation' if symbol else 'lengthscale'} {j}"
+                spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
         by_noise = weights.sum(axis=0)
         if self._evidence.unknowns.noise:
             spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())

@@ -16,7 +16,7 @@ from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.campaigns.rehearsal import Zonal
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
+from zonal.errors import InvalidInput, check_choice, need, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
 from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
@@ -248,8 +248,7 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
 
     if isinstance(budgets, Iterable) and not isinstance(budgets, str):
         listed = sorted({checked(budget) for budget in budgets})
-        if not listed:
-            raise InvalidInput("there is no budget", budgets, "Pass one number, or several.")
+        need(listed, "there is no budget", budgets, "Pass one number, or several.")
         return tuple(listed)
     most = checked(budgets)
     if priced:
@@ -266,14 +265,13 @@ def _source(
         return model_of(space, kernel, signal, direction or "maximize")
     if not isinstance(landscape, Landscape):
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.problems.from_table.")
-    if landscape.space != space:
-        raise InvalidInput("this landscape belongs to another space", landscape.space, "Pass landscape.space.")
-    if kernel is not None or signal is not None or given:
-        fix = "Leave kernel, signal and given out."
-        raise InvalidInput("with a landscape no functions are drawn", kernel or signal or given, fix)
-    if direction not in (None, landscape.direction):
-        problem = f"this landscape has its own direction, {landscape.direction}"
-        raise InvalidInput(problem, direction, "Make another.")
+    same = landscape.space == space
+    need(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
+    model = kernel or signal or given
+    bare = kernel is None and signal is None and not given
+    need(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
+    problem = f"this landscape has its own direction, {landscape.direction}"
+    need(direction in (None, landscape.direction), problem, direction, "Make another.")
     landscape.best()  # raises if there is no smallest region
     return landscape
 

@@ -18,7 +18,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.driving.run import INTERRUPTED
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.errors import InvalidInput, need, positive_number, whole_number
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.policies.rules import numbered
@@ -205,8 +205,7 @@ def rehearse(
     players = everybody(landscape.space) if players is None else players
     priced = any(isinstance(player, Looks) for player in players.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
-    if not players:
-        raise InvalidInput("there must be at least one player", players, "Pass at least one player.")
+    need(players, "there must be at least one player", players, "Pass at least one player.")
     landscape.best()  # raises before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
     play = partial(_answer, landscape, dict(players), budget, noise, rng)
@@ -254,8 +253,8 @@ def landscape_of(
     values = table.numbers(value)
     if sequence is None:
         return from_table(members(table, coords, levels, weight, smallest), values, direction=direction)
-    if coords or levels:
-        raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
+    plain = not (coords or levels)
+    need(plain, "sequences have no coordinates and no levels", sequence, "Pass one kind.")
     rows = table.texts(sequence)
     weights = None if weight is None else dict(zip(rows, positive(table, weight).tolist(), strict=True))
     space = _sequences(rows, sequence, 1 if smallest is None else smallest)

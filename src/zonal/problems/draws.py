@@ -25,7 +25,7 @@ from zonal.averages.motifs import Motif, lengths_of_pieces
 from zonal.beliefs.frames import families_of, frame_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, positive_number
+from zonal.errors import InvalidInput, need, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
 
 # Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
@@ -80,15 +80,13 @@ def model_of(
     A space without a smallest region gets one. The kernel may be a function of features on `Points` and
     `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
-    if not hasattr(space, "with_smallest"):
-        fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-        raise InvalidInput("functions need a space", space, fix)
+    fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
+    need(hasattr(space, "with_smallest"), "functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
-    if signal is not None:
-        raise InvalidInput("a kernel has its own variance", signal, "Leave signal out, or the kernel.")
+    need(signal is None, "a kernel has its own variance", signal, "Leave signal out, or the kernel.")
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
@@ -109,8 +107,7 @@ def _check_size(space: Any) -> None:
     elif not space.lines:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
-    if number > most:
-        raise InvalidInput(f"functions can be drawn on at most {most} smallest parts", number, fix)
+    need(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
 
 
 def _cells(space: Any) -> list[int]:

@@ -17,6 +17,7 @@ from zonal.averages.feedback import Feedback, Slope
 from zonal.errors import (
     InvalidInput,
     NumericalWarning,
+    need,
     positive_number,
     random_generator,
     standard_deviation,
@@ -57,11 +58,8 @@ class PerWeight:
     def relative(self, region: Region) -> float:
         """Return the noise of a region relative to that of a region of weight 1."""
         if region.weight <= 0:
-            raise InvalidInput(
-                "PerWeight has no noise for a region of weight 0",
-                region.name,
-                "Pass its standard error, sem=...",
-            )
+            problem = "PerWeight has no noise for a region of weight 0"
+            raise InvalidInput(problem, region.name, "Pass its standard error, sem=...")
         return 1 / math.sqrt(region.weight)
 
 
@@ -102,10 +100,9 @@ class Simulation(Instrument):
     """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
-        if not callable(f):
-            raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
-        if not isinstance(feedback, Feedback):
-            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        need(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        known = isinstance(feedback, Feedback)
+        need(known, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
@@ -134,12 +131,8 @@ class Simulation(Instrument):
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
-        if values.shape != (len(points),):
-            raise InvalidInput(
-                f"f must turn points of shape {points.shape} into values of shape ({len(points)},)",
-                values.shape,
-                "Vectorise f over the first axis.",
-            )
+        problem = f"f must turn points of shape {points.shape} into values of shape ({len(points)},)"
+        need(values.shape == (len(points),), problem, values.shape, "Vectorise f over the first axis.")
         if values.dtype.kind not in "biuf":
             raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
         values = values.astype(float)
@@ -242,20 +235,18 @@ def simulate(
 def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
     """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
     rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
-    exact, finer = ([rule(panels, 1) for rule in rules] for panels in (1, 2))
+    exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
+    finer = [rule(2, 1)[0] for rule in rules]
     # On a categorical axis, and for points, every rule is the same.
-    free = [len(more) > len(own) and np.ptp(more) > 0 for (own, _), (more, _) in zip(exact, finer, strict=True)]
-    most = MOST_POINTS // math.prod(len(own) for (own, _), open_ in zip(exact, free, strict=True) if not open_)
+    free = [j for j, (own, _) in exact.items() if len(finer[j]) > len(own) and np.ptp(finer[j]) > 0]
+    most = MOST_POINTS // math.prod(len(own) for j, (own, _) in exact.items() if j not in free)
     if most < 1:
-        raise InvalidInput(
-            f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols",
-            region.name,
-            "Write your own measuring function of a region.",
-        )
+        problem = f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols"
+        raise InvalidInput(problem, region.name, "Write your own measuring function of a region.")
     estimate, gap, scale = math.nan, math.inf, 0.0
-    for panels, order in _finer(sum(free), most):
-        each = zip(rules, exact, free, strict=True)
-        places, shares = zip(*[rule(panels, order) if open_ else own for rule, own, open_ in each], strict=True)
+    for panels, order in _finer(len(free), most):
+        each = exact | {j: rules[j](panels, order) for j in free}
+        places, shares = zip(*each.values(), strict=True)
         grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
         values = f(region.space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))
@@ -263,7 +254,7 @@ def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> flo
         for weights in reversed(shares):
             values = values @ weights
         gap, estimate = abs(float(values) - estimate), float(values)
-        if not any(free) or gap <= QUADRATURE * scale:
+        if not free or gap <= QUADRATURE * scale:
             return estimate
     if gap > POOR * scale:
         warn_user(NumericalWarning(f"the mean of f over {region.name} is only accurate to about {gap:.1g}"))
