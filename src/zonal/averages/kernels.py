@@ -132,7 +132,7 @@ class Kernel:
 class Term(Kernel, ABC):
     """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
 
-    variance: float
+    variance: float  # prior, of f at a point
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -268,7 +268,7 @@ class RBF(ProductKernel):
         In each axis's own units: one for all axes, or one per axis.
     """
 
-    profile = RBFProfile()
+    profile = RBFProfile()  # along one axis at lengthscale one
 
 
 _MATERN: dict[float, Profile] = {

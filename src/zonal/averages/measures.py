@@ -97,7 +97,8 @@ class Nodes(Measure):
         need(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
         self.odd = not _mirrored(self.weights, 1)
-        if not all(_mirrored(own, -1) for own in (self.places, self.fixed, *[self.weights] * self.odd)):
+        opposite = (self.places, self.fixed, self.weights) if self.odd else (self.places, self.fixed)
+        if not all(_mirrored(own, -1) for own in opposite):
             fix = "Pass positions in order, symmetric about 0, with weights to match."
             raise InvalidInput("a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
@@ -189,7 +190,8 @@ class Normal(Measure):
     ends = False
 
     def __init__(self, fixed: float, relative: float) -> None:
-        self._fixed, self._relative = fixed, relative
+        self._fixed = fixed
+        self._relative = relative
 
     def std(self, width: Floats | float) -> Floats | float:
         """Return the standard deviation for an interval of this width."""
@@ -248,6 +250,7 @@ def means(
 
 
 def _mirrored(values: Floats, sign: int) -> bool:
+    """Tell whether values are the same, or opposite, in reverse order."""
     return np.allclose(values, sign * values[::-1], rtol=0, atol=SYMMETRY)
 
 

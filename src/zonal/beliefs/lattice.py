@@ -148,7 +148,7 @@ class Evidence:
 
 
 class Explorer:
-    """Tries cells of the grid from the best outwards."""
+    """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
         self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
