@@ -6,7 +6,7 @@ It simulates what `maximize` would do, without knowing how that is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +77,15 @@ class Power:
     @property
     def sem(self) -> Floats:
         """The standard error of each mean."""
-        return _sem(self.regrets)
+        return np.asarray(self.regrets.std(axis=0, ddof=1) / np.sqrt(self.runs))
 
     @property
     def interval(self) -> Floats:
         """90 % confidence interval of each expected regret, shape (2, budgets), by Student's t."""
-        return _interval(self.regrets)
+        from scipy.special import stdtrit
+
+        reach = self.sem * float(stdtrit(self.runs - 1, (1 + SURE) / 2))
+        return np.stack([np.maximum(self.mean - reach, 0.0), self.mean + reach])
 
     @property
     def relative(self) -> Floats | None:
@@ -100,17 +103,16 @@ class Power:
 
     def table(self) -> str:
         """Return one line per budget; the first is for no measurement, a region picked at random."""
-        played = np.column_stack([self.chance, self.regrets])
-        mean = played.mean(axis=0)
+        played = replace(self, regrets=np.column_stack([self.chance, self.regrets]))
         columns: dict[str, Any] = {
             "cost" if isinstance(self.budgets[0], float) else "measurements": ["none", *self.budgets],
-            "mean regret": mean,
-            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T],
-            "median": np.median(played, axis=0),
-            "9 in 10 below": np.quantile(played, 0.9, axis=0),
+            "mean regret": played.mean,
+            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in played.interval.T],
+            "median": np.median(played.regrets, axis=0),
+            "9 in 10 below": played.quantile(0.9),
         }
         if self.std not in (None, 1.0):
-            columns["mean in std of f"] = mean / self.std
+            columns["mean in std of f"] = played.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
         return "\n".join(aligned(written, [True] * len(written), WIDEST))
 
@@ -158,18 +160,6 @@ class Power:
 
 def _written(cell: Any) -> str:
     return f"{cell:.3g}" if isinstance(cell, np.floating) else cell if isinstance(cell, str) else f"{cell:g}"
-
-
-def _sem(regrets: Floats) -> Floats:
-    return np.asarray(regrets.std(axis=0, ddof=1) / np.sqrt(len(regrets)))
-
-
-def _interval(regrets: Floats) -> Floats:
-    """Return both ends of the interval of each mean, never below 0."""
-    from scipy.special import stdtrit
-
-    mean, reach = regrets.mean(axis=0), _sem(regrets) * float(stdtrit(len(regrets) - 1, (1 + SURE) / 2))
-    return np.stack([np.maximum(mean - reach, 0.0), mean + reach])
 
 
 @answering(Given)

@@ -55,11 +55,8 @@ class Prior:
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw a function."""
-        if self.kernel is not None:
-            kernel, terms = self.kernel, self._roots
-        else:
-            kernel = drawn_kernel(self.space, self.std, rng)
-            terms = _roots(self.space, kernel)
+        kernel = self.kernel or drawn_kernel(self.space, self.std, rng)
+        terms = _roots(self.space, kernel) if self.kernel is None else self._roots
         with one_thread():
             values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
         if self.space.axes is None:
