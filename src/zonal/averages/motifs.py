@@ -98,8 +98,8 @@ class Pieces:
         size = len(layout.axes[0].symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
-        self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))  # of entered pools, by number
-        self._known = np.zeros(0, dtype=bool)
+        # Of entered pools, by number; NaN if not computed yet.
+        self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))
         self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
 
     def of(self, pairs: Pairs) -> Floats:
@@ -152,16 +152,14 @@ class Pieces:
         numbers = keys[-1].astype(np.intp)
         if len(numbers) == 0 or numbers.min() < 0:
             return self._made(keys)
-        size = int(numbers.max()) + 1
-        if size > len(self._known):
-            more = max(size, 2 * len(self._known)) - len(self._known)
-            self._vectors = np.concatenate([self._vectors, np.empty((more, self._vectors.shape[1]))])
-            self._known = np.concatenate([self._known, np.zeros(more, dtype=bool)])
-        fresh = (~self._known[numbers]).nonzero()[0]
+        size, (known, long) = int(numbers.max()) + 1, self._vectors.shape
+        if size > known:
+            more = np.full((max(size - known, known), long), np.nan)
+            self._vectors = np.concatenate([self._vectors, more])
+        (fresh,) = np.isnan(self._vectors[numbers, 0]).nonzero()
         for start in range(0, len(fresh), TOGETHER):
             some = fresh[start : start + TOGETHER]
             self._vectors[numbers[some]] = self._made(keys[:, some])
-            self._known[numbers[some]] = True
         vectors: Floats = self._vectors[numbers]
         return vectors
 
