@@ -212,8 +212,8 @@ def rehearse(
     answers = played(play, tasks, jobs, progress, "campaign")
     regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
     campaigns = {}
-    for name in players:
-        own = tuple(region for region, (player, _) in zip(regions, tasks, strict=True) if player == name)
+    for k, name in enumerate(players):  # the players take turns
+        own = tuple(regions[k :: len(players)])
         campaigns[name] = Campaigns(own, np.array([landscape.regret(region) for region in own]))
     return Rehearsal(landscape, budget, campaigns)
 
