@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -38,10 +38,6 @@ class Custom(Kernel):
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
         return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
-
-    def slopes(self, axes: Sequence[Any]) -> None:
-        """Return None: derivatives are not known."""
-        return None
 
 
 def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
