@@ -56,7 +56,7 @@ FAULTS = {
         "beliefs/mixture.py", "CONTRADICTION = 1e-6", "CONTRADICTION = 1e6", "rounds"
     ),
     "a point sees half an interval": Fault(
-        "averages/interval_means.py",
+        "averages/profiles.py",
         "low, high = gap - wide / 2, gap + wide / 2",
         "low, high = gap, gap + wide / 2",
         "averages",
@@ -95,13 +95,13 @@ FAULTS = {
         "rounds/certainty.py", "SURE, HELD = 0.9, 0.5", "SURE, HELD = 0.5, 0.5", "rounds test_reading.py"
     ),
     "beta without the rounds": Fault(
-        "theory/confidence.py",
+        "theory/bounds.py",
         "LOG_PI + 2 * math.log(t) - math",
         "LOG_PI + math.log(t) - math",
         "theory test_trajectory.py",
     ),
     "AVE-StoOO's beta": Fault(
-        "theory/confidence.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
+        "theory/bounds.py", "4 * math.log(t) - 2", "2 * math.log(t) - 2", "theory test_trajectory.py"
     ),
     "delta a depth too low": Fault(
         "theory/delta.py", "self.c * self.rho**depth", "self.c * self.rho**(depth + 1)", "theory"

@@ -103,33 +103,30 @@ def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> 
     """Check that `value` is one finite real number, and return it as a float."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
-    if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
-        raise InvalidInput(f"{name} must be a single number", value, fix)
-    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
-        raise InvalidInput(f"{name} must be a single number", value, fix)
     try:
+        if isinstance(value, (str, bytes, bool)) or getattr(value, "ndim", 0) != 0:
+            raise TypeError
+        if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "iuf":
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} must be a single number", value, fix) from None
-    if not math.isfinite(number):
-        raise InvalidInput(f"{name} must be finite", value, fix)
+    need(math.isfinite(number), f"{name} must be finite", value, fix)
     return number
 
 
 def positive_number(value: Any, name: str) -> float:
     """Check that `value` is a number above zero, and return it as a float."""
     number = finite_number(value, name, "Pass a number above 0.")
-    if number <= 0:
-        raise InvalidInput(f"{name} must be positive", value, "Pass a number above 0.")
+    need(number > 0, f"{name} must be positive", value, "Pass a number above 0.")
     return number
 
 
 def duration(value: Any, name: str) -> float:
     """Check that `value` is a number of seconds that can be waited, and return it."""
     number = positive_number(value, name)
-    if number > LONGEST_WAIT:
-        fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait for ever."
-        raise InvalidInput(f"{name} is longer than can be waited", value, fix)
+    fix = f"Pass {LONGEST_WAIT:g} seconds at most, or nothing to wait for ever."
+    need(number <= LONGEST_WAIT, f"{name} is longer than can be waited", value, fix)
     return number
 
 
@@ -137,10 +134,8 @@ def standard_deviation(value: Any, name: str) -> float:
     """Check that `value` is a standard deviation (zero means exact), and return it."""
     fix = "Pass a standard deviation of 0 or more."
     number = finite_number(value, name, fix)
-    if number < 0:
-        raise InvalidInput(f"{name} must not be negative", value, fix)
-    if number > LARGEST_STD:
-        raise InvalidInput(f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
+    need(number >= 0, f"{name} must not be negative", value, fix)
+    need(number <= LARGEST_STD, f"{name} is too large to be squared", value, f"Pass {LARGEST_STD:g} at most.")
     return number
 
 
@@ -148,8 +143,7 @@ def probability(value: Any, name: str) -> float:
     """Check that `value` lies strictly between 0 and 1, and return it as a float."""
     fix = "Pass a number strictly between 0 and 1."
     number = finite_number(value, name, fix)
-    if not 0 < number < 1:
-        raise InvalidInput(f"{name} must lie strictly between 0 and 1", value, fix)
+    need(0 < number < 1, f"{name} must lie strictly between 0 and 1", value, fix)
     return number
 
 
@@ -162,10 +156,8 @@ def whole_number(value: Any, name: str, least: int, most: int | None = LARGEST_W
         number = operator.index(value)
     except TypeError:
         raise InvalidInput(f"{name} must be a whole number", value, fix) from None
-    if number < least:
-        raise InvalidInput(f"{name} must be at least {least}", value, fix)
-    if most is not None and number > most:
-        raise InvalidInput(f"{name} is too large", value, f"Pass {most} at most.")
+    need(number >= least, f"{name} must be at least {least}", value, fix)
+    need(most is None or number <= most, f"{name} is too large", value, f"Pass {most} at most.")
     return number
 
 
@@ -178,6 +170,12 @@ def text(value: Any, name: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} has a character that no file can hold", value, "Leave it out.") from None
     return value
+
+
+def need(holds: object, problem: str, value: object, fix: str) -> None:
+    """Raise unless something holds."""
+    if not holds:
+        raise InvalidInput(problem, value, fix)
 
 
 def refuse(wrong: Iterable[object], problem: str, fix: str) -> None:

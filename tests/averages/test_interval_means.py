@@ -13,7 +13,6 @@ import zonal as zn
 from effort import examples
 from numbered import numbered
 from zonal.averages.feedback import Footprints
-from zonal.averages.interval_means import mean_over_intervals
 from zonal.averages.kernels import Kernel
 from zonal.averages.profiles import Closed
 
@@ -43,12 +42,12 @@ def profile(name: str) -> Closed:
 
 
 def mean(name: str, gap: float, wide_a: float, wide_b: float) -> float:
-    return float(mean_over_intervals(profile(name), *(np.array([x]) for x in (gap, wide_a, wide_b)))[0])
+    return float(profile(name).mean(*(np.array([x]) for x in (gap, wide_a, wide_b)))[0])
 
 
 def of_table(name: str) -> Array:
     gap = column("c1") - column("c2")
-    return mean_over_intervals(profile(name), gap, column("w1"), column("w2"))
+    return profile(name).mean(gap, column("w1"), column("w2"))
 
 
 def test_the_table_covers_points_and_widths_from_1e_8_to_20_lengthscales() -> None:
@@ -89,9 +88,7 @@ def test_no_mean_leaves_the_range_of_a_correlation(name: str) -> None:
 @each_kernel
 def test_two_points_have_the_kernels_own_value(name: str) -> None:
     gap = np.array([0.0, 1e-12, 1e-3, 0.3, -0.3, 2.0, -17.0])
-    np.testing.assert_array_equal(
-        mean_over_intervals(profile(name), gap, np.zeros(7), np.zeros(7)), profile(name).value(gap)
-    )
+    np.testing.assert_array_equal(profile(name).mean(gap, np.zeros(7), np.zeros(7)), profile(name).value(gap))
 
 
 @each_kernel
@@ -128,7 +125,7 @@ def test_an_interval_is_the_average_of_its_parts(
 @each_kernel
 def test_pairs_broadcast_together(name: str) -> None:
     gap, wide_a, wide_b = np.array([[0.1], [2.0]]), np.array([0.2, 0.9, 0.0]), np.array(0.6)
-    found = mean_over_intervals(profile(name), gap, wide_a, wide_b)
+    found = profile(name).mean(gap, wide_a, wide_b)
     assert found.shape == (2, 3)
     expected = [[mean(name, g, a, 0.6) for a in wide_a.tolist()] for g in gap[:, 0].tolist()]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)

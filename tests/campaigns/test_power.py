@@ -260,7 +260,7 @@ def test_what_cannot_be_played_is_refused_before_anybody_plays(
     def never(*_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(importlib.import_module("zonal.campaigns.power")._PowerRun, "__call__", never)
+    monkeypatch.setattr(importlib.import_module("zonal.campaigns.power"), "_regrets", never)
     with pytest.raises(zn.InvalidInput, match=complaint):
         short(**{"space": LINE, **settings})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel, Term
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class Custom(Kernel):
         """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
         return np.asarray(self.function(np.asarray(x, dtype=float), np.asarray(y, dtype=float)), dtype=float)
 
-    def slopes(self, axes: Sequence[Any]) -> None:
-        """Return None: derivatives are not known."""
-        return None
-
 
 def is_kernel(kernel: Any) -> TypeGuard[Kernel]:
     """Tell whether something is a kernel with all methods that are needed."""
@@ -63,14 +59,13 @@ def custom(
         square = np.asarray(function(points, points), dtype=float)
     except Exception as error:
         raise InvalidInput(f"the kernel fails on points of shape {points.shape} ({error})", name, fix) from error
-    if gram.shape != (len(points), len(points) // 2 + 1) or square.shape != (len(points), len(points)):
-        raise InvalidInput(f"the kernel returns the wrong shape, {square.shape}", name, fix)
-    if not np.isfinite(square).all():
-        raise InvalidInput("the kernel returns values that are not finite", name, fix)
+    fits = gram.shape == (len(points), len(points) // 2 + 1) and square.shape == (len(points), len(points))
+    need(fits, f"the kernel returns the wrong shape, {square.shape}", name, fix)
+    need(np.isfinite(square).all(), "the kernel returns values that are not finite", name, fix)
     scale = float(np.max(np.diag(square)))
-    if not scale > 0 or not np.allclose(square, square.T, rtol=0, atol=1e-9 * scale):
-        raise InvalidInput("the kernel is not symmetric with a positive diagonal", name, fix)
+    symmetric = scale > 0 and np.allclose(square, square.T, rtol=0, atol=1e-9 * scale)
+    need(symmetric, "the kernel is not symmetric with a positive diagonal", name, fix)
     lowest = float(np.linalg.eigvalsh((square + square.T) / 2)[0])
-    if lowest < -1e-8 * scale * len(points):
-        raise InvalidInput(f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
+    definite = lowest >= -1e-8 * scale * len(points)
+    need(definite, f"the kernel is not positive semi-definite (eigenvalue {lowest:.3g})", name, fix)
     return Custom(function, scale)

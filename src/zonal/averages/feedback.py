@@ -18,7 +18,7 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 from zonal.averages.measures import STD, Measure, Nodes, Normal, Uniform
-from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.errors import InvalidInput, need, positive_number, whole_number
 
 if TYPE_CHECKING:
     from zonal.spaces import Interval, MemberRegion, Region
@@ -83,15 +83,7 @@ class Feedback(ABC):
         return regions[0].space.footprints(regions, self)
 
     def terms(self, region: Any, usual: Feedback) -> list[Term]:
-        """Return what is measured of a region as a weighted sum of other regions.
-
-        Parameters
-        ----------
-        region : Region
-            With this feedback.
-        usual : Feedback
-            The study's own.
-        """
+        """Return what it measures of a region as a weighted sum of others; `usual` is the study's own feedback."""
         return [(1.0, region)]
 
     def check(self, space: Any) -> None:
@@ -102,12 +94,8 @@ class Feedback(ABC):
 
     def _refuse_symbols(self, space: Any) -> None:
         for axis in space.axes or ():
-            if axis.symbolic:
-                raise InvalidInput(
-                    f"a set of symbols ({axis.name}) has no centre and no grid of points",
-                    self,
-                    "Use Mean(), which measures the whole pool.",
-                )
+            problem = f"a set of symbols ({axis.name}) has no centre and no grid of points"
+            need(not axis.symbolic, problem, self, "Use Mean(), which measures the whole pool.")
 
 
 def footprints_of(regions: Sequence[Region], usual: Feedback) -> Any:
@@ -214,12 +202,9 @@ class Beam(Feedback):
     share: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.fwhm is None) == (self.share is None):
-            raise InvalidInput(
-                "a beam needs either fwhm or share",
-                (self.fwhm, self.share),
-                "Pass one of them: Beam(0.5) or Beam(share=0.5).",
-            )
+        one = (self.fwhm is None) != (self.share is None)
+        fix = "Pass one of them: Beam(0.5) or Beam(share=0.5)."
+        need(one, "a beam needs either fwhm or share", (self.fwhm, self.share), fix)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
             widths = {str(name): positive_number(width, f"Beam's fwhm on {name}") for name, width in fwhm.items()}
@@ -239,8 +224,7 @@ class Beam(Feedback):
             return Normal(0.0, STD * self.share)
         fwhm = self.fwhm
         if isinstance(fwhm, Mapping):
-            if axis.name not in fwhm:
-                raise InvalidInput(f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
+            need(axis.name in fwhm, f"the beam has no width on axis {axis.name}", fwhm, "Name every axis.")
             fwhm = fwhm[axis.name]
         assert fwhm is not None
         return Normal(STD * fwhm, 0.0)
@@ -275,9 +259,8 @@ class Slope(Feedback):
         """Return the upper face minus the lower one, divided by their distance."""
         along = region.space.names.index(self.axis)
         run, *faces = region.faces(along)
-        if not run > 0:
-            fix = "Give it a width above 0."
-            raise InvalidInput(f"this region has no width along axis {self.axis}", region.name, fix)
+        problem = f"this region has no width along axis {self.axis}"
+        need(run > 0, problem, region.name, "Give it a width above 0.")
         axis, part = faces[0].along[along]
         sharp = np.ptp(axis.rule(part, usual, 1, 2)[0]) == 0  # the usual measure of a point is that point
         low, high = (replace(face, feedback=usual if sharp else _Face(self.axis, usual)) for face in faces)
@@ -287,8 +270,7 @@ class Slope(Feedback):
         """Raise if there is no such axis, or it has no slopes."""
         if space.axes is None:
             raise InvalidInput("a set of members has no slopes", self, "Observe averages, or differences: minus=.")
-        if self.axis not in space.names:
-            raise InvalidInput("there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
+        need(self.axis in space.names, "there is no such axis", self.axis, f"Axes: {', '.join(space.names)}.")
         axis = space.axes[space.names.index(self.axis)]
         axis.faces(axis.cell(0, 1))
 

@@ -12,16 +12,17 @@ that returns it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.profiles import MaternProfile, Profile, RBFProfile
-from zonal.errors import InvalidInput, check_choice, finite_number, positive_number
+from zonal.errors import InvalidInput, check_choice, finite_number, need, positive_number
 
 SHORTEST, LONGEST = 1e-150, 1e150  # lengthscales, which are squared
 
@@ -72,30 +73,13 @@ def factors(term: Term, axes: Sequence[Any]) -> list[Factor]:
     return [axis.factor(factor) for axis, factor in zip(axes, own, strict=True)]
 
 
-@runtime_checkable
-class Term(Protocol):
-    """A variance times a product over axes; or `motifs.Motif`, which has no factors."""
-
-    @property
-    def variance(self) -> float: ...  # noqa: D102
-
-    def along(self, symbols: Sequence[bool]) -> list[Factor]:
-        """Return the factor of each axis; `symbols` tells which axes are categorical."""
-
-    def variation(self, axes: Sequence[Any]) -> Floats:
-        """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
-
-    def on_points(self, x: Floats, y: Floats) -> Floats:
-        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
-
-
 class Kernel:
     """What all kernels share: they can be added, and evaluated at points."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The products over axes whose sum is this kernel: itself, if it is one product."""
-        return (self,)  # type: ignore[return-value]  # `is_kernel` checks this
+        """The products over axes whose sum is this kernel."""
+        return ()
 
     @property
     def point_variance(self) -> float:
@@ -145,10 +129,25 @@ class Kernel:
         return None if np.isnan(squared).any() else np.sqrt(squared)
 
 
-class OverAxes(Kernel):
-    """A kernel that is one product over axes."""
+class Term(Kernel, ABC):
+    """A kernel that is a variance times one product over axes; or `motifs.Motif`, which has no factors."""
 
-    def variation(self: Term, axes: Sequence[Any]) -> Floats:
+    variance: float  # prior, of f at a point
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of which this kernel is the sum: itself."""
+        return (self,)
+
+    @abstractmethod
+    def along(self, symbols: Sequence[bool]) -> list[Factor]:
+        """Return the factor of each axis; `symbols` tells which axes are categorical."""
+
+    @abstractmethod
+    def on_points(self, x: Floats, y: Floats) -> Floats:
+        """Return the matrix k(x, y) of two sets of points, shapes (n, d) and (m, d)."""
+
+    def variation(self, axes: Sequence[Any]) -> Floats:
         """Return the prior variance of f's change along each axis (`Kernel.slopes`); NaN where it is undefined."""
         return np.array([self.variance * factor.variation for factor in factors(self, axes)])
 
@@ -165,8 +164,8 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
 def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
     """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
     values = np.atleast_1d(np.asarray(given, dtype=object))
-    if values.ndim != 1 or values.size == 0:
-        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
+    fits = values.ndim == 1 and values.size > 0
+    need(fits, f"{name} must be a number or one number per axis", given, "Flatten it.")
     numbers = tuple(check(value, name) for value in values)
     return numbers if np.ndim(given) else numbers[0]
 
@@ -183,18 +182,15 @@ def _scale(value: Any, name: str) -> float:
 def checked_correlation(value: Any, name: str = "correlation") -> float:
     """Check a correlation of symbols, and return it."""
     number = finite_number(value, name)
-    if not 0 <= number <= 1:
-        raise InvalidInput(f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
+    need(0 <= number <= 1, f"{name} must lie between 0 and 1", number, "Pass for example 0.5.")
     return number
 
 
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
-    if values.size not in (1, d):
-        raise InvalidInput(
-            f"the kernel needs one {what}, or one for each of {d} axes", given, f"Pass 1 or {d} {what}s."
-        )
+    problem = f"the kernel needs one {what}, or one for each of {d} axes"
+    need(values.size in (1, d), problem, given, f"Pass 1 or {d} {what}s.")
     return np.broadcast_to(values, (d,))
 
 
@@ -215,16 +211,8 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class ProductKernel(OverAxes):
-    """A variance times one profile for each axis.
-
-    Parameters
-    ----------
-    variance : float
-        Prior variance of f at a point, in squared value units.
-    lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one per axis.
-    """
+class ProductKernel(Term):
+    """A variance times one profile for each axis; its parameters are those of `RBF`."""
 
     variance: float
     lengthscale: float | Sequence[float]
@@ -244,12 +232,8 @@ class ProductKernel(OverAxes):
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is categorical."""
-        if any(symbols):
-            raise InvalidInput(
-                "this kernel measures distances, and symbols have none",
-                self,
-                "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...).",
-            )
+        fix = "Use zn.Categorical, or multiply: zn.RBF(...) * zn.Categorical(...)."
+        need(not any(symbols), "this kernel measures distances, and symbols have none", self, fix)
         return [Along(self.profile, scale) for scale in self.lengthscales(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -269,6 +253,8 @@ class ProductKernel(OverAxes):
         """Return the kernel of a space with continuous and categorical axes."""
         return Mixed(self, other) if isinstance(other, Categorical) else NotImplemented
 
+    __rmul__ = __mul__
+
 
 @dataclass(frozen=True)
 class RBF(ProductKernel):
@@ -282,13 +268,9 @@ class RBF(ProductKernel):
         In each axis's own units: one for all axes, or one per axis.
     """
 
-    @property
-    def profile(self) -> Profile:
-        """The kernel along one axis at lengthscale one."""
-        return _RBF
+    profile = RBFProfile()  # along one axis at lengthscale one
 
 
-_RBF = RBFProfile()
 _MATERN: dict[float, Profile] = {
     0.5: MaternProfile(0.5, 1.0),
     1.5: MaternProfile(1.5, 1.0, 1.0),
@@ -304,10 +286,8 @@ class Matern(ProductKernel):
 
     Parameters
     ----------
-    variance : float
-        Prior variance of f at a point, in squared value units.
-    lengthscale : float or sequence of float
-        In each axis's own units: one for all axes, or one per axis.
+    variance, lengthscale
+        As for `RBF`.
     nu : {0.5, 1.5, 2.5}
         Smoothness: f has no, one or two derivatives.
     """
@@ -325,7 +305,7 @@ class Matern(ProductKernel):
 
 
 @dataclass(frozen=True)
-class Categorical(OverAxes):
+class Categorical(Term):
     """A product over categorical axes: 1 where two symbols are equal, else a correlation.
 
     Parameters
@@ -349,12 +329,8 @@ class Categorical(OverAxes):
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; raise if one is continuous."""
-        if not all(symbols):
-            raise InvalidInput(
-                "this kernel compares symbols, and the space has a continuous axis",
-                self,
-                "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...).",
-            )
+        fix = "Use zn.RBF or zn.Matern, or multiply: zn.RBF(...) * zn.Categorical(...)."
+        need(all(symbols), "this kernel compares symbols, and the space has a continuous axis", self, fix)
         return [Match(number) for number in self.correlations(len(symbols)).tolist()]
 
     def on_points(self, x: Floats, y: Floats) -> Floats:
@@ -364,35 +340,29 @@ class Categorical(OverAxes):
             product *= np.where(x[:, None, j] == y[None, :, j], 1.0, correlation)
         return product
 
-    def __mul__(self, other: ProductKernel) -> Mixed:
-        """Return the kernel of a space with continuous and categorical axes."""
-        return Mixed(other, self) if isinstance(other, ProductKernel) else NotImplemented
-
 
 @dataclass(frozen=True)
-class Mixed(OverAxes):
+class Mixed(Term):
     """A kernel on continuous axes times one on categorical axes; write ``RBF(...) * Categorical(...)``."""
 
     continuous: ProductKernel
     categorical: Categorical
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.continuous, ProductKernel) and isinstance(self.categorical, Categorical)):
-            fix = "Write zn.RBF(...) * zn.Categorical(...)."
-            raise InvalidInput("this is not a product of two kernels", (self.continuous, self.categorical), fix)
+        both = self.continuous, self.categorical
+        right = isinstance(both[0], ProductKernel) and isinstance(both[1], Categorical)
+        need(right, "this is not a product of two kernels", both, "Write zn.RBF(...) * zn.Categorical(...).")
 
     @property
-    def variance(self) -> float:
+    def variance(self) -> float:  # type: ignore[override]
         """The product of the two variances."""
         return self.continuous.variance * self.categorical.variance
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
         """Return the factor of each axis; lengthscales and correlations are each in the order of their axes."""
         number = sum(symbols)
-        if number in (0, len(symbols)):
-            raise InvalidInput(
-                "this kernel is for spaces with both kinds of axes", self, "Pass one of its two factors."
-            )
+        problem = "this kernel is for spaces with both kinds of axes"
+        need(0 < number < len(symbols), problem, self, "Pass one of its two factors.")
         scales = iter(self.continuous.along([False] * (len(symbols) - number)))
         matches = iter(self.categorical.along([True] * number))
         return [next(matches) if symbol else next(scales) for symbol in symbols]

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Floats, Ints
 from zonal.averages.profiles import WIDE, Profile
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 
 BLOCK = 15_000  # kernel values at once: larger arrays would each be requested from the system
 MANY = 10_000  # pairs, from which on it is checked whether all are points
@@ -39,28 +38,12 @@ class Measure(ABC):
     def mean(self, profile: Profile, geometry: Floats, scale: float | Floats) -> Floats:
         """Return the mean of a function of the distance between points of two intervals.
 
-        Parameters
-        ----------
-        profile : Profile
-            The function, of distances in lengthscales.
-        geometry : array, shape (3, n)
-            Distance of the centres, and the two widths.
-        scale : float, or array of shape (n,)
-            One over the lengthscale, or over that of each pair.
+        The geometry, shape (3, n), is the distance of the centres and the two widths; the scale is one over the
+        lengthscale, or over that of each pair.
         """
 
     def at(self, profile: Profile, gap: Floats, width: float, scale: float) -> Floats:
-        """Return the mean of a function of the distance between points of an interval and some given points.
-
-        Parameters
-        ----------
-        profile, scale
-            As for `mean`.
-        gap : array, shape (n,)
-            Distances of the given points from the centre.
-        width : float
-            Of the interval.
-        """
+        """Return the mean of a function of the distance of an interval from points `gap` away from its centre."""
         places, weights = self.rule(width, PANELS, ORDER)
         return np.asarray(profile.value(scale * (gap[:, None] - places)) @ weights)
 
@@ -110,20 +93,14 @@ class Nodes(Measure):
         size = self.places.size
         self.weights = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=float)
         self.fixed = np.zeros(size) if fixed is None else np.asarray(fixed, dtype=float)
-        if not self.places.shape == self.weights.shape == self.fixed.shape == (size,):
-            raise InvalidInput("every point needs a weight", (self.places, self.weights), "Pass one per point.")
+        complete = self.places.shape == self.weights.shape == self.fixed.shape == (size,)
+        need(complete, "every point needs a weight", (self.places, self.weights), "Pass one per point.")
         self.total = float(self.weights.sum())
-        for sign in (1, -1):
-            pairs = ((self.places, -self.places), (self.fixed, -self.fixed), (self.weights, sign * self.weights))
-            if all(np.allclose(one, other[::-1], rtol=0, atol=SYMMETRY) for one, other in pairs):
-                self.odd = sign < 0
-                break
-        else:
-            raise InvalidInput(
-                "a measure must be symmetric or antisymmetric",
-                self.places.tolist(),
-                "Pass positions in order, symmetric about 0, with weights to match.",
-            )
+        self.odd = not _mirrored(self.weights, 1)
+        opposite = (self.places, self.fixed, self.weights) if self.odd else (self.places, self.fixed)
+        if not all(_mirrored(own, -1) for own in opposite):
+            fix = "Pass positions in order, symmetric about 0, with weights to match."
+            raise InvalidInput("a measure must be symmetric or antisymmetric", self.places.tolist(), fix)
         self._moved = bool(self.fixed.any())
 
     @cached_property
@@ -144,7 +121,7 @@ class Nodes(Measure):
         No matrix products: their last digit could depend on how many pairs are averaged at once.
         """
         number, step = geometry.shape[1], BLOCK // len(self.places) ** 2 + 1
-        if number > MANY and not self._moved and _are_points(geometry):
+        if not self._moved and _are_points(geometry):
             return np.asarray(profile.value(scale * geometry[0]) * self.weights.sum() ** 2)
         if number <= step:
             return self._mean(profile, scale * geometry, scale)
@@ -216,12 +193,7 @@ class Uniform(Measure):
 class Normal(Measure):
     """A normal density about the centre of the interval, not truncated.
 
-    Parameters
-    ----------
-    fixed : float
-        Its standard deviation for an interval of width 0, in the axis's units.
-    relative : float
-        What is added to it, in widths of the interval.
+    Its standard deviation is `fixed`, in the axis's units, plus `relative` in widths of the interval.
     """
 
     ends = False
@@ -269,7 +241,7 @@ class Normal(Measure):
 
 def means(
     measures: Sequence[Measure],
-    views: NDArray[np.int64],  # shape (2, n): the number of the measure of each of the two
+    views: Ints,  # shape (2, n): the number of the measure of each of the two
     profile: Profile,  # as for `Measure.mean`; distances of the centres are from the second to the first
     geometry: Floats,
     scale: float,
@@ -284,6 +256,11 @@ def means(
         one, other = (measures[number] for number in divmod(code, len(measures)))
         mean[where] = _between(one, other, profile, geometry[:, where], scale)
     return mean
+
+
+def _mirrored(values: Floats, sign: int) -> bool:
+    """Tell whether values are the same, or opposite, in reverse order."""
+    return np.allclose(values, sign * values[::-1], rtol=0, atol=SYMMETRY)
 
 
 def _are_points(geometry: Floats) -> bool:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Factor, Kernel, checked_correlation
+from zonal.averages.kernels import Factor, Term, checked_correlation
 from zonal.averages.layout import ProductLayout
 from zonal.averages.sums import Pairs
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.errors import InvalidInput, need, positive_number, whole_number
 
 LENGTHS = (2, 3, 4)  # of pieces, in symbols
 MOST_PIECES = 1024  # different ones of a length, for the length to be learned
@@ -32,7 +32,7 @@ TOGETHER = 512  # pools whose vectors are computed at a time
 
 
 @dataclass(frozen=True)
-class Motif(Kernel):
+class Motif(Term):
     """A kernel on sequences: what counts is which short pieces a sequence contains, not where.
 
     For `Sequences` (and products of axes with the same symbols in the same order). To let positions matter too,
@@ -61,8 +61,8 @@ class Motif(Kernel):
         if isinstance(self.lengths, str) or not np.iterable(self.lengths) or len(self.lengths) == 0:
             raise InvalidInput("lengths must be a list of whole numbers", self.lengths, "Pass for example (2, 3).")
         lengths = tuple(whole_number(long, "the length of a piece", 1) for long in self.lengths)
-        if len(set(lengths)) < len(lengths):
-            raise InvalidInput("lengths of pieces must differ from each other", lengths, "Name each once.")
+        differ = len(set(lengths)) == len(lengths)
+        need(differ, "lengths of pieces must differ from each other", lengths, "Name each once.")
         object.__setattr__(self, "lengths", lengths)
 
     def along(self, symbols: Sequence[bool]) -> list[Factor]:
@@ -98,8 +98,8 @@ class Pieces:
         size = len(layout.axes[0].symbols)
         own, all_alike = math.sqrt(1 - correlation), math.sqrt(1 - correlation + size * correlation)
         self._root = own * np.eye(size) + (all_alike - own) / size
-        self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))  # of entered pools, by number
-        self._known = np.zeros(0, dtype=bool)
+        # Of entered pools, by number; NaN if not computed yet.
+        self._vectors = np.zeros((0, sum(size**long for long in self._lengths)))
         self._last: tuple[Pairs | None, Floats] = None, np.zeros(0)
 
     def of(self, pairs: Pairs) -> Floats:
@@ -152,16 +152,14 @@ class Pieces:
         numbers = keys[-1].astype(np.intp)
         if len(numbers) == 0 or numbers.min() < 0:
             return self._made(keys)
-        size = int(numbers.max()) + 1
-        if size > len(self._known):
-            more = max(size, 2 * len(self._known)) - len(self._known)
-            self._vectors = np.concatenate([self._vectors, np.empty((more, self._vectors.shape[1]))])
-            self._known = np.concatenate([self._known, np.zeros(more, dtype=bool)])
-        fresh = (~self._known[numbers]).nonzero()[0]
+        size, (known, long) = int(numbers.max()) + 1, self._vectors.shape
+        if size > known:
+            more = np.full((max(size - known, known), long), np.nan)
+            self._vectors = np.concatenate([self._vectors, more])
+        (fresh,) = np.isnan(self._vectors[numbers, 0]).nonzero()
         for start in range(0, len(fresh), TOGETHER):
             some = fresh[start : start + TOGETHER]
             self._vectors[numbers[some]] = self._made(keys[:, some])
-            self._known[numbers[some]] = True
         vectors: Floats = self._vectors[numbers]
         return vectors
 
@@ -189,8 +187,8 @@ def lengths_of_pieces(axes: Sequence[Any], kernel: Motif) -> list[int]:
     if not lengths or None in symbols or len(symbols) > 1:
         raise _misplaced(kernel)
     size = len(next(iter(symbols)) or ())
-    if sum(size**long for long in lengths) > TOO_MANY:
-        raise InvalidInput(f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
+    few = sum(size**long for long in lengths) <= TOO_MANY
+    need(few, f"an alphabet of {size} symbols has too many such pieces", kernel, "Pass lengths=(2,).")
     return lengths
 
 

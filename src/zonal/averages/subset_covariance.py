@@ -10,7 +10,7 @@ region is then always that of its representatives, so that covariances stay posi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,9 +110,10 @@ class SubsetLayout:
 
     def summed(self, weights: Floats, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the key of a weighted sum of footprints: also a row of A."""
-        seen = _added(weights, [(self.met[row.columns], row.shares) for row in keys[0]])
+        members, averaging = averaging_over((self.met[row.columns], row.shares) for row in keys[0])
+        few, learning = averaging_over(row.few for row in keys[0])
         key = np.empty((1, 1), dtype=object)
-        key[0, 0] = self._row(*seen, _added(weights, [row.few for row in keys[0]]), enter=True)
+        key[0, 0] = self._row(members, averaging.T @ weights, (few, learning.T @ weights), enter=True)
         return key
 
     def cells(self, space: MemberSpace, depth: int, cells: Ints) -> NDArray[Any]:
@@ -162,7 +163,7 @@ class SubsetCovariance:
             return np.zeros((some.shape[1], others.shape[1]))
         last, columns, averaging = self._last
         if last is not some:
-            columns, averaging = _sparse(some[0])
+            columns, averaging = averaging_over(row[:2] for row in some[0])
             self._last = some, columns, averaging
         many = averaging.nnz >= len(self._layout.met)  # so many that computing for all members costs no more
         return np.asarray(averaging @ self._with_members(others[0], columns, keep=many).T)
@@ -194,20 +195,13 @@ class SubsetCovariance:
 
     def _averaged(self, rows: list[Row], columns: Ints) -> Floats:
         """Compute the covariance of some footprints with single members."""
-        own, averaging = _sparse(rows)
+        own, averaging = averaging_over(row[:2] for row in rows)
         found = np.empty((len(rows), len(columns)))
-        for part, block in self._blocks(columns, own):
-            found[:, part] = averaging @ block
+        x, y = (self._features[self._layout.met[some]] for some in (columns, own))
+        step = max(1, self._at_once // max(len(own), 1))
+        for low in range(0, len(columns), step):
+            found[:, low : low + step] = averaging @ self._kernel(y, x[low : low + step])
         return found
-
-    def _blocks(self, some: Ints, others: Ints) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernel between members of columns `others` and, a few at a time, of columns `some`."""
-        met = self._layout.met
-        y = self._features[met[others]]
-        step = max(1, self._at_once // max(len(others), 1))
-        for low in range(0, len(some), step):
-            part = slice(low, min(low + step, len(some)))
-            yield part, self._kernel(y, self._features[met[some[part]]])
 
     def _variances(self, rows: NDArray[Any]) -> Floats:
         """Return the variance of each footprint, small ones several at a time."""
@@ -245,18 +239,11 @@ class SubsetCovariance:
         return total
 
 
-def _added(weights: Floats, rows: Sequence[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Return the members of several rows, each once, and their shares in the weighted sum."""
-    members, at = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
-    shares = np.concatenate([weight * own for weight, (_, own) in zip(weights, rows, strict=True)])
-    return members, np.asarray(np.bincount(at.ravel(), shares, len(members)), dtype=np.float64)
-
-
-def _sparse(rows: Any) -> tuple[Ints, csr_array]:
-    """Return the columns of some footprints, and their rows of A over these columns."""
+def averaging_over(rows: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, csr_array]:
+    """Return the members, or columns, of some footprints, each once, and their rows of A over these."""
     from scipy.sparse import csr_array
 
-    columns, own = np.unique(np.concatenate([row.columns for row in rows]), return_inverse=True)
-    ends = np.concatenate([[0], np.cumsum([len(row.columns) for row in rows])])
-    shares = np.concatenate([row.shares for row in rows])
-    return columns, csr_array((shares, own.ravel(), ends), shape=(len(rows), len(columns)))
+    each, shares = zip(*rows, strict=True)
+    members, at = np.unique(np.concatenate(each), return_inverse=True)
+    ends = np.concatenate([[0], np.cumsum([len(own) for own in each])])
+    return members, csr_array((np.concatenate(shares), at.ravel(), ends), shape=(len(each), len(members)))

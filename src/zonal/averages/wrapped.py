@@ -8,15 +8,14 @@ lengthscale longer than the ring costs no more.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
-from zonal.arrays import Floats
+from zonal.arrays import Flags, Floats
 from zonal.averages.profiles import WIDE, Profile
-from zonal.errors import InvalidInput
+from zonal.errors import need
 
 NEGLIGIBLE = 1e-17  # relative to a variance of 1
 ROUNDING = 16 * float(np.finfo(float).eps)
@@ -83,41 +82,33 @@ def _beyond(profile: Profile, period: float, images: int, x: Floats) -> Floats:
     parts = np.einsum("ij,ijk->ik", half * _WEIGHTS, inside)
     ends = pair(np.array([last - 1.0, last]))
     total += parts.sum(axis=0) + (ends[1] - ends[0]) / 24
-    if not np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max()):
-        fix = "Use a kernel that decays faster, or an axis that is not a ring."
-        raise InvalidInput("this kernel decays too slowly to be wrapped around a ring", profile, fix)
+    gone = np.abs(parts[-1]).max() <= 1e-15 * float(np.abs(total).max())
+    fix = "Use a kernel that decays faster, or an axis that is not a ring."
+    need(gone, "this kernel decays too slowly to be wrapped around a ring", profile, fix)
     return total
 
 
 class Wrapped(Profile):
-    """A profile around a ring.
-
-    Parameters
-    ----------
-    profile : Profile
-        The kernel along a straight line.
-    period : float
-        The length of the ring, in lengthscales.
-    """
+    """A profile, the kernel along a straight line, around a ring of a length given in lengthscales."""
 
     def __init__(self, profile: Profile, period: float) -> None:
         self._profile, self._period = profile, max(period, SHORTEST)
         self._beyond: dict[int, Far] = {}
+        distances = np.geomspace(1.0, 1e3, 400)
+        (left,) = (np.abs(profile.value(distances)) > NEGLIGIBLE).nonzero()
+        # Distance beyond which the profile is negligible.
+        self._gone = float(distances[min(left[-1] + 1, 399)]) if left.size and left[-1] < 399 else np.inf
         self._next = int(self._period / 2 < self._gone)  # images on either side that are not negligible
         self._whole = 1 + float(self._far(0).value(np.zeros(1))[0])
+        self.slope_variance = self._variance(1, profile.slope_variance)
+        self.curvature_variance = self._variance(2, profile.curvature_variance)
+        self.third_variance = None if profile.spectrum is None else self._variance(3, profile.third_variance)
 
     def _far(self, images: int) -> Far:
         """Return the sum over all images but the nearest `images` on either side."""
         if images not in self._beyond:
             self._beyond[images] = Far(self._profile, self._period, images)
         return self._beyond[images]
-
-    @cached_property
-    def _gone(self) -> float:
-        """Distance beyond which the profile is negligible."""
-        distances = np.geomspace(1.0, 1e3, 400)
-        (left,) = (np.abs(self._profile.value(distances)) > NEGLIGIBLE).nonzero()
-        return float(distances[min(left[-1] + 1, 399)]) if left.size and left[-1] < 399 else np.inf
 
     def _folded(self, gap: Floats) -> Floats:
         """Return distances along the shorter way round, of either sign."""
@@ -135,19 +126,11 @@ class Wrapped(Profile):
         return total
 
     def _sum(self, way: str, gap: Floats, reach: Floats, *more: Floats) -> Floats:
-        """Return the sum over all images of one kind of average, shape (n,).
-
-        Parameters
-        ----------
-        way : {"mean", "blurred", "softened"}
-            The method of `Profile` that averages.
-        gap, reach : array, shape (n,)
-            The distances averaged over lie within `reach` of `gap`.
-        """
+        """Return the sum over all images of an average (a method of `Profile`) within `reach` of `gap`."""
         gap, total = self._folded(gap), np.zeros(len(gap))
         images = np.ceil(2 * reach / self._period).astype(int)  # the others are twice as far as the reach
 
-        def add(profile: Profile, own: NDArray[np.bool_], away: Floats) -> None:
+        def add(profile: Profile, own: Flags, away: Floats) -> None:
             if own.any():
                 total[own] += getattr(profile, way)(away[own], *[one[own] for one in more])
 
@@ -186,21 +169,6 @@ class Wrapped(Profile):
             shares = spectrum(rate)
             around = 2 * (rate ** (2 * order) * shares).sum() / (spectrum(0 * rate)[0] + 2 * shares.sum())
         return max(float(around), LEAST * straight)
-
-    @cached_property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of f, None if it does not exist."""
-        return self._variance(1, self._profile.slope_variance)
-
-    @cached_property
-    def curvature_variance(self) -> float | None:  # type: ignore[override]
-        """Variance of the second derivative, None if it does not exist."""
-        return self._variance(2, self._profile.curvature_variance)
-
-    @cached_property
-    def third_variance(self) -> float | None:  # type: ignore[override]
-        """Variance of the third derivative, None if it is not known."""
-        return None if self._profile.spectrum is None else self._variance(3, self._profile.third_variance)
 
 
 wrapped = lru_cache(256)(Wrapped)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from zonal.averages.custom import Custom
 from zonal.averages.feedback import Feedback
 from zonal.averages.kernels import RBF, Categorical, Kernel, Matern, Mixed, ProductKernel, Straight, Sum
 from zonal.averages.motifs import LENGTHS, Motif, usual_lengths
-from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance
+from zonal.averages.subset_covariance import BLOCK, EXACT, SubsetCovariance, averaging_over
 from zonal.beliefs.gp import Covariance
 from zonal.beliefs.tracked import Keys
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need
 from zonal.spaces import MemberSpace
 from zonal.theory.steepness import Smoothness
 
@@ -59,24 +59,21 @@ class Frame:
         self.sides: Floats = space.sides()  # shape (d,): the width of each axis or feature
         self.symbols = tuple(j not in space.lines for j in range(space.d))  # have no distances
         self.of_symbols = families_of(space)  # the families learned where all are categorical
+        self._tables = Tables(self.layout)
         self._of_one: dict[tuple[Family, bytes], Covariance] = {}  # of variance one, cached for fits
-
-    @cached_property
-    def _tables(self) -> Tables:
-        return Tables(self.layout)
 
     def family(self, wanted: Family | None) -> Family:
         """Return the class of kernels to learn: that wanted, if it suits the space, or the usual one."""
         if wanted is Motif:
-            if len(self.of_symbols) == 1:
-                raise InvalidInput(NO_MOTIFS, wanted, "Pass another kernel, or none.")
+            need(len(self.of_symbols) > 1, NO_MOTIFS, wanted, "Pass another kernel, or none.")
             return self.of_symbols[-1]
-        if all(self.symbols) and wanted not in (None, Categorical):
-            raise InvalidInput(NO_DISTANCES, wanted, "Pass zn.Categorical or no kernel, or give features.")
-        if wanted is Categorical and not all(self.symbols):
-            problem = "a continuous axis, or feature, needs a kernel that measures distances"
-            raise InvalidInput(problem, wanted, "Pass zn.Matern, or no kernel.")
-        return wanted or (Categorical if all(self.symbols) else Matern)
+        if all(self.symbols):
+            fix = "Pass zn.Categorical or no kernel, or give features."
+            need(wanted in (None, Categorical), NO_DISTANCES, wanted, fix)
+            return Categorical
+        problem = "a continuous axis, or feature, needs a kernel that measures distances"
+        need(wanted is not Categorical, problem, wanted, "Pass zn.Matern, or no kernel.")
+        return wanted or Matern
 
     def families(self, wanted: Family | None) -> list[tuple[Family, float]]:
         """Return the families of kernels to choose from, with the logs of their prior weights."""
@@ -121,21 +118,15 @@ class Frame:
         return correlations
 
 
-def parameter_names(symbols: Sequence[bool]) -> list[str]:
-    """Return the names of a kernel's parameters."""
-    return ["variance", *(f"{'correlation' if symbol else 'lengthscale'} {j}" for j, symbol in enumerate(symbols))]
-
-
 def kernel_from(family: Family, variance: float, axes: Floats, symbols: Sequence[bool]) -> Kernel:
     """Return the kernel with this variance and a lengthscale or correlation per axis."""
     scales = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if not symbol)
     matches = tuple(float(value) for value, symbol in zip(axes, symbols, strict=True) if symbol)
     if not scales:
         return family(variance, _few(matches))
-    categorical = Categorical(1.0, _few(matches)) if matches else None
     continuous = family(variance, _few(scales))
     assert isinstance(continuous, ProductKernel)
-    return continuous if categorical is None else Mixed(continuous, categorical)
+    return Mixed(continuous, Categorical(1.0, _few(matches))) if matches else continuous
 
 
 def with_motifs(variance: float, correlation: float | Sequence[float], lengths: Sequence[int]) -> Sum:
@@ -195,12 +186,8 @@ class SubsetFrame(Frame):
 
     def correlate(self, keys: Keys) -> Callable[[Family, Floats], Floats]:
         """Return the function that turns a family and its parameters into correlations of these footprints."""
-        rows = [row.few for row in keys[0]]
-        members, columns = np.unique(np.concatenate([own for own, _ in rows]), return_inverse=True)
-        averaging = np.zeros((len(rows), len(members)))
-        ends = np.cumsum([len(own) for own, _ in rows])
-        for row, ((own, shares), end) in enumerate(zip(rows, ends, strict=True)):
-            averaging[row, columns.ravel()[end - len(own) : end]] = shares
+        members, sparse = averaging_over(row.few for row in keys[0])
+        averaging = sparse.toarray()
         features = self._space.features[members] / self.sides
         gram = np.empty((len(features), len(features)))
         step = max(1, BLOCK // len(features))

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
-from zonal.averages.kernels import Kernel
-from zonal.beliefs.frames import Family, Frame, kernel_from, parameter_names
+from zonal.beliefs.frames import Family, Frame, kernel_from
 from zonal.beliefs.ledger import Data
 from zonal.beliefs.model import (
     BOUNDS,
@@ -74,12 +73,8 @@ class Evidence:
 
     def __init__(self, data: Data, unknowns: Unknowns) -> None:
         self.shift, self.scale = standard_units(data, unknowns.mean)
-        residual = data.mean - self.shift * data.total
-        self._total = data.total
-        self.learns_mean = unknowns.mean is None
-        self.learns_noise = unknowns.noise
-        self.given = unknowns.given is not None
-        self._extra, self._scatter = data.extra, data.scatter / self.scale**2
+        self.unknowns, self._data = unknowns, data
+        given = unknowns.given is not None
         known = np.maximum(data.variance / self.scale**2, 1e-10)
         open_ = data.count > 0
         # If all noise is learned, its grid is of ratios to v; if some is known, of absolute values.
@@ -87,13 +82,14 @@ class Evidence:
         self._open = int(np.count_nonzero(open_)) if unknowns.noise else 0
         if self._by_ratio:
             self._roots = np.sqrt(data.count)[None]
-            self.tau = FINE**2 if self.given else RATIOS**2
+            self.tau = FINE**2 if given else RATIOS**2
         else:
             self.tau = NOISES**2 if unknowns.noise else np.ones(1)
             some = self.tau[:, None] if self._open else self.tau[:1, None]  # else it has no effect
             self._roots = 1 / np.sqrt(np.where(open_, some / data.counted, known))
-        self.v = np.ones(1) if self.given else VARIANCES if unknowns.noise else FINE
-        self._residual = residual / self.scale
+        self.v = np.ones(1) if given else VARIANCES if unknowns.noise else FINE
+        self._residual = (data.mean - self.shift * data.total) / self.scale
+        self._noise_variances: Floats = self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v)))
 
     def __call__(self, correlations: Floats) -> tuple[Floats, Floats]:
         """Return log posteriors and best prior means, shapes (cells, noises, variances).
@@ -107,11 +103,11 @@ class Evidence:
 
     def _likelihood(self, correlations: Floats, roots: Floats) -> tuple[Floats, Floats]:
         """Return log likelihoods, and best prior means, for rows scaled by `roots`."""
-        unit = self.scale**2 if self.given else 1.0
+        unit = 1.0 if self.unknowns.given is None else self.scale**2
         scaled = correlations * (roots[:, None] * roots / unit)
         values, vectors = eigh(scaled)
         values = np.maximum(values, 0.0)[:, None, :]
-        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._total))
+        y, one = ((part @ vectors)[:, None, :] for part in (roots * self._residual, roots * self._data.total))
         # Rows have noise variance v tau if all noise is learned, else 1. Either way v or tau is a common factor,
         # so sums over the rows are needed for the other one only.
         factor = self.v if self._by_ratio else np.ones(1)
@@ -126,7 +122,7 @@ class Evidence:
         log_det = logs[:, :, None] + values.shape[-1] * np.log(factor) if self._by_ratio else logs[:, None, :]
         log_likelihood = -0.5 * summed(y * y) - 0.5 * log_det
         mean = np.zeros(log_likelihood.shape)
-        if self.learns_mean:
+        if self.unknowns.mean is None:
             ones = summed(one * one) + 1 / MEAN_PRIOR**2
             cross = summed(y * one)
             mean = cross / ones
@@ -137,25 +133,22 @@ class Evidence:
         """Return log priors of noises and variances, and the likelihood of the scatter within lines."""
         v = self.v
         log_prior = np.zeros((len(self.tau), len(v)))
-        if self.learns_noise:
-            s2 = self._noise_variances()
+        if self.unknowns.noise:
+            s2, scatter = self._noise_variances, self._data.scatter / self.scale**2
             log_prior -= 0.5 * ((0.5 * np.log(s2) - math.log(NOISE_PRIOR[0])) / NOISE_PRIOR[1]) ** 2
             scaled_by_noise = 0 if self._by_ratio else self._open  # lines whose rows were divided by the noise
-            log_prior -= 0.5 * ((self._extra + scaled_by_noise) * np.log(s2) + self._scatter / s2)
-        if not self.given:
+            log_prior -= 0.5 * ((self._data.extra + scaled_by_noise) * np.log(s2) + scatter / s2)
+        if self.unknowns.given is None:
             log_prior -= 0.5 * ((np.log(v) - math.log(VARIANCE_PRIOR[0])) / VARIANCE_PRIOR[1]) ** 2
         return np.asarray(log_prior)
 
     def noises(self) -> Floats:
         """Return the standard deviation of the noise at each point of the grid, in value units."""
-        return np.asarray(self.scale * np.sqrt(self._noise_variances()))
-
-    def _noise_variances(self) -> Floats:
-        return np.asarray(self.tau[:, None] * (self.v if self._by_ratio else np.ones(len(self.v))))
+        return np.asarray(self.scale * np.sqrt(self._noise_variances))
 
 
 class Explorer:
-    """Tries cells of the grid from the best outwards."""
+    """Tries cells of the grid from the best outwards, and sums up what it found."""
 
     def __init__(
         self, evidence: Evidence, frame: Frame, families: list[tuple[Family, float]], correlate: Correlate
@@ -166,10 +159,8 @@ class Explorer:
         covariance = np.diag(np.where(symbols, CORRELATION_PRIOR[1], LENGTHSCALE_PRIOR[1]) ** 2)
         covariance[np.ix_(symbols, symbols)] += CORRELATION_PRIOR[0] ** 2
         self._precision = np.linalg.inv(covariance)
-        low, high = (
-            np.where(symbols, np.log(BOUNDS["correlation"][end]), np.log(BOUNDS["lengthscale"][end] / 0.15))
-            for end in (0, 1)
-        )
+        ends = zip(BOUNDS["correlation"], BOUNDS["lengthscale"], strict=True)
+        low, high = (np.log(np.where(symbols, odds, scale / LENGTHSCALE_PRIOR[0])) for odds, scale in ends)
         lowest, highest = np.ceil(low / self.steps - 1e-9), np.floor(high / self.steps + 1e-9)
         self._bounds = list(zip(lowest.tolist(), highest.tolist(), strict=True))
         self.found: dict[Cell, tuple[Floats, Floats]] = {}
@@ -241,6 +232,56 @@ class Explorer:
             expanded.update(promising)
             self.visit(near for cell in promising for near in self.neighbours(cell))
 
+    def fit(self, total: int, number: int) -> Fit:
+        """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
+        evidence, cells = self._evidence, sorted(self.found, key=lambda cell: (sum(cell[1]), cell))
+        heights = np.stack([self.found[cell][0] for cell in cells])
+        offsets = np.stack([self.found[cell][1] for cell in cells])
+        weights = np.exp(heights - heights.max())
+        weights /= weights.sum()
+        noises, by_cell = evidence.noises(), weights.sum(axis=(1, 2))
+
+        def model(cell: Any, noise: float, variance: float, spread: dict[str, float], offset: float) -> Model:
+            kernel, mean = evidence.unknowns.given, evidence.shift + evidence.scale * offset
+            if kernel is None:
+                family, variance = self._families[cell[0]][0], variance * evidence.scale**2
+                kernel = kernel_from(family, variance, self.axes(cell[1]), self._frame.symbols)
+            return Model(kernel, noise if evidence.unknowns.noise else None, mean, spread, total)
+
+        places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
+        members = []
+        for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
+            i, s, v = np.unravel_index(place, weights.shape)
+            own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), {}, float(offsets[i, s, v]))
+            members.append(Weighted(times / number, own))
+        # If axes are equivalent, cells tie; rounding must not decide between them.
+        likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
+        central = model(*self._middle(cells, by_cell, weights), float(np.sum(weights * offsets)))
+        best = tuple(cells[i] for i in likeliest) if evidence.unknowns.given is None else ()
+        return Fit(central, tuple(members), best)
+
+    def _middle(
+        self, cells: list[Cell], by_cell: Floats, weights: Floats
+    ) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
+        """Return the most probable family with means of its log-parameters, and their standard deviations."""
+        log_noise, log_v = np.log(self._evidence.noises()), np.log(self._evidence.v)
+        families = np.array([cell[0] for cell in cells])
+        family = int(np.bincount(families, by_cell).argmax())
+        own = np.where(families == family, by_cell, 0.0)
+        own /= own.sum()
+        steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
+        middle, spread = own @ steps, dict[str, float]()
+        if self._evidence.unknowns.given is None:
+            spread["variance"] = _std(log_v, weights.sum(axis=(0, 1)))
+            for j, (symbol, step) in enumerate(zip(self._frame.symbols, self.steps.tolist(), strict=True)):
+                name = f"{'correlation' if symbol else 'lengthscale'} {j}"
+                spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
+        by_noise = weights.sum(axis=0)
+        if self._evidence.unknowns.noise:
+            spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
+        noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
+        return (family, middle), noise, variance, spread
+
 
 def weigh(
     data: Data,  # rewards, collapsed
@@ -253,91 +294,19 @@ def weigh(
     number: int,  # most models that may represent the posterior
 ) -> Fit:
     """Compute the posterior over models, and return a few models that represent it."""
-    evidence = Evidence(data, unknowns)
+    evidence, families = Evidence(data, unknowns), frame.families(unknowns.wanted)
+    explorer = Explorer(evidence, frame, families, correlate)
+    everywhere = [(family, (k,) * len(frame.symbols)) for family in range(len(families)) for k in range(-9, 7, 2)]
     with one_thread():
-        if unknowns.given is not None:
-            assert covariance is not None
-            kernel = unknowns.given
+        if covariance is not None:
             heights, means = evidence(covariance[None])
-            found: dict[Cell, tuple[Floats, Floats]] = {(0, ()): (heights[0], means[0])}
-            return _representatives(found, evidence, lambda cell, variance: kernel, {}, total, number)
-        families = frame.families(unknowns.wanted)
-        explorer = Explorer(evidence, frame, families, correlate)
-        d = len(frame.symbols)
-        everywhere = [(family, (k,) * d) for family in range(len(families)) for k in range(-9, 7, 2)]
-        if previous is None:
-            starts = explorer.summit(everywhere)
+            explorer.found[0, ()] = heights[0], means[0]
+        elif previous is None:
+            explorer.explore(explorer.summit(everywhere))
         else:
             again = not previous.best or total & (total - 1) == 0  # at doublings, restart from the coarse grid
-            starts = [*previous.best, *everywhere] if again else list(previous.best)
-        explorer.explore(starts)
-
-    def kernel_of(cell: tuple[int, Floats], variance: float) -> Kernel:
-        axes = explorer.axes(cell[1])
-        return kernel_from(families[cell[0]][0], variance * evidence.scale**2, axes, frame.symbols)
-
-    names = dict(zip(parameter_names(frame.symbols)[1:], explorer.steps.tolist(), strict=True))
-    return _representatives(explorer.found, evidence, kernel_of, names, total, number)
-
-
-def _representatives(
-    found: dict[Cell, tuple[Floats, Floats]],
-    evidence: Evidence,
-    kernel_of: Callable[[tuple[int, Any], float], Kernel],
-    names: dict[str, float],
-    total: int,
-    number: int,
-) -> Fit:
-    """Return the summary of the posterior, and models at equal steps of its cumulative weight."""
-    cells = sorted(found, key=lambda cell: (sum(cell[1]), cell))
-    heights = np.stack([found[cell][0] for cell in cells])
-    weights = np.exp(heights - heights.max())
-    weights /= weights.sum()
-    offsets = np.stack([found[cell][1] for cell in cells])
-    noises = evidence.noises()
-
-    def model(cell: Any, noise: float, variance: float, spread: dict[str, float], offset: float) -> Model:
-        learned, mean = noise if evidence.learns_noise else None, evidence.shift + evidence.scale * offset
-        return Model(kernel_of(cell, variance), learned, mean, spread, total)
-
-    places = np.searchsorted(np.cumsum(weights), (np.arange(number) + 0.5) / number)
-    members = []
-    for place, times in zip(*np.unique(np.minimum(places, weights.size - 1), return_counts=True), strict=True):
-        i, s, v = np.unravel_index(place, weights.shape)
-        own = model(cells[i], float(noises[s, v]), float(evidence.v[v]), {}, float(offsets[i, s, v]))
-        members.append(Weighted(times / number, own))
-    by_cell = weights.sum(axis=(1, 2))
-    middle = _middle(cells, by_cell, weights, np.log(noises), np.log(evidence.v), names, evidence)
-    # If axes are equivalent, cells tie; rounding must not decide between them.
-    likeliest = sorted(range(len(cells)), key=lambda i: (-round(float(by_cell[i]), 9), cells[i]))[:KEPT]
-    central = model(*middle, float(np.sum(weights * offsets)))
-    return Fit(central, tuple(members), tuple(cells[i] for i in likeliest) if names else ())
-
-
-def _middle(
-    cells: list[Cell],
-    by_cell: Floats,
-    weights: Floats,
-    log_noise: Floats,
-    log_v: Floats,
-    names: dict[str, float],
-    evidence: Evidence,
-) -> tuple[tuple[int, Floats], float, float, dict[str, float]]:
-    """Return the most probable family with means of its log-parameters, and their standard deviations."""
-    families = np.array([cell[0] for cell in cells])
-    family = int(np.bincount(families, by_cell).argmax())
-    own = np.where(families == family, by_cell, 0.0)
-    own /= own.sum()
-    steps = np.array([cell[1] for cell in cells], dtype=float).reshape(len(cells), -1)
-    middle = own @ steps
-    spread = {} if evidence.given else {"variance": _std(log_v, weights.sum(axis=(0, 1)))}
-    for j, (name, step) in enumerate(names.items()):
-        spread[name] = step * math.sqrt(float(own @ (steps[:, j] - middle[j]) ** 2) + 1 / 12)
-    by_noise = weights.sum(axis=0)
-    if evidence.learns_noise:
-        spread["noise"] = _std(log_noise.ravel(), by_noise.ravel())
-    noise, variance = math.exp(float(np.sum(by_noise * log_noise))), math.exp(float(np.sum(weights @ log_v)))
-    return (family, middle), noise, variance, spread
+            explorer.explore([*previous.best, *everywhere] if again else previous.best)
+    return explorer.fit(total, number)
 
 
 def _std(values: Floats, weights: Floats) -> float:

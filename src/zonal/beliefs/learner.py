@@ -55,7 +55,7 @@ class Learner:
 
     def __init__(self, unknowns: Unknowns, frame: Frame, learns: bool = True) -> None:
         self.unknowns = unknowns  # what is learned, if the belief has models at all
-        self.learns = learns and unknowns.any  # whether anything is
+        self.learns = learns and (unknowns.given is None or unknowns.noise or unknowns.mean is None)
         self._frame = frame
 
     def begin(self) -> Knowledge:
@@ -84,13 +84,11 @@ class Learner:
         due = total + max(1, int(growth * total))
         return known._replace(fit=fit, learned_from=total, due=due, anew=anew)
 
-    def check(
-        self,
-        residuals: Floats,  # standardised leave-one-out residuals
-        repeats: int,  # number of repeated measurements
-        chi2: float,  # their scatter in units of the noise variance
-    ) -> str:
-        """Compare a fully given model with the measurements; return a warning, or ""."""
+    def check(self, residuals: Floats, repeats: int, chi2: float) -> str:
+        """Compare a fully given model with the measurements; return a warning, or "".
+
+        Residuals are leave-one-out and standardised; chi2 is the scatter of repeats in units of noise variances.
+        """
         scatter = math.sqrt(chi2 / repeats) if repeats >= LEAST else math.nan
         # The median: a few are large where f has a peak, but only a wrong model makes most of them large.
         ordered, half = sorted(np.abs(residuals).tolist()), len(residuals) // 2
@@ -104,14 +102,11 @@ class Learner:
             )
         return ""
 
-    def doubt(
-        self,
-        known: Knowledge,
-        ledger: Ledger,  # all rewards
-        tracked: Tracked,  # the footprints
-        noise: float | None,  # the noise that was given, if it is one number
-    ) -> str:
-        """Compare what was given with what would be learned in its place; return a warning, or ""."""
+    def doubt(self, known: Knowledge, ledger: Ledger, tracked: Tracked, noise: float | None) -> str:
+        """Compare what was given with what would be learned in its place; return a warning, or "".
+
+        `noise` is what was given, if it is one number.
+        """
         given_kernel = self.unknowns.given is not None
         if self.unknowns.noise != given_kernel or (noise is None and not given_kernel):
             return ""  # nothing was given, or not a single number

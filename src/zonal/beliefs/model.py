@@ -26,7 +26,7 @@ NOISE_PRIOR = (0.2, 1.5)
 MEAN_PRIOR = 3.0  # std
 # Log-odds of correlations of symbols, about 0: std of a part shared by all axes, and of each axis's own part.
 CORRELATION_PRIOR = (1.5, 0.7)
-BOUNDS = {"variance": (1e-4, 1e4), "lengthscale": (2e-3, 5.0), "noise": (1e-4, 10.0), "correlation": (1e-3, 1e3)}
+BOUNDS = {"lengthscale": (2e-3, 5.0), "correlation": (1e-3, 1e3)}  # of the odds, for correlations
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 1e-150  # scale of rewards: its square, a variance, must not underflow
 Spec = Kernel | Family | None
@@ -46,18 +46,9 @@ class Unknowns:
         return self.kernel if isinstance(self.kernel, Kernel) else None
 
     @property
-    def any(self) -> bool:
-        """Whether anything is to be learned."""
-        return self.given is None or self.noise or self.mean is None
-
-    @property
     def wanted(self) -> Family | None:
         """The class of kernels to learn, if one was asked for."""
         return None if isinstance(self.kernel, Kernel) else self.kernel
-
-    def family(self, frame: Frame) -> Family:
-        """Return the class of the kernel to learn."""
-        return frame.family(self.wanted)
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,7 @@ def first_guess(unknowns: Unknowns, frame: Frame, rewards: list[float]) -> Model
     kernel = unknowns.given
     if kernel is None:
         usual = np.where(frame.symbols, 0.5, LENGTHSCALE_PRIOR[0] * frame.sides)
-        kernel = kernel_from(unknowns.family(frame), scale**2, usual, frame.symbols)
+        kernel = kernel_from(frame.family(unknowns.wanted), scale**2, usual, frame.symbols)
     else:
         scale = math.sqrt(kernel.point_variance)
     noise = NOISE_PRIOR[0] * scale if unknowns.noise else None

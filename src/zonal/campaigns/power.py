@@ -6,7 +6,8 @@ It simulates what `maximize` would do, without knowing how that is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.campaigns.rehearsal import Zonal
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, check_choice, positive_number, standard_deviation, whole_number
+from zonal.errors import InvalidInput, check_choice, need, positive_number, standard_deviation, whole_number
 from zonal.plots import ESTIMATE, INK
 from zonal.problems.draws import Prior, model_of
 from zonal.problems.instruments import Noise
@@ -76,12 +77,15 @@ class Power:
     @property
     def sem(self) -> Floats:
         """The standard error of each mean."""
-        return _sem(self.regrets)
+        return np.asarray(self.regrets.std(axis=0, ddof=1) / np.sqrt(self.runs))
 
     @property
     def interval(self) -> Floats:
         """90 % confidence interval of each expected regret, shape (2, budgets), by Student's t."""
-        return _interval(self.regrets)
+        from scipy.special import stdtrit
+
+        reach = self.sem * float(stdtrit(self.runs - 1, (1 + SURE) / 2))
+        return np.stack([np.maximum(self.mean - reach, 0.0), self.mean + reach])
 
     @property
     def relative(self) -> Floats | None:
@@ -99,17 +103,16 @@ class Power:
 
     def table(self) -> str:
         """Return one line per budget; the first is for no measurement, a region picked at random."""
-        played = np.column_stack([self.chance, self.regrets])
-        mean = played.mean(axis=0)
+        played = replace(self, regrets=np.column_stack([self.chance, self.regrets]))
         columns: dict[str, Any] = {
             "cost" if isinstance(self.budgets[0], float) else "measurements": ["none", *self.budgets],
-            "mean regret": mean,
-            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in _interval(played).T],
-            "median": np.median(played, axis=0),
-            "9 in 10 below": np.quantile(played, 0.9, axis=0),
+            "mean regret": played.mean,
+            f"{SURE:.0%} interval": [f"{low:.3g} .. {high:.3g}" for low, high in played.interval.T],
+            "median": np.median(played.regrets, axis=0),
+            "9 in 10 below": played.quantile(0.9),
         }
         if self.std not in (None, 1.0):
-            columns["mean in std of f"] = mean / self.std
+            columns["mean in std of f"] = played.mean / self.std
         written = [[name, *map(_written, cells)] for name, cells in columns.items()]
         return "\n".join(aligned(written, [True] * len(written), WIDEST))
 
@@ -157,18 +160,6 @@ class Power:
 
 def _written(cell: Any) -> str:
     return f"{cell:.3g}" if isinstance(cell, np.floating) else cell if isinstance(cell, str) else f"{cell:g}"
-
-
-def _sem(regrets: Floats) -> Floats:
-    return np.asarray(regrets.std(axis=0, ddof=1) / np.sqrt(len(regrets)))
-
-
-def _interval(regrets: Floats) -> Floats:
-    """Return both ends of the interval of each mean, never below 0."""
-    from scipy.special import stdtrit
-
-    mean, reach = regrets.mean(axis=0), _sem(regrets) * float(stdtrit(len(regrets) - 1, (1 + SURE) / 2))
-    return np.stack([np.maximum(mean - reach, 0.0), mean + reach])
 
 
 @answering(Given)
@@ -232,7 +223,9 @@ def power(
     runs, rng = whole_number(runs, "runs", 2), whole_number(rng, "rng", 0)
     source = _source(as_space(space), kernel, signal, given, landscape, direction)
     Study(source.space, budget=planned[0], direction=source.direction, **settings)  # raises before hours pass
-    play = _PowerRun(source, planned, noise, given, tuple(settings.items()), rng)
+    if not callable(noise):
+        standard_deviation(noise, "noise")
+    play = partial(_regrets, source, planned, noise, given, settings, rng)
     answers = np.array(played(play, range(runs), jobs, progress, "run"))
     return Power(source.space, planned, answers[:, 1:], answers[:, 0], getattr(source, "std", None))
 
@@ -245,8 +238,7 @@ def _budgets(budgets: Any, priced: bool) -> tuple[float, ...]:
 
     if isinstance(budgets, Iterable) and not isinstance(budgets, str):
         listed = sorted({checked(budget) for budget in budgets})
-        if not listed:
-            raise InvalidInput("there is no budget", budgets, "Pass one number, or several.")
+        need(listed, "there is no budget", budgets, "Pass one number, or several.")
         return tuple(listed)
     most = checked(budgets)
     if priced:
@@ -263,45 +255,36 @@ def _source(
         return model_of(space, kernel, signal, direction or "maximize")
     if not isinstance(landscape, Landscape):
         raise InvalidInput("landscape must be a landscape", landscape, "Make one by zonal.problems.from_table.")
-    if landscape.space != space:
-        raise InvalidInput("this landscape belongs to another space", landscape.space, "Pass landscape.space.")
-    if kernel is not None or signal is not None or given:
-        fix = "Leave kernel, signal and given out."
-        raise InvalidInput("with a landscape no functions are drawn", kernel or signal or given, fix)
-    if direction not in (None, landscape.direction):
-        problem = f"this landscape has its own direction, {landscape.direction}"
-        raise InvalidInput(problem, direction, "Make another.")
+    same = landscape.space == space
+    need(same, "this landscape belongs to another space", landscape.space, "Pass landscape.space.")
+    model = kernel or signal or given
+    bare = kernel is None and signal is None and not given
+    need(bare, "with a landscape no functions are drawn", model, "Leave kernel, signal and given out.")
+    problem = f"this landscape has its own direction, {landscape.direction}"
+    need(direction in (None, landscape.direction), problem, direction, "Make another.")
     landscape.best()  # raises if there is no smallest region
     return landscape
 
 
-@dataclass(frozen=True)
-class _PowerRun:
-    """One campaign per budget, run by run: everything that is the same in all runs."""
-
-    source: Prior | Landscape
-    budgets: tuple[float, ...]
-    noise: Noise
-    given: bool
-    settings: tuple[tuple[str, Any], ...]
-    rng: int
-
-    def __post_init__(self) -> None:
-        if not callable(self.noise):
-            standard_deviation(self.noise, "noise")
-
-    def __call__(self, run: int) -> list[float]:
-        """Return the regret of a region picked at random, and those of a campaign with each budget."""
-        function, noise, search = np.random.SeedSequence([self.rng, run]).spawn(3)
-        settings = dict(self.settings)
-        if isinstance(self.source, Landscape):
-            landscape = self.source
-        else:
-            kernel, landscape = self.source.draw(np.random.default_rng(function))
-            settings |= {"kernel": kernel, "noise": self.noise} if self.given else {}
-        player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
-        for budget in self.budgets:
-            instrument = landscape.simulate(self.noise, np.random.default_rng(noise), settings.get("feedback"))
-            found = player(landscape, instrument, budget, np.random.default_rng(search))
-            regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
-        return regrets
+def _regrets(
+    source: Prior | Landscape,
+    budgets: tuple[float, ...],
+    noise: Noise,
+    given: bool,
+    settings: dict[str, Any],
+    rng: int,
+    run: int,
+) -> list[float]:
+    """Return the regret of a region picked at random, and those of a campaign with each budget."""
+    function, draws, search = np.random.SeedSequence([rng, run]).spawn(3)
+    if isinstance(source, Landscape):
+        landscape = source
+    else:
+        kernel, landscape = source.draw(np.random.default_rng(function))
+        settings = settings | ({"kernel": kernel, "noise": noise} if given else {})
+    player, regrets = Zonal(tuple(settings.items())), [landscape.regret(landscape.space.cell((0, 0)))]
+    for budget in budgets:
+        instrument = landscape.simulate(noise, np.random.default_rng(draws), settings.get("feedback"))
+        found = player(landscape, instrument, budget, np.random.default_rng(search))
+        regrets.append(max(0.0, landscape.regret(found)))  # negative values are rounding
+    return regrets

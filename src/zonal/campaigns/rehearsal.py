@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from zonal.arrays import Floats
 from zonal.driving.run import INTERRUPTED
 from zonal.driving.workers import played
-from zonal.errors import InvalidInput, positive_number, whole_number
+from zonal.errors import InvalidInput, need, positive_number, whole_number
 from zonal.policies.baselines import MOST_LEAVES, UCB
 from zonal.policies.optimistic import GPOO
 from zonal.policies.rules import numbered
@@ -32,13 +32,8 @@ from zonal.tables.listings import WIDEST, aligned
 from zonal.theory import SpreadDelta
 
 R = TypeVar("R")
-
-
-class Player(Protocol):
-    """A method of spending a budget."""
-
-    def __call__(self, landscape: Landscape, instrument: Any, budget: Any, rng: np.random.Generator) -> Region:
-        """Measure as often as the budget allows, and return the region to recommend."""
+# A method of spending a budget on an instrument: it returns the region to recommend.
+Player = Callable[[Landscape, Any, Any, np.random.Generator], Region]
 
 
 @dataclass(frozen=True)
@@ -199,52 +194,37 @@ def rehearse(
         A landscape whose true averages are known.
     budget : int or float
         Number of measurements in one campaign; their cost, if the players are from `everybody` with costs.
-    noise : float or callable
-        Standard deviation of one measurement, or a function of the region.
     runs : int
         Number of campaigns per player; they differ in noise and in the player's random numbers.
     players : mapping of name to Player, optional
         `everybody` by default.
-    rng : int
-        Seed of all random numbers; run k of every player has the same seed.
-    jobs : int, optional
-        Number of processes; one per core by default.
-    progress : bool
-        Show a progress bar.
+    noise, rng, jobs, progress
+        As for `zonal.power`; run k of every player has the same seed.
     """
     runs = whole_number(runs, "runs", 1)
     players = everybody(landscape.space) if players is None else players
     priced = any(isinstance(player, Looks) for player in players.values())
     budget = positive_number(budget, "budget") if priced else whole_number(budget, "budget", 1)
-    if not players:
-        raise InvalidInput("there must be at least one player", players, "Pass at least one player.")
+    need(players, "there must be at least one player", players, "Pass at least one player.")
     landscape.best()  # raises before hours are spent
     tasks = [(name, run) for run in range(runs) for name in players]
-    play = _Campaign(landscape, dict(players), budget, noise, rng)
+    play = partial(_answer, landscape, dict(players), budget, noise, rng)
     answers = played(play, tasks, jobs, progress, "campaign")
     regions = [landscape.space.cell(own) if isinstance(own, tuple) else own for own in answers]
     campaigns = {}
-    for name in players:
-        own = tuple(region for region, (player, _) in zip(regions, tasks, strict=True) if player == name)
+    for k, name in enumerate(players):  # the players take turns
+        own = tuple(regions[k :: len(players)])
         campaigns[name] = Campaigns(own, np.array([landscape.regret(region) for region in own]))
     return Rehearsal(landscape, budget, campaigns)
 
 
-@dataclass(frozen=True)
-class _Campaign:
-    """One campaign of one player: everything that is the same in all of them."""
-
-    landscape: Landscape
-    players: dict[str, Player]
-    budget: float
-    noise: Noise
-    rng: int
-
-    def __call__(self, task: tuple[str, int]) -> Node | Region:
-        """Return the recommended region, or its node if it has one, which is smaller to send."""
-        name, run = task
-        found = campaign(self.players[name], self.landscape, self.noise, self.budget, self.rng, run)
-        return found if found.node is None else found.node
+def _answer(
+    landscape: Landscape, players: dict[str, Player], budget: float, noise: Noise, rng: int, task: tuple[str, int]
+) -> Node | Region:
+    """Return what a player recommends after one campaign: its node if it has one, which is smaller to send."""
+    name, run = task
+    found = campaign(players[name], landscape, noise, budget, rng, run)
+    return found if found.node is None else found.node
 
 
 def campaign(player: Callable[..., R], landscape: Landscape, noise: Noise, budget: float, rng: int, run: int) -> R:
@@ -273,8 +253,8 @@ def landscape_of(
     values = table.numbers(value)
     if sequence is None:
         return from_table(members(table, coords, levels, weight, smallest), values, direction=direction)
-    if coords or levels:
-        raise InvalidInput("sequences have no coordinates and no levels", sequence, "Pass one kind.")
+    plain = not (coords or levels)
+    need(plain, "sequences have no coordinates and no levels", sequence, "Pass one kind.")
     rows = table.texts(sequence)
     weights = None if weight is None else dict(zip(rows, positive(table, weight).tolist(), strict=True))
     space = _sequences(rows, sequence, 1 if smallest is None else smallest)

@@ -10,7 +10,7 @@ from typing import Any
 from zonal.averages.kernels import Matern
 from zonal.campaigns.power import power
 from zonal.campaigns.rehearsal import Rehearsal, Zonal, campaign, everybody, landscape_of, rehearse
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, need, refuse
 from zonal.plots import column_width, plot_map, plot_regions, plot_regrets
 from zonal.problems.landscapes import Landscape
 from zonal.recipe import space as space_of
@@ -37,9 +37,8 @@ def rehearsed(
     landscape = _landscape(table, value=value, **columns)
     number = landscape.space.leaves(landscape.space.deepest())
     players = everybody(landscape.space, value_name=value, **prices)
-    if not prices and budget >= number:
-        fix = "Measure each of them instead of searching."
-        raise InvalidInput(f"the budget covers all {number} smallest regions", budget, fix)
+    fix = "Measure each of them instead of searching."
+    need(prices or budget < number, f"the budget covers all {number} smallest regions", budget, fix)
     best = landscape.best()
     share = "" if prices else f" ({budget / number:.1%})"
     yield f"{table}: {number} smallest regions, a budget of {budget:g}{share}, noise {noise:g}"
@@ -108,10 +107,8 @@ def powered(
     else:
         model = {"--signal": signal, "--variance": variance, "--lengthscale": lengthscale, "--given": given}
         stray = [option for option, words in model.items() if words]
-        if stray:
-            raise InvalidInput("with a table no functions are drawn", stray[0], "Leave it out.")
-        if not value:
-            raise InvalidInput("a table needs a column of values", None, "Name it: --value.")
+        refuse(stray, "with a table no functions are drawn", "Leave it out.")
+        need(value, "a table needs a column of values", None, "Name it: --value.")
         landscape = _landscape(table, value=value, smallest=smallest, minimize=minimize, **columns)
         space, settings, about = landscape.space, {"landscape": landscape}, f"the values of {table}"
     cells = space.leaves(space.deepest())
@@ -133,13 +130,12 @@ def _landscape(table: Path, minimize: bool, **columns: Any) -> Landscape:
 
 def _model(space: Any, signal: float | None, variance: float | None, lengthscale: Any) -> dict[str, Any]:
     """Return the model that functions are drawn from, as arguments of `power`."""
-    if signal is not None and variance is not None:
-        raise InvalidInput("--variance is the square of --signal", variance, "Pass one of the two.")
+    one = signal is None or variance is None
+    need(one, "--variance is the square of --signal", variance, "Pass one of the two.")
     std = signal if signal is not None else math.sqrt(1.0 if variance is None else variance)
     if lengthscale is None:
         return {"signal": std}
-    if not space.lines:
-        raise InvalidInput("sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
+    need(space.lines, "sequences have no lengthscale", lengthscale, "Leave --lengthscale out.")
     return {"kernel": Matern(std**2, lengthscale)}
 
 

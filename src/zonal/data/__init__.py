@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.tables import Table, read_table
+from zonal.tables import read_table
 
 HERE = Path(__file__).parent
 
@@ -105,7 +105,7 @@ def tfbind8() -> TFBind8:
     >>> scores.sequences[scores.e_score.argmax()]
     'AGGTATCA'
     """
-    sequences, e_score, z_score = _tfbind8()
+    (sequences,), (e_score, z_score) = _shipped("dna_tfbind8.csv.gz", ("sequence",), ("e_score", "z_score"))
     return TFBind8(list(sequences), e_score, z_score)
 
 
@@ -130,24 +130,15 @@ def counties() -> Counties:
     >>> table.state[highest], table.county[highest], float(table.rate[highest])
     ('California', '06025', 0.301)
     """
-    state, county, rate = _counties()
+    (state, county), (rate,) = _shipped("us_unemployment.csv.gz", ("state", "county"), ("rate",))
     return Counties(list(state), list(county), rate)
 
 
 @cache
-def _tfbind8() -> tuple[list[str], Floats, Floats]:
-    table = _shipped("dna_tfbind8.csv.gz")
-    return table.texts("sequence"), _kept(table.numbers("e_score")), _kept(table.numbers("z_score"))
-
-
-@cache
-def _counties() -> tuple[list[str], list[str], Floats]:
-    table = _shipped("us_unemployment.csv.gz")
-    return table.texts("state"), table.texts("county"), _kept(table.numbers("rate"))
-
-
-def _shipped(name: str) -> Table:
-    return read_table(HERE / name)
+def _shipped(name: str, texts: tuple[str, ...], numbers: tuple[str, ...]) -> tuple[list[list[str]], list[Floats]]:
+    """Return some columns of a table that comes with Zonal."""
+    table = read_table(HERE / name)
+    return [table.texts(column) for column in texts], [_kept(table.numbers(column)) for column in numbers]
 
 
 def _kept(values: Floats) -> Floats:

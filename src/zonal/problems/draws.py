@@ -18,14 +18,14 @@ from scipy.linalg import lapack
 
 from zonal.arrays import Floats
 from zonal.averages.covariance import averages
-from zonal.averages.custom import Custom, custom, is_kernel
+from zonal.averages.custom import custom, is_kernel
 from zonal.averages.feedback import Mean
-from zonal.averages.kernels import Categorical, Factor, Kernel, Match, Matern, Term, factors
+from zonal.averages.kernels import Factor, Kernel, Match, Matern, Term, factors
 from zonal.averages.motifs import Motif, lengths_of_pieces
-from zonal.beliefs.frames import NO_DISTANCES, families_of, kernel_from
+from zonal.beliefs.frames import families_of, frame_of, kernel_from
 from zonal.beliefs.model import BOUNDS, CORRELATION_PRIOR, LENGTHSCALE_PRIOR
 from zonal.blas import one_thread
-from zonal.errors import InvalidInput, positive_number
+from zonal.errors import InvalidInput, need, positive_number
 from zonal.problems.landscapes import Direction, Landscape, from_table
 
 # Roots of covariances that multiply noise, one per dimension; and the axes at which the product is added.
@@ -55,11 +55,8 @@ class Prior:
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw a function."""
-        if self.kernel is not None:
-            kernel, terms = self.kernel, self._roots
-        else:
-            kernel = drawn_kernel(self.space, self.std, rng)
-            terms = _roots(self.space, kernel)
+        kernel = self.kernel or drawn_kernel(self.space, self.std, rng)
+        terms = _roots(self.space, kernel) if self.kernel is None else self._roots
         with one_thread():
             values = sum(_sample(pieces, _cells(self.space), rng) for pieces in terms)
         if self.space.axes is None:
@@ -80,15 +77,13 @@ def model_of(
     A space without a smallest region gets one. The kernel may be a function of features on `Points` and
     `Hierarchy`; without a kernel, `signal` is the standard deviation of f, 1 by default.
     """
-    if not hasattr(space, "with_smallest"):
-        fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
-        raise InvalidInput("functions need a space", space, fix)
+    fix = "Pass a Box, Product, Sequences, Points or Hierarchy."
+    need(hasattr(space, "with_smallest"), "functions need a space", space, fix)
     space = space.with_smallest()
     _check_size(space)
     if kernel is None:
         return Prior(space, None, positive_number(1.0 if signal is None else signal, "signal"), direction)
-    if signal is not None:
-        raise InvalidInput("a kernel has its own variance", signal, "Leave signal out, or the kernel.")
+    need(signal is None, "a kernel has its own variance", signal, "Leave signal out, or the kernel.")
     if space.axes is None and callable(kernel) and not isinstance(kernel, type | Kernel):
         kernel = custom(kernel, space.features[:: -(-space.size // TRIED)])
     if not is_kernel(kernel):
@@ -109,8 +104,7 @@ def _check_size(space: Any) -> None:
     elif not space.lines:
         fix = "Use fewer positions, or pass a landscape."
     number = math.prod(_cells(space))
-    if number > most:
-        raise InvalidInput(f"functions can be drawn on at most {most} smallest parts", number, fix)
+    need(number <= most, f"functions can be drawn on at most {most} smallest parts", number, fix)
 
 
 def _cells(space: Any) -> list[int]:
@@ -136,9 +130,7 @@ def _roots(space: Any, kernel: Kernel) -> list[list[Piece]]:
     """Return roots of the covariance of all smallest parts, for every term of the kernel."""
     with one_thread():
         if space.axes is None:
-            own = () if isinstance(kernel, Custom) else kernel.terms
-            if not space.lines and not all(isinstance(term, Categorical | Motif) for term in own):
-                raise InvalidInput(NO_DISTANCES, kernel, "Pass features, or use zn.Categorical.")
+            frame_of(space, Mean()).covariance(kernel)  # raises if it does not suit the space
             return [[([_root(kernel(space.features, space.features), kernel)], [0])]]
         return [_roots_of_term(space, kernel, term) for term in kernel.terms]
 

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -16,6 +17,7 @@ from zonal.averages.feedback import Feedback, Slope
 from zonal.errors import (
     InvalidInput,
     NumericalWarning,
+    need,
     positive_number,
     random_generator,
     standard_deviation,
@@ -56,11 +58,8 @@ class PerWeight:
     def relative(self, region: Region) -> float:
         """Return the noise of a region relative to that of a region of weight 1."""
         if region.weight <= 0:
-            raise InvalidInput(
-                "PerWeight has no noise for a region of weight 0",
-                region.name,
-                "Pass its standard error, sem=...",
-            )
+            problem = "PerWeight has no noise for a region of weight 0"
+            raise InvalidInput(problem, region.name, "Pass its standard error, sem=...")
         return 1 / math.sqrt(region.weight)
 
 
@@ -101,10 +100,9 @@ class Simulation(Instrument):
     """A simulated instrument: call it with a region to measure it. Made by `simulate`."""
 
     def __init__(self, f: Function, feedback: Feedback, noise: Noise, rng: np.random.Generator) -> None:
-        if not callable(f):
-            raise InvalidInput("f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
-        if not isinstance(feedback, Feedback):
-            raise InvalidInput("feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
+        need(callable(f), "f must be a function of points", f, "Pass a callable (n, d) -> (n,).")
+        known = isinstance(feedback, Feedback)
+        need(known, "feedback must be Center(), Average(s) or Mean()", feedback, "Pass one.")
         super().__init__(noise, rng)
         self._f = f
         self._feedback = feedback
@@ -133,12 +131,8 @@ class Simulation(Instrument):
 
     def _values(self, points: Floats) -> Floats:
         values = np.asarray(self._f(points))
-        if values.shape != (len(points),):
-            raise InvalidInput(
-                f"f must turn points of shape {points.shape} into values of shape ({len(points)},)",
-                values.shape,
-                "Vectorise f over the first axis.",
-            )
+        problem = f"f must turn points of shape {points.shape} into values of shape ({len(points)},)"
+        need(values.shape == (len(points),), problem, values.shape, "Vectorise f over the first axis.")
         if values.dtype.kind not in "biuf":
             raise InvalidInput("f must return numbers", values.ravel()[:1].tolist(), "Return floats.")
         values = values.astype(float)
@@ -240,28 +234,19 @@ def simulate(
 
 def _mean(f: Callable[[Floats], Floats], region: Any, feedback: Feedback) -> float:
     """Return the mean of f over what a feedback measures of a product, by finer rules until two agree."""
-
-    def rule(j: int, panels: int, order: int) -> tuple[Floats, Floats]:
-        axis, part = region.along[j]
-        places: tuple[Floats, Floats] = axis.rule(part, feedback, panels, order)
-        return places
-
-    axes = range(len(region.space.axes))
-    exact = {j: rule(j, 1, 1) for j in axes}
-    finer = {j: rule(j, 2, 1)[0] for j in axes}
+    rules = [partial(axis.rule, part, feedback) for axis, part in region.along]
+    exact = {j: rule(1, 1) for j, rule in enumerate(rules)}
+    finer = [rule(2, 1)[0] for rule in rules]
     # On a categorical axis, and for points, every rule is the same.
-    free = [j for j in axes if len(finer[j]) > len(exact[j][0]) and np.ptp(finer[j]) > 0]
-    most = MOST_POINTS // math.prod(len(exact[j][0]) for j in axes if j not in free)
+    free = [j for j, (own, _) in exact.items() if len(finer[j]) > len(own) and np.ptp(finer[j]) > 0]
+    most = MOST_POINTS // math.prod(len(own) for j, (own, _) in exact.items() if j not in free)
     if most < 1:
-        raise InvalidInput(
-            f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols",
-            region.name,
-            "Write your own measuring function of a region.",
-        )
+        problem = f"the mean needs f at more than {MOST_POINTS} points or combinations of symbols"
+        raise InvalidInput(problem, region.name, "Write your own measuring function of a region.")
     estimate, gap, scale = math.nan, math.inf, 0.0
     for panels, order in _finer(len(free), most):
-        rules = exact | {j: rule(j, panels, order) for j in free}
-        places, shares = zip(*rules.values(), strict=True)
+        each = exact | {j: rules[j](panels, order) for j in free}
+        places, shares = zip(*each.values(), strict=True)
         grid = np.stack([place.ravel() for place in np.meshgrid(*places, indexing="ij")], axis=1)
         values = f(region.space.native(grid))  # rules are in the units of the axes: decades, if logarithmic
         scale = max(scale, float(np.max(np.abs(values))))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from zonal.arrays import Floats
 from zonal.averages.feedback import Feedback, Mean
-from zonal.errors import InvalidInput, check_choice, random_generator, whole_number
+from zonal.errors import InvalidInput, check_choice, need, random_generator, whole_number
 from zonal.problems.instruments import Instrument, Noise
 from zonal.spaces import MemberRegion, MemberSpace, ProductRegion, Region, Space
 from zonal.spaces.member_columns import checked_weights
@@ -79,14 +79,10 @@ class Landscape(ABC):
         depth = None if depth is None else whole_number(depth, "depth", 0)
         if depth not in self._best:
             level = self.space.deepest() if depth is None else depth
-            if level is None:
-                raise InvalidInput(
-                    "without a smallest region there is no best one",
-                    self.space,
-                    "Pass a depth, or a space with smallest=.",
-                )
-            if not 0 < self.space.count(level) <= MOST_VALUES:
-                raise InvalidInput("there are no regions of this depth, or too many", level, "Pass another depth.")
+            fix = "Pass a depth, or a space with smallest=."
+            need(level is not None, "without a smallest region there is no best one", self.space, fix)
+            some = 0 < self.space.count(level) <= MOST_VALUES
+            need(some, "there are no regions of this depth, or too many", level, "Pass another depth.")
             self._best[depth] = self._find_best(depth)
         return self._best[depth]
 

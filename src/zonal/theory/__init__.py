@@ -1,6 +1,6 @@
 """The paper's quantities that its algorithms need, each with its lemma: beta_t, and delta by depth."""
 
-from zonal.theory.confidence import beta_stooo, beta_t, log_node_count, log_nodes, log_pi_t
+from zonal.theory.bounds import beta_stooo, beta_t, log_node_count, log_nodes, log_pi_t
 from zonal.theory.delta import (
     Delta,
     GeometricDelta,

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zonal.arrays import Floats
 from zonal.errors import positive_number
-from zonal.theory.confidence import beta_stooo, beta_t, log_nodes
 from zonal.theory.delta import Delta
 
+LOG_PI = math.log(math.pi**2 / 6)
 Test = Literal["after", "before"]
 SPARE = {"after": 0, "before": 1}  # measurements of an unexpanded node that line 6 has not tested
 
@@ -28,6 +28,33 @@ class NearOptimality:
 
     d: float  # the near-optimality dimension
     C: float  # its constant
+
+
+def log_node_count(arity: int, h_max: int) -> float:
+    """Return log M with M = sum of K^h for h = 0 .. h_max (Lemma 1), without overflow."""
+    log_k = math.log(arity)
+    top = (h_max + 1) * log_k
+    return top + math.log1p(-math.exp(-top)) - math.log(arity - 1)
+
+
+def log_nodes(counts: Sequence[int]) -> float:
+    """Return log M, with M the total number of nodes at depths 0 .. h_max (Lemma 1), for any arity."""
+    return math.log(sum(counts))
+
+
+def log_pi_t(t: int) -> float:
+    """Return log pi_t with pi_t = pi^2 t^2 / 6 (Lemma 1)."""
+    return LOG_PI + 2 * math.log(t)
+
+
+def beta_t(t: int, log_m: float, theta: float) -> float:
+    """Return beta_t = 2 log(M pi_t / theta) (Lemma 1)."""
+    return 2 * (log_m + LOG_PI + 2 * math.log(t) - math.log(theta))  # log pi_t written out
+
+
+def beta_stooo(t: int, theta: float) -> float:
+    """Return 2 log(t^2 / theta), the beta_t with which AVE-StoOO's index is GPOO's (equation 8)."""
+    return 4 * math.log(t) - 2 * math.log(theta)
 
 
 def tail_rate(slope: float) -> float:
@@ -149,18 +176,9 @@ def proved_depth(
     Every measured node is the root or a child of an expanded one, so with B_h what `most_draws` allows a node
     that is not expanded, and as long as no node of depth h_max is, ``N <= B_0 + sum_{h <= H} |I_h| (1 + K
     B_{h+1})``, H the deepest expanded depth. h_N is the smallest H that makes this true, and h_max at most;
-    where the space has smallest regions, no more than their depth either.
-
-    Parameters
-    ----------
-    budget, beta, delta, arity
-        As in `regret_depth`.
-    noise, nodes : callable, depth -> float
-        The largest sigma of a node; a bound on the number of nodes in I_h, such as `near_optimal_nodes`.
-    h_max, deepest : int
-        The deepest depth at which nodes are expanded, and ``space.deepest()``.
-    test : {"before", "after"}
-        When line 6 is decided. The count holds for both, the bound on the regret for "before" only.
+    where the space has smallest regions, no more than their depth either, `deepest`. By depth, `noise` is the
+    largest sigma of a node and `nodes` a bound on the number of nodes in I_h, such as `near_optimal_nodes`; `test`
+    says when line 6 is decided (the count holds for both). The rest is as in `regret_depth`.
     """
     last = h_max if deepest is None else min(h_max, deepest)
 
@@ -214,9 +232,7 @@ def shape_constant(edge: float, delta: float) -> float:
     return edge / delta
 
 
-def packing_number(
-    x: NDArray[np.float64], values: NDArray[np.float64], f_star: float, epsilon: float, radius: float
-) -> int:
+def packing_number(x: Floats, values: Floats, f_star: float, epsilon: float, radius: float) -> int:
     """Return the largest number of disjoint balls with centres where f >= f* - epsilon (Definition 4).
 
     On a line, going from left to right and taking each centre as early as possible is optimal. f has `values` on
@@ -237,11 +253,7 @@ def packing_number(
 
 
 def near_optimality(
-    x: NDArray[np.float64],
-    values: NDArray[np.float64],
-    f_star: float,
-    eta: float,
-    epsilons: Sequence[float],
+    x: Floats, values: Floats, f_star: float, eta: float, epsilons: Sequence[float]
 ) -> NearOptimality:
     """Estimate the near-optimality dimension d and constant C of a known f on an interval (Definition 4).
 
@@ -258,7 +270,7 @@ def near_optimality(
     return NearOptimality(d, _exp(float(np.max(logs - d * inverse))))
 
 
-def _crossing(x: NDArray[np.float64], above: NDArray[np.float64], inside: int, outside: int) -> float:
+def _crossing(x: Floats, above: Floats, inside: int, outside: int) -> float:
     """Return where the level is crossed between two neighbours of the grid, or the end of the grid."""
     if not 0 <= outside < len(x):
         return float(x[inside])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.errors import InvalidInput, positive_number
+from zonal.errors import InvalidInput, need, positive_number
 from zonal.theory.steepness import Smoothness, certified_constants
 
 Delta = Callable[[int], float]
@@ -51,8 +51,8 @@ class GeometricDelta:
 
     def __post_init__(self) -> None:
         positive_number(self.c, "GeometricDelta's c")
-        if not 0 < positive_number(self.rho, "GeometricDelta's rho") < 1:
-            raise InvalidInput("GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
+        rho = positive_number(self.rho, "GeometricDelta's rho")
+        need(rho < 1, "GeometricDelta's rho must lie below 1", self.rho, "Pass for example 0.5.")
 
     def __call__(self, depth: int) -> float:
         """Return delta at `depth`."""
@@ -96,8 +96,8 @@ class LipschitzDelta(BoundDelta):
     certified: bool = False
 
     def __post_init__(self) -> None:
-        if self.certified and self.L is not None:
-            raise InvalidInput("LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
+        one = self.L is None or not self.certified
+        need(one, "LipschitzDelta takes either L or certified=True", self.L, "Leave one out.")
         if self.L is not None:
             for constant in np.atleast_1d(np.asarray(self.L, dtype=object)):
                 positive_number(constant, "LipschitzDelta's L")
@@ -119,34 +119,26 @@ class LipschitzDelta(BoundDelta):
                 )
             return _positive(reach @ lipschitz_constants(smooth.slopes, h_max, theta))
         constants = np.atleast_1d(np.asarray(self.L, dtype=float))
-        if constants.size not in (1, d):
-            raise InvalidInput(f"LipschitzDelta needs one L, or one for each of {d} axes", self.L, "Pass as many.")
+        problem = f"LipschitzDelta needs one L, or one for each of {d} axes"
+        need(constants.size in (1, d), problem, self.L, "Pass as many.")
         return _positive(reach @ np.broadcast_to(constants, (d,)))
 
 
 def _certified(variation: Variation, theta: float) -> Floats:
     """Return constants that hold with probability 1 - theta; raise if there are none."""
+
+    def must(holds: bool, what: str, got: str, fix: str) -> None:
+        need(holds, f"LipschitzDelta can certify {what}", got, f"{fix}, or certified=False.")
+
+    must(not variation.learned, "a given kernel only", "a learned one", "Pass kernel=")
+    must(not variation.noise_learned, "only where the noise is given", "a learned one", "Pass noise=")
+    what = "only a feedback that measures nothing beyond its reach"
+    must(not variation.endless, what, "one that does, such as Beam", "Use Mean(), Average(s) or Center()")
     smooth = variation.smoothness()
-    constants = None if smooth is None or variation.learned else certified_constants(smooth, theta)
-    needs = (
-        (variation.learned, "a given kernel only", "a learned one", "Pass kernel="),
-        (variation.noise_learned, "only where the noise is given", "a learned one", "Pass noise="),
-        (
-            variation.endless,
-            "only a feedback that measures nothing beyond its reach",
-            "one that does, such as Beam",
-            "Use Mean(), Average(s) or Center()",
-        ),
-        (
-            constants is None,
-            "only kernels with second derivatives, on continuous axes",
-            "another kernel or space",
-            "Use RBF or Matern with nu=2.5 on a Box, or give L",
-        ),
-    )
-    for lacking, what, got, fix in needs:
-        if lacking:
-            raise InvalidInput(f"LipschitzDelta can certify {what}", got, f"{fix}, or certified=False.")
+    constants = None if smooth is None else certified_constants(smooth, theta)
+    what = "only kernels with second derivatives, on continuous axes"
+    fix = "Use RBF or Matern with nu=2.5 on a Box, or give L"
+    must(constants is not None, what, "another kernel or space", fix)
     assert constants is not None
     return constants
 

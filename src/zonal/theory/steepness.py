@@ -32,12 +32,6 @@ class Smoothness:
     bends: Floats | None
     sides: Floats  # widths of the box on which f is considered
 
-    @property
-    def turns(self) -> Floats:
-        """How fast slope j varies along axis i, in standard deviations over the whole side, shape (d, d)."""
-        assert self.curvatures is not None
-        return np.asarray(self.sides * self.curvatures / self.slopes[:, None])
-
 
 def crossing_bound(z: float, turns: float) -> float:
     """Return a bound on the probability that a stationary process of variance 1 on an interval reaches z (Rice).
@@ -77,8 +71,10 @@ def certified_constants(smooth: Smoothness, failure: float) -> Floats | None:
     """
     if smooth.curvatures is None:
         return None
-    d, turns = len(smooth.slopes), smooth.turns
+    d = len(smooth.slopes)
     share = failure / (2 * d)  # both signs of every axis
+    # How fast slope j varies along axis i, in standard deviations over the whole side.
+    turns = np.asarray(smooth.sides * smooth.curvatures / smooth.slopes[:, None])
     if d == 1:
         return smooth.slopes * _level(partial(crossing_bound, turns=float(turns[0, 0])), share)
     if smooth.bends is not None:
