@@ -17,7 +17,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import check_choice
-from zonal.policies.buying import highest, largest, payable, usual_time
+from zonal.policies.buying import highest, largest, next_stop, payable, usual_time
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.policies.rules import (
     NONE,
@@ -33,7 +33,6 @@ from zonal.policies.rules import (
     best_mean,
     candidates,
 )
-from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 
 TOP = 256  # most promising leaves: in larger spaces, split until all of them are smallest regions
@@ -243,6 +242,6 @@ class KnowledgeGradient(Policy):
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:
     """Return the looks of a tour, and how many of them are left; (0, 0) where travel has no cost."""
     terms = tree.terms
-    if terms is None or terms.ways is None or terms.tour == 1:
+    if terms is None or terms.tour == 1:
         return 0, 0
     return terms.tour, terms.tour - turn % terms.tour

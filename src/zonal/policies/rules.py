@@ -54,13 +54,12 @@ class Terms:
     usual: float  # the time that a view's noise refers to; it scales with one over the root of the time
     left: float  # what may be spent
     prices: Callable[[Rows], Floats]  # returns what looks at some rows cost, without their time and travel
-    ways: Callable[[Rows], Floats] | None = None  # returns what travel to some rows costs; None if travel is free
-    tour: int = 1  # number of looks that cost twice as much as a tour over the whole space
+    ways: Callable[[Rows], Floats]  # returns what travel to some rows costs
+    tour: int  # number of looks that cost twice as much as a tour over the whole space; 1 where travel is free
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what looks of these times cost."""
-        costs = self.prices(rows) + (times if self.timed else 0.0)
-        return costs if self.ways is None else costs + self.ways(rows)
+        return self.prices(rows) + self.timed * times + self.ways(rows)
 
 
 Views = Callable[[], list[View]]  # computed when called: most policies need the columns only
