@@ -73,16 +73,18 @@ class AuthorsRun:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
-        self._layout = task.space.layout(task.feedback) if modelled else None
-        self._belief: Any = None
         self.recommended: list[Node] = []  # after n = 1, 2, ... measurements
         self.visited: list[Node] = []  # the nodes measured, in order
         self.expanded: list[Node] = []  # the nodes split, in order, the root even if it was never measured
         self.rewards: list[float] = []
-        self.rows: dict[Node, int] = {}
-        self.leaves: list[Node] = []  # in order of creation
+        self.rows = {ROOT: 0}
+        self.leaves = [ROOT]  # in order of creation
         self.best = ROOT  # the node recommended now
-        self._add([ROOT])
+        self._layout = task.space.layout(task.feedback)
+        self._belief: Any = None
+        if modelled:
+            tracked = Tracked(self._layout, self._keys([ROOT]))
+            self._belief = GaussianBelief(ProductCovariance(KERNEL, Tables(self._layout)), tracked)
 
     @property
     def spent(self) -> bool:
@@ -100,24 +102,21 @@ class AuthorsRun:
         return np.asarray(np.sqrt(self._belief.variance + LIKELIHOOD))
 
     def split(self, leaf: Node) -> None:
-        """Split a leaf."""
+        """Split a leaf; a deeper one than the recommended node is recommended in its place."""
         (depth, index), arity = leaf, self._task.space.arity
+        nodes = [(depth + 1, arity * index + j) for j in range(arity)]
         self.expanded.append(leaf)
         self.leaves.remove(leaf)
-        self._add([(depth + 1, arity * index + j) for j in range(arity)])
-
-    def _add(self, nodes: list[Node]) -> None:
-        self.rows.update(zip(nodes, range(len(self.rows), len(self.rows) + len(nodes)), strict=True))
         self.leaves += nodes
-        if self._layout is None:
-            return
-        space, before = self._task.space, self._belief
-        keys = self._layout.keys(space.footprints([space.cell(node) for node in nodes], self._task.feedback))
-        if before is None:
-            covariance = ProductCovariance(KERNEL, Tables(self._layout))
-            self._belief = GaussianBelief(covariance, Tracked(self._layout, keys))
-        else:
-            self._belief = before.tracking(before.tracked.plus(keys))
+        self.rows |= {node: row for row, node in enumerate(nodes, start=len(self.rows))}
+        if depth > self.best[0]:
+            self.best = leaf
+        if self._belief is not None:
+            self._belief = self._belief.tracking(self._belief.tracked.plus(self._keys(nodes)))
+
+    def _keys(self, nodes: list[Node]) -> Any:
+        cells = [self._task.space.cell(node) for node in nodes]
+        return self._layout.keys(self._task.space.footprints(cells, self._task.feedback))
 
     def measure(self, node: Node) -> None:
         """Measure a node and update the posterior, with the likelihood's variance; repeats are not collapsed.
@@ -176,7 +175,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
             rivals.remove(last)
             run.split(last)
             # Open: both means are current; the recommendation's is not that from when it was chosen.
-            if (last[0], mean[row]) > (run.best[0], mean[run.rows[run.best]]):
+            if last[0] == run.best[0] and mean[row] > mean[run.rows[run.best]]:
                 run.best = last
         rows = [run.rows[leaf] for leaf in rivals]
         last = _best(rivals, mean[rows] + width[rows] + delta(rivals, c))[0]
@@ -200,8 +199,6 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
         draws.append(run.rewards[-1])
         if len(draws) >= half_log / len(draws):
             run.split(leaf)
-            if leaf[0] > run.best[0]:
-                run.best = leaf
         index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
         leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
         run.measure(leaf)
@@ -252,8 +249,6 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
         leaf = _best(run.leaves, np.minimum(upper[rows], above) + variation[depth])[-1]
         if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= constants.h_max:
             run.split(leaf)
-            if leaf[0] > run.best[0]:
-                run.best = leaf
         else:
             run.measure(leaf)
     return run

@@ -44,10 +44,6 @@ STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":
 LINE = 120  # characters
 
 
-class Interrupted(Exception):
-    """Ctrl-C was pressed; finished runs are kept."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """How an experiment is run."""
@@ -107,8 +103,6 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
                     file.write(json.dumps([name, answer]) + "\n")
                     file.flush()
                     bar.update()
-            except KeyboardInterrupt:
-                raise Interrupted from None
             except OSError as error:  # earlier answers stay; an incomplete last line is removed by the next call
                 raise CannotWrite(path, error) from error
     return known
@@ -133,16 +127,14 @@ def _read(path: Path) -> dict[str, Answer]:
 
 def _compute(run: Run, tasks: dict[str, dict[str, Any]], jobs: int) -> Iterable[tuple[str, Answer]]:
     if jobs == 1:
-        yield from ((name, run(**values)) for name, values in tasks.items())
+        yield from map(partial(_call, run), tasks.items())
         return
-    names = list(tasks)
     with worker_pool(jobs) as pool:
-        for number, answer in pool.as_done(partial(_call, run), tasks.values()):
-            yield names[number], answer
+        yield from (answer for _, answer in pool.as_done(partial(_call, run), tasks.items()))
 
 
-def _call(run: Run, values: dict[str, Any]) -> Answer:
-    return run(**values)
+def _call(run: Run, task: tuple[str, dict[str, Any]]) -> tuple[str, Answer]:
+    return task[0], run(**task[1])
 
 
 def column(runs: Iterable[Answer], key: str) -> Floats:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from zonal.arrays import Floats
 from zonal.paper import guarantees as g
-from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
+from zonal.paper.guarantees import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.searches import label
 from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, sweep
 from zonal.theory import bounds
