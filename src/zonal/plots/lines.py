@@ -154,8 +154,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     ax = style.axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
-    left, right = np.array([study.space.cell(node).drawn[0] for node in nodes]).T
+    left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
     spread = [float(mean.min()), float(mean.max())]

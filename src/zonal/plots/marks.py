@@ -12,7 +12,7 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, rim
+from zonal.plots.style import FOUND, INK, regions_of, rim
 from zonal.rounds.certainty import SURE
 from zonal.spaces import Region
 
@@ -58,8 +58,7 @@ def marks(study: Reading) -> Iterator[Mark]:
     rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
     # A leaf above the smallest size may be forbidden because of a part of it.
     label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
-    for depth, index in zip(tree.depth[rows].tolist(), tree.index[rows].tolist(), strict=True):
-        yield Mark(study.space.cell((depth, index)), label, FORBIDDEN)
+    yield from (Mark(region, label, FORBIDDEN) for region in regions_of(study, rows))
     yield from _held(study)
     for region in study.barred:
         yield Mark(region, "cannot be measured", BARRED)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zonal.arrays import Floats
+from zonal.looking import is_empty
 from zonal.spaces import Axis, Interval
 from zonal.tables.listings import labelled
 
@@ -102,28 +103,32 @@ def strength(doubt: Floats) -> Floats:
     return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
 
 
-def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
-    """Explain the colours, and their fading, beside the plot."""
+def colour_bar(study: Reading, ax: Axes, shown: Any, truth: bool = False) -> None:
+    """Explain the colours beside the plot: true values, or posterior means, which fade; none if there are none."""
     from matplotlib.patches import Rectangle
 
-    bar = ax.figure.colorbar(shown, ax=ax, pad=0.015, fraction=0.045, aspect=16)
-    bar.set_label(label)
-    if faded:
-        for shade in range(SHADES):
-            gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
-            part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.ax.transAxes, fc=ax.get_facecolor())
-            bar.ax.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
-        bar.ax.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.ax.transAxes)
+    if is_empty(study) and not truth:
+        return
+    label = f"{'' if truth else 'posterior mean of '}{value_label(study)}"
+    bar = ax.figure.colorbar(shown, ax=ax, label=label, pad=0.015, fraction=0.045, aspect=16).ax
+    if truth:
+        return
+    for shade in range(SHADES):
+        gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
+        part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.transAxes, fc=ax.get_facecolor())
+        bar.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
+    bar.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.transAxes)
+
+
+def regions_of(study: Reading, rows: Any) -> list[Any]:
+    """Return the regions of some rows of the tree."""
+    depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
+    return list(map(study.space.cell, zip(depth, index, strict=True)))
 
 
 def value_label(study: Reading) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
-
-
-def mean_label(study: Reading) -> str:
-    """Return what colours represent."""
-    return f"posterior mean of {value_label(study)}"
 
 
 def colour_map(study: Reading) -> str:
