@@ -46,7 +46,7 @@ def main() -> None:
 @frame.picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and plot the result."""
-    from zonal.paper.demo import demonstrate
+    from zonal.paper.figure1 import demonstrate
 
     click.echo(demonstrate(budget, rng, out))
     click.echo(f"picture               {out.resolve()}")

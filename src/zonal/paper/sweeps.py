@@ -14,6 +14,7 @@ import os
 import platform
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
@@ -110,18 +111,15 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
 
 def _read(path: Path) -> dict[str, Answer]:
     """Return finished runs; an incomplete last line, from a crash, is removed."""
-    known: dict[str, Answer] = {}
-    whole = 0
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
-        try:
-            name, answer = json.loads(line)
-        except ValueError:
-            line = b""
-        if not line.endswith(b"\n"):
-            os.truncate(path, whole)
-            break
-        known[name] = answer
-        whole += len(line)
+    content = path.read_bytes() if path.exists() else b""
+    known, whole = dict[str, Answer](), 0
+    with suppress(ValueError):
+        for line in content.splitlines(keepends=True):
+            name, answer = json.loads(line[: line.index(b"\n")])
+            known[name] = answer
+            whole += len(line)
+    if whole < len(content):
+        os.truncate(path, whole)
     return known
 
 
