@@ -20,8 +20,7 @@ from zonal.paper.searches import NOISE, policies, study
 from zonal.paper.sweeps import Plan, Report
 from zonal.plots import FOUND, INK, column_width, plot_cells, plot_tree, rim
 from zonal.plots.lines import Function
-from zonal.plots.marks import found_label
-from zonal.plots.style import regions_of
+from zonal.plots.style import found_label, regions_of
 from zonal.problems import RewardFunction, Simulation, aggregated_regret, draw, grid_optimum
 from zonal.problems.functions import Field
 from zonal.tables.files import write_picture

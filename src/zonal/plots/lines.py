@@ -11,7 +11,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.plots import style
-from zonal.plots.marks import Mark, box, draw_marks, marks
+from zonal.plots.style import Mark, box, draw_marks, marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

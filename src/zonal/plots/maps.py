@@ -15,7 +15,7 @@ from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.plots import style
 from zonal.plots.lines import combinations
-from zonal.plots.marks import FORBIDDEN, area, box, draw_marks, found_label, marks, star
+from zonal.plots.style import FORBIDDEN, area, box, draw_marks, found_label, marks, star
 from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
 
@@ -244,12 +244,11 @@ class Map:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
-        many = len(seen) > MOST_CIRCLES
-        ax.scatter(
-            x, y, s=3 if many else 8 + 500 * share**0.6, facecolors=style.FUNCTION if many else "none",
-            edgecolors=style.FUNCTION, linewidths=0 if many else 0.9, zorder=3,
-            label="measured" if many else "measured: larger circles, larger regions",
-        )  # fmt: skip
+        look: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
+        if len(seen) > MOST_CIRCLES:
+            look = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}
+        label = "measured" if len(seen) > MOST_CIRCLES else "measured: larger circles, larger regions"
+        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
 
 
 def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:

@@ -9,7 +9,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.looking import is_empty
 from zonal.plots import style
-from zonal.plots.marks import box, draw_marks, marks
+from zonal.plots.style import box, draw_marks, marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
