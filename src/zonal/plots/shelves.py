@@ -62,7 +62,7 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
     if not is_empty(study):
         found = study.found
-        row, way, best = rows[found.node], [], f"; best: {found.name}"  # type: ignore[index]
+        row, way, best = rows[found.node], [], f"; best: {found.name}"
         while row >= 0:
             way.append(boxes[row])
             row = int(tree.parent[row])

@@ -54,9 +54,8 @@ class AboveRules(KnowledgeRules):
         reach = super().promise(tree, leaves, views, within) - middle
         return np.asarray(reach - np.abs(middle - self.limit(tree, views)))
 
-    def follows(self) -> bool:
-        """Tell whether the guard follows the highest rewards: no, since the best region is not the only aim."""
-        return False
+    def followed(self, tree: Tree) -> None:
+        """Return None: no guard follows the highest rewards, since the best region is not the only aim."""
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
         """Return the node expected to remove the most uncertainty for its cost."""

@@ -20,7 +20,7 @@ from zonal.errors import (
     warn_user,
     whole_number,
 )
-from zonal.policies.rules import Bound, Policy, Rows, Setting, Shape, best, best_mean, deepest_best, numbered
+from zonal.policies.rules import Policy, Rows, Rules, Setting, Shape, best, best_mean, deepest_best, numbered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import Delta, LipschitzDelta, beta_stooo, beta_t, delta_by_depth, log_nodes
 from zonal.tree import Tree
@@ -135,7 +135,7 @@ def _rules(policy: GPOO | StoOO, beta: Callable[[int], float], setting: Setting)
 
 
 @dataclass(frozen=True)
-class OptimisticRules(Bound):
+class OptimisticRules(Rules):
     """The rules of optimistic tree search, for any belief."""
 
     delta: Floats  # shape (h_max + 2,): delta(h)
@@ -233,7 +233,7 @@ class GPTree(Policy):
 
 
 @dataclass(frozen=True)
-class GPTreeRules(Bound):
+class GPTreeRules(Rules):
     """GPTree bound to a problem."""
 
     variation: Floats  # shape (h_max + 2,): v(h)

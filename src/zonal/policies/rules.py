@@ -153,9 +153,11 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
     return best_mean(tree, rows[(depth == deepest) | (tree.first_child[rows] < 0)], tie)
 
 
+@dataclass(frozen=True)
 class Rules:
     """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults."""
 
+    policy: Any
     setting: Setting
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
@@ -195,12 +197,7 @@ class Rules:
         return best_mean(tree, tree.answered.nonzero()[0], self.setting.tie)
 
 
-@dataclass(frozen=True)
-class Bound(Rules):
-    """Rules that know their policy and the problem."""
-
-    policy: Any
-    setting: Setting
+Bound = Rules  # the name that rules of one's own inherit by
 
 
 class Policy:
@@ -224,7 +221,7 @@ class Policy:
     whole: bool = False
     inner: bool = False
     thrifty: bool = False
-    rules: ClassVar[type[Bound]] = Bound
+    rules: ClassVar[type[Rules]] = Rules
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.
