@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -205,16 +205,12 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
     return run
 
 
-class GPTreeConstants(NamedTuple):
-    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14)."""
+def gptree_constants(horizon: int, arity: int = 2) -> tuple[float, float, Floats]:
+    """Return what the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14).
 
-    beta: float  # beta_n, the factor of standard deviations
-    h_max: float  # the deepest depth at which nodes are refined
-    variation: Floats  # V(h) for h = 0, 1, ..., one depth beyond any that a refined node can have
-
-
-def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
-    """Return GPTree's constants for a run meant to make `horizon` measurements."""
+    It is beta_n, the factor of standard deviations; h_max, the deepest depth at which nodes are refined; and V(h)
+    for h = 0, 1, ..., one depth beyond any that a refined node can have.
+    """
     alpha = rho = 0.5
     u = 2.0
     log_n = math.log(horizon)
@@ -223,7 +219,7 @@ def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
     g = 0.1 * np.power(rho, depth)
     c4 = 1 + 2 * math.log(horizon**2 * math.pi**2 / 6)
     root = np.sqrt(2 * u + c4 + depth * math.log(arity) + 4 * np.log(1 / g))
-    return GPTreeConstants(0.25 * math.sqrt(log_n + u), h_max, 4 * g * (root + 1))
+    return 0.25 * math.sqrt(log_n + u), h_max, 4 * g * (root + 1)
 
 
 def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80) -> AuthorsRun:
@@ -231,8 +227,7 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
 
     They set it to 80 and use that one run for every budget.
     """
-    constants = gptree_constants(horizon, task.space.arity)
-    beta, variation = constants.beta, constants.variation
+    beta, h_max, variation = gptree_constants(horizon, task.space.arity)
     run = AuthorsRun(task, budget, rng)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
@@ -247,7 +242,7 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.
         leaf = _best(run.leaves, np.minimum(upper[rows], above) + variation[depth])[-1]
-        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= constants.h_max:
+        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= h_max:
             run.split(leaf)
         else:
             run.measure(leaf)

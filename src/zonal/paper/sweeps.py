@@ -32,6 +32,7 @@ from zonal.tables.files import folder, write, write_picture
 from zonal.tables.listings import aligned
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Preset = Literal["authors", "paper"]
@@ -186,6 +187,16 @@ def save(figure: Figure, path: Path) -> None:
     undated = {"CreationDate": None}  # with a date no two files would be equal
     write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
     write_picture(figure, path.with_suffix(".png"), dpi=200)
+
+
+def draw_regrets(ax: Axes, curves: Mapping[str, Floats], width: float, alpha: float) -> None:
+    """Plot mean regrets against the budget, and one standard deviation around them; by the text of the legend."""
+    for (text, curve), (colour, style) in zip(curves.items(), STYLES, strict=False):
+        budgets = np.arange(1, curve.shape[1] + 1)
+        mean, std = curve.mean(axis=0), curve.std(axis=0)
+        ax.fill_between(budgets, mean - std, mean + std, color=colour, alpha=alpha, lw=0)
+        ax.plot(budgets, mean, color=colour, ls=style, lw=width, label=text)
+    ax.set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, len(budgets)))
 
 
 def _show(value: Any) -> str:

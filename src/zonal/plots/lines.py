@@ -119,8 +119,7 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
         curves.append(Curve(name, fixed, x, points))
     if len(curves) > MOST_CURVES:
-        sign = 1 if study.direction == "maximize" else -1
-        best = [float(np.max(sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
+        best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
         curves = [curves[at] for at in np.argsort(best)[::-1][:MOST_CURVES]]
     return curves
 
