@@ -142,7 +142,7 @@ class Map:
 
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
-        """The coloured regions, their means, the style.strength of their colours, and which are forbidden."""
+        """The coloured regions, their means, the strength of their colours, and which are forbidden."""
         study, space, tree = self.study, self.study.space, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
@@ -166,8 +166,7 @@ class Map:
     def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
         """Draw the map; return what is coloured, within limits if there are several maps."""
         study, members = self.study, self.study.space.axes is None
-        if limits is None:
-            limits = tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
+        limits = limits or tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
         colours: dict[str, Any] = {"cmap": style.colour_map(study), "clim": limits}
         shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
         style.set_axis(ax, study.space, self.j, "x")

@@ -59,6 +59,8 @@ class AboveRules(KnowledgeRules):
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
         """Return the node expected to remove the most uncertainty for its cost."""
+        from scipy.special import ndtr
+
         unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
         members = views()
@@ -68,7 +70,8 @@ class AboveRules(KnowledgeRules):
             rows = tree.leaf.nonzero()[0]
         doubts = [_apart(view, tree, rows, limit) for view in members]
         weights = members[0].weights(rows)
-        unsure = np.sum([view.weight * _wrong(z) for view, (z, _) in zip(members, doubts, strict=True)], axis=0)
+        wrong = [view.weight * ndtr(-z) for view, (z, _) in zip(members, doubts, strict=True)]
+        unsure = np.sum(wrong, axis=0)
         some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
         rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in members]
         off = [z[some] for z, _ in doubts]
@@ -126,13 +129,6 @@ def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.abs(view.mean[rows] - limit) / spread
     return np.minimum(np.nan_to_num(z, nan=0.0), 1e3), spread
-
-
-def _wrong(z: Floats) -> Floats:
-    """Return the probability that a region z standard deviations off is on the other side."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-z))
 
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:
