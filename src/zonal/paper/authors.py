@@ -162,12 +162,10 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     """
     run = AuthorsRun(task, budget, rng)
     run.split(ROOT)
-    for last in list(run.leaves):
+    for last in run.leaves[:budget]:
         # Open: until all children are measured, the one measured last is the recommendation.
         run.best = last
         run.measure(last)
-        if run.spent:
-            break
     while not run.spent:
         mean, width = run.mean, math.sqrt(gpoo_beta(len(run.rewards))) * run.std
         rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet

@@ -259,8 +259,8 @@ def search(case: Case, true: Truth, budget: int) -> dict[str, Any]:
     problem, study = case.problem, case.study(budget)
     nodes = problem.nodes
     cells = [problem.space.cell(node, case.feedback) for node in nodes]
-    averages = np.array([true.averages[node] for node in nodes])
-    lowest = np.array([depth > problem.h_max for depth, _ in nodes])  # for these only the upper side is needed
+    averages = np.array(list(true.averages.values()))
+    lowest = np.array(nodes)[:, 0] > problem.h_max  # for these only the upper side is needed
     intervals, variance, draws, regret, depth = [], [], [], [], []
     for t in range(1, budget + 1):
         if case.algorithm == "GPOO":  # xi_2: all nodes, with Z_{1:t-1} and beta_t

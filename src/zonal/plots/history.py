@@ -35,12 +35,10 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax, 7.5, 4.0)
     told = [trial for trial in study.trials if trial.state == "told"]
     if told:
-        numbers = [trial.number for trial in told]
-        values = np.array([trial.value for trial in told], dtype=float)
-        errors = np.array([trial.sem or 0.0 for trial in told])
+        facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in told]
+        numbers, values, errors, depth = np.array(facts, dtype=float).T
         if errors.any():
             ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
-        depth = [trial.node[0] for trial in told]
         dots = ax.scatter(
             numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(told), 5, 24)), edgecolors=INK,
             linewidths=0.4, zorder=2 if len(told) > MANY else 4, label="a measured average",

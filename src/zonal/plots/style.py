@@ -234,19 +234,16 @@ def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool 
 
 def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
     """Write texts beside, or into, their regions; texts that would overlap are joined."""
-    written: list[tuple[str, float, float, bool]] = []
+    written: dict[tuple[float, float, bool], str] = {}
     for tag, corners in tags:
         places = ax.transAxes.inverted().transform(corners)
         (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
         below = top > HIGH
         x, y = (left + right) / 2, bottom if below and not inside else top
-        near = [at for at, own in enumerate(written) if abs(own[1] - x) < TAG_WIDE and abs(own[2] - y) < TAG_HIGH]
-        if near:
-            before, *place = written[near[0]]
-            written[near[0]] = (f"{before} {tag}", *place)  # type: ignore[assignment]
-        else:
-            written.append((tag, x, y, below))
-    for tag, x, y, below in written:
+        near = (own for own in written if abs(own[0] - x) < TAG_WIDE and abs(own[1] - y) < TAG_HIGH)
+        place = next(near, (x, y, below))
+        written[place] = f"{written.get(place, '')} {tag}".lstrip()
+    for (x, y, below), tag in written.items():
         text = ax.annotate(
             tag, (x, y), (0, -1.5 if below else 1.5), xycoords="axes fraction", textcoords="offset points",
             ha="center", va="top" if below else "bottom", fontsize="x-small", fontweight="bold", color=INK,
