@@ -12,7 +12,6 @@ and take the first of the best, so ties go to the older row, in GPOO and StoOO a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
 from zonal.problems import grid_optimum, simulate
+from zonal.problems.instruments import Function
 from zonal.spaces import Box, Node
 
 KERNEL = RBF(0.1, 0.05)  # also for f3, whose own lengthscale is 0.01
@@ -51,7 +51,7 @@ class Task:
     0.0925
     """
 
-    def __init__(self, function: Callable[[Floats], ArrayLike], s: int, arity: int = 2) -> None:
+    def __init__(self, function: Function, s: int, arity: int = 2) -> None:
         self.space = Box([(0, 1)], arity)
         self.feedback = Average(s)
         self.optimum = grid_optimum(function)[1]

@@ -20,12 +20,10 @@ import zonal as zn
 from zonal import theory
 from zonal.arrays import Floats
 from zonal.paper.sweeps import Answer, column
-from zonal.policies.rules import Policy
 from zonal.problems import PerWeight, aggregated_regret
 from zonal.problems.functions import Field, climbed
 from zonal.spaces import Node
 from zonal.theory import bounds
-from zonal.theory.bounds import Test
 from zonal.theory.steepness import Smoothness, certified_constants
 from zonal.tree import TreeTable
 
@@ -106,7 +104,7 @@ class Case:
     algorithm: str  # GPOO or StoOO
     s: int  # representative points of a cell along an axis
     rule: str  # of delta: "certified" or "heuristic" (`LipschitzDelta`), "c = 14" (the paper's), or an L
-    test: Test  # when line 6 is tested
+    test: bounds.Test  # when line 6 is tested
 
     @property
     def problem(self) -> Testbed:
@@ -152,7 +150,7 @@ class Case:
         where = self.problem
         known = {"certified": zn.LipschitzDelta(certified=True), "heuristic": zn.LipschitzDelta()}
         delta = known.get(self.rule) or zn.LipschitzDelta(tuple(self.L))
-        policy: Policy = zn.GPOO(delta, theta=THETA, h_max=where.h_max, test=self.test)
+        policy: zn.Policy = zn.GPOO(delta, theta=THETA, h_max=where.h_max, test=self.test)
         if self.algorithm == "StoOO":
             policy = zn.StoOO(delta, theta=THETA, h_max=where.h_max)
         given: dict[str, Any] = {"kernel": where.kernel, "noise": where.noise, "feedback": self.feedback}
