@@ -33,7 +33,7 @@ from zonal.cli import paper
 from zonal.paper import authors, benefit, heatmap
 from zonal.paper.regret import ALGORITHMS, regrets
 from zonal.paper.searches import NOISE, SHOWN, label, regret_run, reward_function, study
-from zonal.paper.sweeps import Answer, Interrupted, Plan, Preset, column, sweep
+from zonal.paper.sweeps import Answer, Plan, Preset, column, sweep
 from zonal.problems import grid_optimum, true_optimum
 
 Floats = NDArray[np.float64]
@@ -700,7 +700,7 @@ def command(parts: tuple[str, ...], **options: Any) -> None:
     """Regenerate the tables and pictures of docs/reproduction.md."""
     try:
         make(Job(**options), parts)
-    except Interrupted:
+    except KeyboardInterrupt:
         raise click.ClickException("interrupted; the same command goes on from there.") from None
 
 

@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 import zonal as zn
 from effort import EVERYTHING
 from zonal.plots import plot_function, plot_pairs
-from zonal.plots.marks import found_label
-from zonal.plots.style import strength
+from zonal.plots.style import found_label, strength
 
 pytestmark = pytest.mark.one_in(2)
 

@@ -24,9 +24,8 @@ from zonal.looking import LikelyRegions
 from zonal.maximize import maximize, minimize
 from zonal.policies.above import Above
 from zonal.policies.baselines import UCB, Random, Thompson, UniformGrid
-from zonal.policies.gptree import GPTree
 from zonal.policies.knowledge import KnowledgeGradient
-from zonal.policies.optimistic import GPOO, StoOO
+from zonal.policies.optimistic import GPOO, GPTree, StoOO
 from zonal.policies.rules import Policy
 from zonal.problems import PerWeight, reward_function, simulate
 from zonal.rounds.certainty import Outlook

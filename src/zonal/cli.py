@@ -46,7 +46,7 @@ def main() -> None:
 @frame.picture_option("zonal-demo.png")
 def demo(budget: int, rng: int, out: Path) -> None:
     """Search the paper's first reward function and plot the result."""
-    from zonal.paper.demo import demonstrate
+    from zonal.paper.figure1 import demonstrate
 
     click.echo(demonstrate(budget, rng, out))
     click.echo(f"picture               {out.resolve()}")
@@ -250,13 +250,13 @@ def _add(name: str, about: str) -> None:
     def command(
         runs: int, budget: int, preset: Literal["authors", "paper"], rng: int, jobs: int | None, out: Path
     ) -> None:
-        from zonal.paper.sweeps import Interrupted, Plan
+        from zonal.paper.sweeps import Plan
 
         settings = Plan(out, runs, budget, preset, rng, jobs or os.cpu_count() or 1)
         try:
             for experiment in _EXPERIMENTS if name == "all" else [name]:
                 _experiment(experiment, settings)
-        except Interrupted:
+        except KeyboardInterrupt:
             raise click.ClickException(
                 f"interrupted; finished runs are kept in {out}, and the same command goes on from there."
             ) from None

@@ -199,13 +199,11 @@ def test_stooo_recommends_the_first_expanded_node_of_the_deepest_depth() -> None
 
 
 def test_gptree_has_the_constants_of_the_ledger() -> None:
-    constants = gptree_constants(80)
-    assert constants.beta == pytest.approx(0.631567, abs=1e-6)
-    assert constants.h_max == pytest.approx(18.965784, abs=1e-6)
+    beta, h_max, variation = gptree_constants(80)
+    assert beta == pytest.approx(0.631567, abs=1e-6)
+    assert h_max == pytest.approx(18.965784, abs=1e-6)
     c4 = 1 + 2 * math.log(6400 * math.pi**2 / 6)
-    assert constants.variation[3] == pytest.approx(
-        4 * 0.0125 * (math.sqrt(4 + c4 + 3 * math.log(2) + 4 * math.log(80)) + 1)
-    )
+    assert variation[3] == pytest.approx(4 * 0.0125 * (math.sqrt(4 + c4 + 3 * math.log(2) + 4 * math.log(80)) + 1))
 
 
 def test_gptree_measures_the_root_and_then_refines_without_measuring() -> None:

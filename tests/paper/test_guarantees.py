@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import zonal as zn
 from zonal.paper import guarantees as g
 from zonal.paper import theory
-from zonal.paper.cases import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
+from zonal.paper.guarantees import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
 from zonal.paper.sweeps import Answer, Plan
 from zonal.problems.functions import Field
 
@@ -29,11 +28,7 @@ def run(case: Case, budget: int = 25, seed: int = 0) -> Answer:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_delta_of_the_bounds_is_the_delta_of_the_search(case: Case) -> None:
-    problem = case.problem
-    study = zn.Study(
-        problem.space, budget=20, kernel=problem.kernel, noise=problem.noise, feedback=case.feedback,
-        policy=case.policy,
-    )  # fmt: skip
+    study = case.study(20)
     study.optimize(lambda region: 0.0)
     assert study.tree.depth.max() >= 2
     assert study.bands().variation == pytest.approx([case.delta(int(h)) for h in study.tree.depth], rel=1e-9)

@@ -12,8 +12,7 @@ and take the first of the best, so ties go to the older row, in GPOO and StoOO a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +25,7 @@ from zonal.beliefs.gp import GaussianBelief
 from zonal.beliefs.tracked import Tracked
 from zonal.errors import whole_number
 from zonal.problems import grid_optimum, simulate
+from zonal.problems.instruments import Function
 from zonal.spaces import Box, Node
 
 KERNEL = RBF(0.1, 0.05)  # also for f3, whose own lengthscale is 0.01
@@ -51,7 +51,7 @@ class Task:
     0.0925
     """
 
-    def __init__(self, function: Callable[[Floats], ArrayLike], s: int, arity: int = 2) -> None:
+    def __init__(self, function: Function, s: int, arity: int = 2) -> None:
         self.space = Box([(0, 1)], arity)
         self.feedback = Average(s)
         self.optimum = grid_optimum(function)[1]
@@ -73,16 +73,18 @@ class AuthorsRun:
         self._task = task
         self._budget = whole_number(budget, "budget", 1)
         self._rng = rng
-        self._layout = task.space.layout(task.feedback) if modelled else None
-        self._belief: Any = None
         self.recommended: list[Node] = []  # after n = 1, 2, ... measurements
         self.visited: list[Node] = []  # the nodes measured, in order
         self.expanded: list[Node] = []  # the nodes split, in order, the root even if it was never measured
         self.rewards: list[float] = []
-        self.rows: dict[Node, int] = {}
-        self.leaves: list[Node] = []  # in order of creation
+        self.rows = {ROOT: 0}
+        self.leaves = [ROOT]  # in order of creation
         self.best = ROOT  # the node recommended now
-        self._add([ROOT])
+        self._layout = task.space.layout(task.feedback)
+        self._belief: Any = None
+        if modelled:
+            tracked = Tracked(self._layout, self._keys([ROOT]))
+            self._belief = GaussianBelief(ProductCovariance(KERNEL, Tables(self._layout)), tracked)
 
     @property
     def spent(self) -> bool:
@@ -100,24 +102,21 @@ class AuthorsRun:
         return np.asarray(np.sqrt(self._belief.variance + LIKELIHOOD))
 
     def split(self, leaf: Node) -> None:
-        """Split a leaf."""
+        """Split a leaf; a deeper one than the recommended node is recommended in its place."""
         (depth, index), arity = leaf, self._task.space.arity
+        nodes = [(depth + 1, arity * index + j) for j in range(arity)]
         self.expanded.append(leaf)
         self.leaves.remove(leaf)
-        self._add([(depth + 1, arity * index + j) for j in range(arity)])
-
-    def _add(self, nodes: list[Node]) -> None:
-        self.rows.update(zip(nodes, range(len(self.rows), len(self.rows) + len(nodes)), strict=True))
         self.leaves += nodes
-        if self._layout is None:
-            return
-        space, before = self._task.space, self._belief
-        keys = self._layout.keys(space.footprints([space.cell(node) for node in nodes], self._task.feedback))
-        if before is None:
-            covariance = ProductCovariance(KERNEL, Tables(self._layout))
-            self._belief = GaussianBelief(covariance, Tracked(self._layout, keys))
-        else:
-            self._belief = before.tracking(before.tracked.plus(keys))
+        self.rows |= {node: row for row, node in enumerate(nodes, start=len(self.rows))}
+        if depth > self.best[0]:
+            self.best = leaf
+        if self._belief is not None:
+            self._belief = self._belief.tracking(self._belief.tracked.plus(self._keys(nodes)))
+
+    def _keys(self, nodes: list[Node]) -> Any:
+        cells = [self._task.space.cell(node) for node in nodes]
+        return self._layout.keys(self._task.space.footprints(cells, self._task.feedback))
 
     def measure(self, node: Node) -> None:
         """Measure a node and update the posterior, with the likelihood's variance; repeats are not collapsed.
@@ -163,12 +162,10 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
     """
     run = AuthorsRun(task, budget, rng)
     run.split(ROOT)
-    for last in list(run.leaves):
+    for last in run.leaves[:budget]:
         # Open: until all children are measured, the one measured last is the recommendation.
         run.best = last
         run.measure(last)
-        if run.spent:
-            break
     while not run.spent:
         mean, width = run.mean, math.sqrt(gpoo_beta(len(run.rewards))) * run.std
         rivals, row = list(run.leaves), run.rows[last]  # children created in this round have no value yet
@@ -176,7 +173,7 @@ def gpoo(task: Task, budget: int, rng: np.random.Generator, c: float = C) -> Aut
             rivals.remove(last)
             run.split(last)
             # Open: both means are current; the recommendation's is not that from when it was chosen.
-            if (last[0], mean[row]) > (run.best[0], mean[run.rows[run.best]]):
+            if last[0] == run.best[0] and mean[row] > mean[run.rows[run.best]]:
                 run.best = last
         rows = [run.rows[leaf] for leaf in rivals]
         last = _best(rivals, mean[rows] + width[rows] + delta(rivals, c))[0]
@@ -200,24 +197,18 @@ def stooo(task: Task, budget: int, rng: np.random.Generator) -> AuthorsRun:
         draws.append(run.rewards[-1])
         if len(draws) >= half_log / len(draws):
             run.split(leaf)
-            if leaf[0] > run.best[0]:
-                run.best = leaf
         index = [(sum(own[one]) + half_log) / len(own[one]) if one in own else math.inf for one in run.leaves]
         leaf = _best(run.leaves, np.add(index, delta(run.leaves)))[0]
         run.measure(leaf)
     return run
 
 
-class GPTreeConstants(NamedTuple):
-    """What the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14)."""
+def gptree_constants(horizon: int, arity: int = 2) -> tuple[float, float, Floats]:
+    """Return what the authors' GPTree computes from its horizon n and the arity K (fidelity.md, row 14).
 
-    beta: float  # beta_n, the factor of standard deviations
-    h_max: float  # the deepest depth at which nodes are refined
-    variation: Floats  # V(h) for h = 0, 1, ..., one depth beyond any that a refined node can have
-
-
-def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
-    """Return GPTree's constants for a run meant to make `horizon` measurements."""
+    It is beta_n, the factor of standard deviations; h_max, the deepest depth at which nodes are refined; and V(h)
+    for h = 0, 1, ..., one depth beyond any that a refined node can have.
+    """
     alpha = rho = 0.5
     u = 2.0
     log_n = math.log(horizon)
@@ -226,7 +217,7 @@ def gptree_constants(horizon: int, arity: int = 2) -> GPTreeConstants:
     g = 0.1 * np.power(rho, depth)
     c4 = 1 + 2 * math.log(horizon**2 * math.pi**2 / 6)
     root = np.sqrt(2 * u + c4 + depth * math.log(arity) + 4 * np.log(1 / g))
-    return GPTreeConstants(0.25 * math.sqrt(log_n + u), h_max, 4 * g * (root + 1))
+    return 0.25 * math.sqrt(log_n + u), h_max, 4 * g * (root + 1)
 
 
 def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80) -> AuthorsRun:
@@ -234,8 +225,7 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
 
     They set it to 80 and use that one run for every budget.
     """
-    constants = gptree_constants(horizon, task.space.arity)
-    beta, variation = constants.beta, constants.variation
+    beta, h_max, variation = gptree_constants(horizon, task.space.arity)
     run = AuthorsRun(task, budget, rng)
     # Open: the root is measured, and counted, before anything is refined. Otherwise all cells of a depth would
     # tie and the search would start at the left edge; theirs starts at the centre, and on f1 stays near it.
@@ -250,10 +240,8 @@ def gptree(task: Task, budget: int, rng: np.random.Generator, horizon: int = 80)
         # Open: cells far from all measurements tie, and in their code rounding decides. We take the newest: with
         # the oldest, regrets on f3 come out 2.8 standard errors too high.
         leaf = _best(run.leaves, np.minimum(upper[rows], above) + variation[depth])[-1]
-        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= constants.h_max:
+        if spread[run.rows[leaf]] <= variation[leaf[0]] and leaf[0] <= h_max:
             run.split(leaf)
-            if leaf[0] > run.best[0]:
-                run.best = leaf
         else:
             run.measure(leaf)
     return run

@@ -14,7 +14,7 @@ import zonal as zn
 from zonal.arrays import Floats
 from zonal.paper import authors
 from zonal.paper.searches import NOISE, regret_table, run
-from zonal.paper.sweeps import STYLES, Answer, Plan, Preset, Report, column, sweep
+from zonal.paper.sweeps import Answer, Plan, Preset, Report, column, draw_regrets, sweep
 from zonal.plots import ESTIMATE, FOUND, FUNCTION, INK, column_width
 from zonal.spaces import Node
 
@@ -96,7 +96,8 @@ def _figure(runs: dict[int, Answer], curves: dict[int, Floats], plan: Plan) -> F
     low, high = zip(*(panels[f"fit {s}"].get_ylim() for s in FEEDBACKS), strict=True)
     for s in FEEDBACKS:
         panels[f"fit {s}"].set_ylim(min(low), max(high))
-    _draw_regret(panels["regret"], curves)
+    about = {f"S = {s}, mean ± 1 std of {len(curve)} runs": curve for s, curve in curves.items()}
+    draw_regrets(panels["regret"], about, 1.6, 0.18)
     for key, explained in keys.items():
         panels[key].axis("off")
         panels[key].legend(*panels[explained].get_legend_handles_labels(), loc="center", ncols=4, frameon=False)
@@ -130,12 +131,3 @@ def _draw_fit(ax: Axes, answer: Answer, s: int, preset: Preset) -> None:
     centers = [(index + 0.5) / 2**depth for depth, index in answer["visited"]]
     ax.plot(centers, answer["rewards"], "x", color=INK, ms=3, mew=0.7, label="measurement, at its cell's centre")
     ax.set(title=f"S = {s}: posterior of f", xlabel="x", ylabel="reward", xlim=(-0.02, 1.02))
-
-
-def _draw_regret(ax: Axes, curves: dict[int, Floats]) -> None:
-    for (s, curve), (colour, style) in zip(curves.items(), STYLES, strict=False):
-        budgets = np.arange(1, curve.shape[1] + 1)
-        mean, std = curve.mean(axis=0), curve.std(axis=0)
-        ax.fill_between(budgets, mean - std, mean + std, color=colour, alpha=0.18, lw=0)
-        ax.plot(budgets, mean, color=colour, ls=style, lw=1.6, label=f"S = {s}, mean ± 1 std of {len(curve)} runs")
-    ax.set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, len(budgets)))

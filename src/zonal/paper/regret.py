@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import zonal as zn
 from zonal.arrays import Floats
 from zonal.paper.searches import FunctionName, label, policies, regret_run, regret_table
-from zonal.paper.sweeps import STYLES, Plan, Report, column, sweep
+from zonal.paper.sweeps import Plan, Report, column, draw_regrets, sweep
 from zonal.problems import grid_optimum
 
 FUNCTIONS: tuple[FunctionName, ...] = ("f1", "f2")
@@ -43,7 +43,6 @@ def experiment(plan: Plan) -> Report:
 def _figure(curves: Curves, plan: Plan) -> Figure:
     figure = Figure(figsize=(10, 7), layout="constrained")
     top, bottom = figure.subplots(2, 2, height_ratios=[1, 1.6])
-    budgets = np.arange(1, plan.budget + 1)
     x = np.linspace(0, 1, 1000)
     for j, name in enumerate(FUNCTIONS):
         f = zn.reward_function(name, plan.preset)
@@ -52,13 +51,8 @@ def _figure(curves: Curves, plan: Plan) -> Figure:
         top[j].plot(x_star, f_star, "o", color="#D55E00", ms=7, label=f"optimum {f_star:.3f} at {x_star:.3f}")
         top[j].set(title=f"reward function {name}", xlabel="x", ylabel="f(x)", ylim=(-0.2, 1.25), xlim=(0, 1))
         top[j].legend(loc="upper center", frameon=False)
-        for (algorithm, s), (colour, style) in zip(ALGORITHMS, STYLES, strict=False):
-            curve = curves[name, algorithm, s]
-            mean, std = curve.mean(axis=0), curve.std(axis=0)
-            bottom[j].plot(budgets, mean, color=colour, ls=style, lw=1.8, label=f"{label(algorithm, s)}, S = {s}")
-            bottom[j].fill_between(budgets, mean - std, mean + std, color=colour, alpha=0.13, lw=0)
-        bottom[j].set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, plan.budget))
+        own = {f"{label(algorithm, s)}, S = {s}": curves[name, algorithm, s] for algorithm, s in ALGORITHMS}
+        draw_regrets(bottom[j], own, 1.8, 0.13)
         bottom[j].margins(y=0.03)  # so that no band is cut off
-    handles, labels = bottom[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(*bottom[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure

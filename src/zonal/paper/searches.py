@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import zonal as zn
 from zonal.arrays import Floats
 from zonal.averages.kernels import Kernel
 from zonal.paper import authors
 from zonal.paper.sweeps import Answer, Preset, Report, standard_error
-from zonal.policies.rules import Policy
 from zonal.problems import RewardFunction, aggregated_regret, grid_optimum
+from zonal.problems.instruments import Function
 
 FunctionName = Literal["f1", "f2", "f3"]
 
@@ -25,7 +24,7 @@ LEVEL = 8  # 256 smallest regions for the baselines
 SHOWN = (10, 20, 40, 60, 80)  # budgets in a table
 
 
-def policies() -> dict[str, Policy]:
+def policies() -> dict[str, zn.Policy]:
     """Return the paper's algorithms and our baselines, by name."""
     delta = zn.GeometricDelta(14, 0.5)
     return {
@@ -47,7 +46,7 @@ def label(policy: str, s: int) -> str:
 
 
 def study(
-    kernel: Kernel, policy: Policy, s: int, budget: int, arity: int = 2, rng: np.random.Generator | None = None
+    kernel: Kernel, policy: zn.Policy, s: int, budget: int, arity: int = 2, rng: np.random.Generator | None = None
 ) -> zn.Study:
     """Return a study of averages over `s` points in cells of the unit interval, not started yet."""
     return zn.Study(
@@ -62,9 +61,7 @@ def study(
     )
 
 
-def search(
-    searched: zn.Study, f: Callable[[Floats], ArrayLike], f_star: float, rng: np.random.Generator
-) -> Answer:
+def search(searched: zn.Study, f: Function, f_star: float, rng: np.random.Generator) -> Answer:
     """Let a study spend its budget on a function, with noise from `rng`.
 
     The answer has `regret` and the `recommended` node after each measurement, the nodes `visited`, their

@@ -14,6 +14,7 @@ import os
 import platform
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
@@ -31,6 +32,7 @@ from zonal.tables.files import folder, write, write_picture
 from zonal.tables.listings import aligned
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Preset = Literal["authors", "paper"]
@@ -42,10 +44,6 @@ C = TypeVar("C")  # what tells a case from others
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":"), ("#E69F00", (0, (5, 1)))]
 
 LINE = 120  # characters
-
-
-class Interrupted(Exception):
-    """Ctrl-C was pressed; finished runs are kept."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,6 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
                     file.write(json.dumps([name, answer]) + "\n")
                     file.flush()
                     bar.update()
-            except KeyboardInterrupt:
-                raise Interrupted from None
             except OSError as error:  # earlier answers stay; an incomplete last line is removed by the next call
                 raise CannotWrite(path, error) from error
     return known
@@ -116,33 +112,28 @@ def _answers(run: Run, tasks: dict[str, dict[str, Any]], plan: Plan, title: str)
 
 def _read(path: Path) -> dict[str, Answer]:
     """Return finished runs; an incomplete last line, from a crash, is removed."""
-    known: dict[str, Answer] = {}
-    whole = 0
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
-        try:
-            name, answer = json.loads(line)
-        except ValueError:
-            line = b""
-        if not line.endswith(b"\n"):
-            os.truncate(path, whole)
-            break
-        known[name] = answer
-        whole += len(line)
+    content = path.read_bytes() if path.exists() else b""
+    known, whole = dict[str, Answer](), 0
+    with suppress(ValueError):
+        for line in content.splitlines(keepends=True):
+            name, answer = json.loads(line[: line.index(b"\n")])
+            known[name] = answer
+            whole += len(line)
+    if whole < len(content):
+        os.truncate(path, whole)
     return known
 
 
 def _compute(run: Run, tasks: dict[str, dict[str, Any]], jobs: int) -> Iterable[tuple[str, Answer]]:
     if jobs == 1:
-        yield from ((name, run(**values)) for name, values in tasks.items())
+        yield from map(partial(_call, run), tasks.items())
         return
-    names = list(tasks)
     with worker_pool(jobs) as pool:
-        for number, answer in pool.as_done(partial(_call, run), tasks.values()):
-            yield names[number], answer
+        yield from (answer for _, answer in pool.as_done(partial(_call, run), tasks.items()))
 
 
-def _call(run: Run, values: dict[str, Any]) -> Answer:
-    return run(**values)
+def _call(run: Run, task: tuple[str, dict[str, Any]]) -> tuple[str, Answer]:
+    return task[0], run(**task[1])
 
 
 def column(runs: Iterable[Answer], key: str) -> Floats:
@@ -196,6 +187,16 @@ def save(figure: Figure, path: Path) -> None:
     undated = {"CreationDate": None}  # with a date no two files would be equal
     write_picture(figure, path.with_suffix(".pdf"), metadata=undated)
     write_picture(figure, path.with_suffix(".png"), dpi=200)
+
+
+def draw_regrets(ax: Axes, curves: Mapping[str, Floats], width: float, alpha: float) -> None:
+    """Plot mean regrets against the budget, and one standard deviation around them; by the text of the legend."""
+    for (text, curve), (colour, style) in zip(curves.items(), STYLES, strict=False):
+        budgets = np.arange(1, curve.shape[1] + 1)
+        mean, std = curve.mean(axis=0), curve.std(axis=0)
+        ax.fill_between(budgets, mean - std, mean + std, color=colour, alpha=alpha, lw=0)
+        ax.plot(budgets, mean, color=colour, ls=style, lw=width, label=text)
+    ax.set(xlabel="budget N (measurements)", ylabel="aggregated regret", xlim=(1, len(budgets)))
 
 
 def _show(value: Any) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from zonal.arrays import Floats
 from zonal.paper import guarantees as g
-from zonal.paper.cases import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
+from zonal.paper.guarantees import LINE, ROUNDING, SQUARE, THETA, UNEVEN, VALLEY, Case
 from zonal.paper.searches import label
 from zonal.paper.sweeps import STYLES, Answer, Plan, Report, column, sweep
 from zonal.theory import bounds
@@ -71,8 +71,7 @@ def _steep(case: Case, slopes: Floats) -> list[Any]:
     """Return how often no slope exceeded L, over functions that were not searched."""
     ratios = (case.L / slopes).min(axis=1)
     remark = f"L = {', '.join(f'{x:.2f}' for x in case.L)}; drawn without a search"
-    held = float(np.mean(ratios >= 1))
-    return [g.STEEP, promised(case, g.STEEP), held, len(ratios), float(np.median(ratios)), remark]
+    return [g.STEEP, promised(case, g.STEEP), *_held([(own, own) for own in ratios]), remark]
 
 
 def _rows(case: Case, runs: list[Answer]) -> list[list[Any]]:
@@ -122,8 +121,8 @@ def _median(runs: list[Answer], key: str) -> float:
     return float(np.median(column(runs, key)))
 
 
-def _share(held: Any) -> str:
-    return f"{100 * float(np.mean(held)):.0f} %" if np.size(held) else "-"
+def _share(held: list[Any]) -> str:
+    return f"{100 * float(np.mean(held)):.0f} %"
 
 
 def _notes(plan: Plan, number: dict[Case, int]) -> list[str]:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from zonal.errors import InvalidInput
 from zonal.looking import UNMEASURED, headline, is_empty
 from zonal.plots.correlations import plot_model
-from zonal.plots.history import plot_history
+from zonal.plots.history import plot_history, plot_regrets
 from zonal.plots.lines import along, plot_cells, plot_function
 from zonal.plots.maps import plot_map, plot_pairs
-from zonal.plots.regrets import plot_regrets
 from zonal.plots.shelves import plot_regions
 from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, column_width, legend_above, rim, set_axis
 

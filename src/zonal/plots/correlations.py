@@ -34,17 +34,16 @@ def plot_model(study: Reading, ax: Axes | None = None) -> Axes:
     if not models or isinstance(models[0].model.kernel, Custom):
         raise InvalidInput("there is no kernel over axes to draw", study.models, "Print study.model instead.")
     ax = axes_or_new(ax)
-    symbols = [j not in space.lines for j in range(space.d)]
-    axes = space.axes or [Straight(symbol) for symbol in symbols]
+    axes = space.axes or [Straight(space.symbolic)] * space.d
     share, sides = np.linspace(0, 1, 200), space.sides()
     weights = np.array([own.weight for own in models])
     bars: dict[str, float] = {}
     curves = 0
-    for j in range(space.d):
-        reach = np.ones(1) if symbols[j] else share * sides[j]
+    for j, axis in enumerate(axes):
+        reach = np.ones(1) if axis.symbolic else share * sides[j]
         each = np.array([_correlation(own.model.kernel, j, axes, reach) for own in models])
         mean = weights @ each / weights.sum()
-        if symbols[j]:
+        if axis.symbolic:
             bars[space.names[j]] = float(mean[0])
             continue
         colour, curves = OTHERS[curves % len(OTHERS)], curves + 1

@@ -1,4 +1,4 @@
-"""The history of a study: its measurements in order, and the best region after each."""
+"""What measuring brought: the history of a study, with the best region after each trial; regrets of campaigns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.looking import is_empty
-from zonal.plots.style import FOUND, INK, axes_or_new, legend_above, rim, value_label
+from zonal.plots.style import ESTIMATE, FOUND, FUNCTION, INK, axes_or_new, legend_above, rim, value_label
 from zonal.rounds.events import Measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from zonal.campaigns.rehearsal import Rehearsal
     from zonal.reading import Reading
 
 MANY = 200  # measurements, beyond which they are drawn behind the best region
@@ -34,12 +35,10 @@ def plot_history(study: Reading, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax, 7.5, 4.0)
     told = [trial for trial in study.trials if trial.state == "told"]
     if told:
-        numbers = [trial.number for trial in told]
-        values = np.array([trial.value for trial in told], dtype=float)
-        errors = np.array([trial.sem or 0.0 for trial in told])
+        facts = [(trial.number, trial.value, trial.sem or 0.0, trial.node[0]) for trial in told]
+        numbers, values, errors, depth = np.array(facts, dtype=float).T
         if errors.any():
             ax.errorbar(numbers, values, errors, fmt="none", ecolor="#999999", lw=0.8, zorder=1)
-        depth = [trial.node[0] for trial in told]
         dots = ax.scatter(
             numbers, values, c=depth, cmap="cividis_r", s=float(np.clip(4000 / len(told), 5, 24)), edgecolors=INK,
             linewidths=0.4, zorder=2 if len(told) > MANY else 4, label="a measured average",
@@ -83,3 +82,22 @@ def best_then(study: Reading) -> tuple[Floats, Floats, Floats]:
         x[-1] = max(told)
     mean, std = np.array([own._settle()[1:] for own in then]).T
     return x, mean, std
+
+
+def plot_regrets(rehearsal: Rehearsal, ax: Axes | None = None) -> Axes:
+    """Plot the regret of every campaign of a rehearsal, with mean and standard error; a line per player."""
+    ax, names = axes_or_new(ax), list(rehearsal.campaigns)
+    for place, (name, own) in enumerate(rehearsal.campaigns.items()):
+        colour = ESTIMATE if name.startswith("Zonal") else FUNCTION
+        runs = len(own.regrets)
+        spread = place + 0.24 * (np.arange(runs) / max(runs - 1, 1) - 0.5)
+        ax.scatter(own.regrets, spread, s=12, color=colour, alpha=0.35, lw=0)
+        error = 0.0 if np.isnan(own.sem) else own.sem
+        ax.errorbar(own.mean, place, xerr=error, fmt="o", color=colour, ms=6, capsize=3, mec="white", mew=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+    ax.set_xlabel("regret: the best average,\nminus that of the region found")
+    ax.grid(axis="x", color="#dddddd", lw=0.6)
+    ax.set_axisbelow(True)
+    return ax

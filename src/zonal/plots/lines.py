@@ -11,7 +11,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
 from zonal.plots import style
-from zonal.plots.marks import Mark, box, draw_marks, marks
+from zonal.plots.style import Mark, box, draw_marks, marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,8 +119,7 @@ def curves_along(study: Reading, j: int) -> list[Curve]:
         points = [space.region(fixed | {axis.name: (place, place)}) for place in x.tolist()]
         curves.append(Curve(name, fixed, x, points))
     if len(curves) > MOST_CURVES:
-        sign = 1 if study.direction == "maximize" else -1
-        best = [float(np.max(sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
+        best = [float(np.max(study._sign * study.predict(curve.regions[::10]).mean)) for curve in curves]
         curves = [curves[at] for at in np.argsort(best)[::-1][:MOST_CURVES]]
     return curves
 
@@ -154,8 +153,7 @@ def plot_cells(study: Reading, ax: Axes | None = None, f: Function | None = None
     ax = style.axes_or_new(ax)
     tree, bands = study.tree, study.bands()
     leaves = np.flatnonzero(tree.first_child < 0)
-    nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
-    left, right = np.array([study.space.cell(node).drawn[0] for node in nodes]).T
+    left, right = np.array([cell.drawn[0] for cell in style.regions_of(study, leaves)]).T
     mean, confidence = tree.mean[leaves], bands.confidence[leaves]
     reach = confidence + bands.variation[leaves]
     spread = [float(mean.min()), float(mean.max())]

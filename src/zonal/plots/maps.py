@@ -13,10 +13,9 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import InvalidInput
-from zonal.looking import is_empty
 from zonal.plots import style
 from zonal.plots.lines import combinations
-from zonal.plots.marks import area, box, draw_marks, found_label, marks, star
+from zonal.plots.style import FORBIDDEN, area, box, draw_marks, found_label, marks, star
 from zonal.spaces import Region
 from zonal.tables.dataframes import DataSeries, in_order
 
@@ -63,10 +62,7 @@ def plot_map(
     values = None if truth is None else np.asarray(space.arrange(truth, "truth"))
     panel = Map(study, 0, 1, {}, values, _outlines(space, shapes))
     shown = panel.draw(ax)
-    if truth is not None:
-        style.colour_bar(ax, shown, style.value_label(study), faded=False)
-    elif not is_empty(study):
-        style.colour_bar(ax, shown, style.mean_label(study))
+    style.colour_bar(study, ax, shown, truth is not None)
     style.legend_above(ax)
     return ax
 
@@ -93,8 +89,7 @@ def plot_pairs(study: Reading, ax: Axes | None = None) -> Axes:
         inner.set_title(", ".join(map(str, panel.symbols.values())), fontsize="small")
         handles, labels = inner.get_legend_handles_labels()
         explained = dict(zip(labels, handles, strict=True)) | explained
-    if not is_empty(study):
-        style.colour_bar(ax, shown, style.mean_label(study))
+    style.colour_bar(study, ax, shown)
     style.legend_above(ax, list(explained.values()))
     return ax
 
@@ -147,13 +142,12 @@ class Map:
 
     @cached_property
     def coloured(self) -> tuple[list[Any], Floats, Floats, Any]:
-        """The coloured regions, their means, the style.strength of their colours, and which are forbidden."""
+        """The coloured regions, their means, the strength of their colours, and which are forbidden."""
         study, space, tree = self.study, self.study.space, self.study.tree
         if self.slice is None:
             leaves = np.flatnonzero(tree.first_child < 0)
-            nodes = zip(tree.depth[leaves].tolist(), tree.index[leaves].tolist(), strict=True)
-            known = tree.mean[leaves], style.strength(study.doubt()[leaves]), tree.forbidden[leaves]
-            return [space.cell(node) for node in nodes], *known
+            strength = style.strength(study.doubt()[leaves])
+            return style.regions_of(study, leaves), tree.mean[leaves], strength, tree.forbidden[leaves]
         axes, part = [space.axes[at] for at in (self.j, self.k)], self.slice.as_dict()
         sides = []
         for axis in axes:
@@ -172,14 +166,14 @@ class Map:
     def draw(self, ax: Axes, limits: tuple[float, float] | None = None) -> Any:
         """Draw the map; return what is coloured, within limits if there are several maps."""
         study, members = self.study, self.study.space.axes is None
-        if limits is None:
-            limits = tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
+        limits = limits or tuple(np.percentile(self.values, [1, 99] if members else [0, 100]))
         colours: dict[str, Any] = {"cmap": style.colour_map(study), "clim": limits}
         shown = self._draw_members(ax, colours) if members else self._draw_cells(ax, colours)
         style.set_axis(ax, study.space, self.j, "x")
         style.set_axis(ax, study.space, self.k, "y")
         self._circles(ax)
-        draw_marks(marks(study), ax, self.outline)
+        crossed = members and self.shapes is None  # forbidden members are crossed out instead
+        draw_marks((mark for mark in marks(study) if not (crossed and mark.style is FORBIDDEN)), ax, self.outline)
         if found_label(study) and self._shows(study.found):
             star(study, ax, *study.found.center[[self.j, self.k]])
         return shown
@@ -234,16 +228,8 @@ class Map:
             return [ring for at in region.positions.tolist() for ring in self.shapes[at]]
         edges = region.drawn
         if self.study.space.axes is None:
-            if region in self._crossed_out:
-                return []
             edges = edges + np.outer(MARGIN * self.study.space.sides(), (-1, 1))
         return [box(edges[self.j], edges[self.k])]
-
-    @cached_property
-    def _crossed_out(self) -> set[Any]:
-        """The forbidden regions of members, which are crossed out."""
-        cells, *_, hidden = self.coloured
-        return {cell for cell, own in zip(cells, hidden, strict=True) if own}
 
     def _shows(self, region: Region) -> bool:
         return self.slice is None or bool(self.slice.overlaps(region))
@@ -257,12 +243,11 @@ class Map:
             return
         x, y = np.array([region.center[[self.j, self.k]] for region in seen]).T
         share = np.array([region.weight for region in seen]) / study.space.cell((0, 0)).weight
-        many = len(seen) > MOST_CIRCLES
-        ax.scatter(
-            x, y, s=3 if many else 8 + 500 * share**0.6, facecolors=style.FUNCTION if many else "none",
-            edgecolors=style.FUNCTION, linewidths=0 if many else 0.9, zorder=3,
-            label="measured" if many else "measured: larger circles, larger regions",
-        )  # fmt: skip
+        look: dict[str, Any] = {"s": 8 + 500 * share**0.6, "facecolors": "none", "linewidths": 0.9}
+        if len(seen) > MOST_CIRCLES:
+            look = {"s": 3, "facecolors": style.FUNCTION, "linewidths": 0}
+        label = "measured" if len(seen) > MOST_CIRCLES else "measured: larger circles, larger regions"
+        ax.scatter(x, y, edgecolors=style.FUNCTION, zorder=3, label=label, **look)
 
 
 def outlines(shapes: Iterable[Any]) -> list[list[Floats]]:

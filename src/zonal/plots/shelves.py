@@ -9,7 +9,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.looking import is_empty
 from zonal.plots import style
-from zonal.plots.marks import box, draw_marks, marks
+from zonal.plots.style import box, draw_marks, marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,12 +34,12 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection, PolyCollection
 
     ax, tree, space = style.axes_or_new(ax, 9.0, 4.5), study.tree, study.space
-    nodes = list(zip(tree.depth.tolist(), tree.index.tolist(), strict=True))
-    rows = dict(zip(nodes, range(len(nodes)), strict=True))
-    edges = _shelves(study, [space.cell(node).weight for node in nodes])
+    cells = style.regions_of(study, slice(None))
+    rows = {cell.node: row for row, cell in enumerate(cells)}
+    edges = _shelves(study, [cell.weight for cell in cells])
     width, line = edges[:, 1] - edges[:, 0], space.continuous and space.d == 1
     if line:
-        edges = np.array([space.cell(node).drawn[0] for node in nodes])
+        edges = np.array([cell.drawn[0] for cell in cells])
         style.set_axis(ax, space, 0)
     boxes = [box(x, (depth, depth + 1)) for x, depth in zip(edges, tree.depth.tolist(), strict=True)]
     shown = tree.mean[~tree.forbidden] if not tree.forbidden.all() else tree.mean
@@ -62,31 +62,31 @@ def plot_regions(study: Reading, ax: Axes | None = None) -> Axes:
     draw_marks(marks(study), ax, lambda region: [boxes[rows[region.node]]] if region.node in rows else [])
     if not is_empty(study):
         found = study.found
-        row, way, best = rows[found.node], [], f"; best: {found.name}"  # type: ignore[index]
+        row, way, best = rows[found.node], [], f"; best: {found.name}"
         while row >= 0:
             way.append(boxes[row])
             row = int(tree.parent[row])
         ax.add_collection(LineCollection(way, colors=style.FOUND, linewidths=1.4, zorder=3.8))
-        style.colour_bar(ax, shelves, style.mean_label(study))
+    style.colour_bar(study, ax, shelves)
     if not line:
         ax.set_xticks([])
         ax.set_xlabel(f"regions in the order of the tree{best}", wrap=True)
-    if space.cell((0, 0)).label:
-        _name(study, ax, edges, nodes, shelves)
+    if cells[0].label:
+        _name(ax, edges, cells, shelves)
     style.legend_above(ax)
     return ax
 
 
-def _name(study: Reading, ax: Axes, edges: Floats, nodes: list[tuple[int, int]], shelves: Any) -> None:
+def _name(ax: Axes, edges: Floats, cells: list[Any], shelves: Any) -> None:
     """Write the names of regions into their rectangles, if they fit."""
     alpha = shelves.get_alpha()
     light = (shelves.to_rgba(shelves.get_array())[:, :3] @ LIGHTNESS) * alpha + (1 - alpha)  # on white paper
     room, width = ax.get_window_extent(), edges[:, 1] - edges[:, 0]
-    height = room.height / (max(depth for depth, _ in nodes) + 1)
+    height = room.height / ax.get_ylim()[0]
     for row in np.flatnonzero(width > NARROWEST):
-        label = study.space.cell(nodes[row]).label
+        (depth, _), label = cells[row].node, cells[row].label
         text = ax.text(
-            edges[row].mean(), nodes[row][0] + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
+            edges[row].mean(), depth + 0.4, label, ha="center", va="center", fontsize=6.5, clip_on=True,
             color="white" if light[row] < DARK else "black", zorder=4.5,
         )  # fmt: skip
         extent = text.get_window_extent()

@@ -1,27 +1,32 @@
-"""What all plots share: colours, sizes, labels, legends, and how uncertainty is shown.
+"""What all plots share: colours, labels, legends, how uncertainty is shown, and marks on regions.
 
 Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and differ in lightness too.
-Colours fade where little is known.
+Colours fade where little is known. Marks (forbidden, impossible to measure, under way, found) are distinguished by
+shape. A plot defines where a region is; what is marked, and how, is the same everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from zonal.arrays import Floats
-from zonal.spaces import Axis, Interval
+from zonal.looking import is_empty
+from zonal.rounds.certainty import SURE
+from zonal.spaces import Axis, Interval, Region
 from zonal.tables.listings import labelled
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.patches import PathPatch
 
     from zonal.reading import Reading
 
+Outline = Callable[[Region], list[Floats]]  # corners of a region's polygons in a plot; none if it is outside
 
 FUNCTION, ESTIMATE, FOUND, INK = "#D55E00", "#0072B2", "#009E73", "#222222"
 OTHERS = ("#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
@@ -30,22 +35,26 @@ LEGEND_SIZE = 24.0  # of dots and circles, in square points
 LEAST_FONT = 7.0  # points, readable in print
 SHADES = 12  # of the legend of uncertainty
 
+FORBIDDEN: dict[str, Any] = {"fc": "#e4e6e8", "ec": "#9aa1a8", "hatch": "////", "lw": 0, "zorder": 2}
+BARRED: dict[str, Any] = {"fc": "none", "ec": "#555d66", "hatch": "xxx", "lw": 0.6, "zorder": 2.1}
+PENDING: dict[str, Any] = {"fc": "none", "ec": INK, "ls": (0, (3, 1.5)), "lw": 1.4, "zorder": 3.5}
+HELD: dict[str, Any] = {"fc": (FOUND, 0.25), "ec": "none", "lw": 0, "zorder": 1.4}
+UNSURE: dict[str, Any] = {"fc": "none", "ec": "#6b737b", "hatch": "....", "lw": 0, "zorder": 1.45}
+BEST: dict[str, Any] = {"fc": "none", "ec": FOUND, "lw": 2.2, "zorder": 4}
+
+HIGH = 0.94  # of a plot: text beside a region this high goes below it
+TAG_WIDE, TAG_HIGH = 0.07, 0.05  # of a plot: the size of a text
+SOLID = {"dash_offset": 0, "dash_list": None}
+
 
 @contextmanager
 def column_width() -> Iterator[None]:
     """Within this context, fonts and lines suit a printed column, 3.3 or 7 inches wide."""
     from matplotlib import rc_context
 
-    small = {
-        "font.size": 8,
-        "axes.titlesize": 8,
-        "axes.labelsize": 8,
-        "legend.fontsize": 8,
-        "xtick.labelsize": 7.5,
-        "ytick.labelsize": 7.5,
-        "axes.linewidth": 0.6,
-    }
-    with rc_context(small):  # type: ignore[arg-type]
+    small: Any = dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), 8)
+    small |= {"xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "axes.linewidth": 0.6}
+    with rc_context(small):
         yield
 
 
@@ -102,28 +111,32 @@ def strength(doubt: Floats) -> Floats:
     return np.asarray(1 - FADED * np.clip(doubt, 0, 1) ** 2)
 
 
-def colour_bar(ax: Axes, shown: Any, label: str, faded: bool = True) -> None:
-    """Explain the colours, and their fading, beside the plot."""
+def colour_bar(study: Reading, ax: Axes, shown: Any, truth: bool = False) -> None:
+    """Explain the colours beside the plot: true values, or posterior means, which fade; none if there are none."""
     from matplotlib.patches import Rectangle
 
-    bar = ax.figure.colorbar(shown, ax=ax, pad=0.015, fraction=0.045, aspect=16)
-    bar.set_label(label)
-    if faded:
-        for shade in range(SHADES):
-            gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
-            part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.ax.transAxes, fc=ax.get_facecolor())
-            bar.ax.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
-        bar.ax.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.ax.transAxes)
+    if is_empty(study) and not truth:
+        return
+    label = f"{'' if truth else 'posterior mean of '}{value_label(study)}"
+    bar = ax.figure.colorbar(shown, ax=ax, label=label, pad=0.015, fraction=0.045, aspect=16).ax
+    if truth:
+        return
+    for shade in range(SHADES):
+        gone = float(1 - strength(np.array((shade + 0.5) / SHADES)))
+        part = Rectangle((shade / SHADES, 0), 1 / SHADES, 1, transform=bar.transAxes, fc=ax.get_facecolor())
+        bar.add_patch(part).set(alpha=gone, lw=0, zorder=1.5)
+    bar.text(0.5, -0.03, "paler: less\nis known", fontsize=LEAST_FONT, va="top", transform=bar.transAxes)
+
+
+def regions_of(study: Reading, rows: Any) -> list[Any]:
+    """Return the regions of some rows of the tree."""
+    depth, index = study.tree.depth[rows].tolist(), study.tree.index[rows].tolist()
+    return list(map(study.space.cell, zip(depth, index, strict=True)))
 
 
 def value_label(study: Reading) -> str:
     """Return what is measured, with its unit."""
     return labelled(study.value_name, study.value_unit)
-
-
-def mean_label(study: Reading) -> str:
-    """Return what colours represent."""
-    return f"posterior mean of {value_label(study)}"
 
 
 def colour_map(study: Reading) -> str:
@@ -150,3 +163,115 @@ def set_axis(ax: Axes, space: Any, j: int, which: str = "x") -> None:
     if axis.scale == "integer":
         ax.locator_params(axis="x" if which == "x" else "y", integer=True)
     ax.set(**{f"{which}label": ", ".join(filter(None, (axis_label(space, j), axis.remark)))})
+
+
+class Mark(NamedTuple):
+    """A region to be marked: its text in the legend, how it is drawn, and the text beside it."""
+
+    region: Region
+    label: str
+    style: dict[str, Any]
+    tag: str = ""
+
+
+def found_label(study: Reading) -> str:
+    """Return the legend's text for the region found; "" if nothing was measured."""
+    if is_empty(study):
+        return ""
+    return "region found" if study.stands_out() else "best so far, but it does not stand out"
+
+
+def marks(study: Reading) -> Iterator[Mark]:
+    """Yield the marks of a plot of a study."""
+    tree = study.tree
+    rows = np.flatnonzero((tree.first_child < 0) & tree.forbidden)
+    # A leaf above the smallest size may be forbidden because of a part of it.
+    label = "forbidden" if tree.smallest[rows].all() else "forbidden, at least in part"
+    yield from (Mark(region, label, FORBIDDEN) for region in regions_of(study, rows))
+    yield from _held(study)
+    for region in study.barred:
+        yield Mark(region, "cannot be measured", BARRED)
+    for trial in study.pending:
+        yield Mark(trial.region, "under way", PENDING, f"#{trial.number}")
+    found = found_label(study)
+    if found:
+        yield Mark(study.found, found, BEST if study.stands_out() else BEST | {"ls": ":"})
+
+
+def _held(study: Reading) -> Iterator[Mark]:
+    """Yield marks for regions classified beyond the policy's threshold, and for uncertain ones."""
+    if is_empty(study) or study.threshold is None:
+        return
+    side = "above" if study.direction == "maximize" else "below"
+    beyond = f"{side} {study.threshold:.4g} {study.value_unit}".rstrip()
+    for likely in study.above(probability=1 - SURE):
+        sure = likely.probability >= SURE
+        yield Mark(likely.region, beyond if sure else f"perhaps {beyond}", HELD if sure else UNSURE)
+
+
+def draw_marks(marked: Iterable[Mark], ax: Axes, outline: Outline, across: bool = False) -> None:
+    """Mark regions in a plot; with `across`, the heights of corners are shares of the plot's height."""
+    from matplotlib.patheffects import withStroke
+
+    transform = ax.get_xaxis_transform() if across else ax.transData
+    groups: dict[str, tuple[dict[str, Any], list[Floats]]] = {}
+    tags = []
+    for mark in marked:
+        corners = outline(mark.region)
+        groups.setdefault(mark.label, (mark.style, []))[1].extend(corners)
+        if mark.tag and corners:
+            tags.append((mark.tag, transform.transform(np.concatenate(corners))))
+    for label, (style, corners) in groups.items():
+        if not corners:
+            continue
+        patch = ax.add_patch(area(corners, transform=transform, label=label, **style))
+        if across and style is BEST:
+            patch.set(fc=(FOUND, 0.3), lw=0.8, zorder=1.5)
+        elif style["fc"] == "none" and "hatch" not in style and not across:
+            patch.set_path_effects([withStroke(linewidth=style["lw"] + 2, foreground="white", dashes=SOLID)])
+    _write(ax, tags, across)
+
+
+def _write(ax: Axes, tags: list[tuple[str, Floats]], inside: bool) -> None:
+    """Write texts beside, or into, their regions; texts that would overlap are joined."""
+    written: dict[tuple[float, float, bool], str] = {}
+    for tag, corners in tags:
+        places = ax.transAxes.inverted().transform(corners)
+        (left, bottom), (right, top) = places.min(axis=0), places.max(axis=0)
+        below = top > HIGH
+        x, y = (left + right) / 2, bottom if below and not inside else top
+        near = (own for own in written if abs(own[0] - x) < TAG_WIDE and abs(own[1] - y) < TAG_HIGH)
+        place = next(near, (x, y, below))
+        written[place] = f"{written.get(place, '')} {tag}".lstrip()
+    for (x, y, below), tag in written.items():
+        text = ax.annotate(
+            tag, (x, y), (0, -1.5 if below else 1.5), xycoords="axes fraction", textcoords="offset points",
+            ha="center", va="top" if below else "bottom", fontsize="x-small", fontweight="bold", color=INK,
+            zorder=5,
+        )  # fmt: skip
+        rim(text, 2.4)
+
+
+def star(study: Reading, ax: Axes, x: Any, y: Any) -> None:
+    """Mark the centre of the region found, hollow if it does not stand out."""
+    from matplotlib.patheffects import withStroke
+
+    inside, edge = (FOUND, "white") if study.stands_out() else ("white", FOUND)
+    ax.scatter(
+        x, y, marker="*", s=110, color=inside, edgecolors=edge, linewidths=0.8, zorder=5,
+        path_effects=[withStroke(linewidth=2.4, foreground=INK)],
+    )  # fmt: skip
+
+
+def area(rings: list[Floats], **style: Any) -> PathPatch:
+    """Return the area within some rings, as one patch."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    return PathPatch(Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)), **style)
+
+
+def box(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> Floats:
+    """Return the corners of a rectangle, the first repeated to close it."""
+    (left, right), (bottom, top) = x, y
+    return np.array([(left, bottom), (right, bottom), (right, top), (left, top), (left, bottom)])

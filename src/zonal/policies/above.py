@@ -54,34 +54,33 @@ class AboveRules(KnowledgeRules):
         reach = super().promise(tree, leaves, views, within) - middle
         return np.asarray(reach - np.abs(middle - self.limit(tree, views)))
 
-    def follows(self) -> bool:
-        """Tell whether the guard follows the highest rewards: no, since the best region is not the only aim."""
-        return False
+    def followed(self, tree: Tree) -> None:
+        """Return None: no guard follows the highest rewards, since the best region is not the only aim."""
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
         """Return the node expected to remove the most uncertainty for its cost."""
+        from scipy.special import ndtr
+
         unseen = self.unseen(tree) if self.setting.learned and t % 4 == 0 else NONE
         questions = unseen if len(unseen) else self.questions(tree, views, QUESTIONS)
-        return self._clears_most(tree, views(), questions)
-
-    def _clears_most(self, tree: Tree, views: list[View], questions: Rows) -> Look:
-        """Return which of `questions` is expected to remove the most uncertainty for its cost."""
-        limit = self.limit(tree, lambda: views)
+        members = views()
+        limit = self.limit(tree, lambda: members)
         rows = allowed_leaves(tree)
         if len(rows) == 0:
             rows = tree.leaf.nonzero()[0]
-        doubts = [_apart(view, tree, rows, limit) for view in views]
-        weights = views[0].weights(rows)
-        unsure = np.sum([view.weight * _wrong(z) for view, (z, _) in zip(views, doubts, strict=True)], axis=0)
+        doubts = [_apart(view, tree, rows, limit) for view in members]
+        weights = members[0].weights(rows)
+        wrong = [view.weight * ndtr(-z) for view, (z, _) in zip(members, doubts, strict=True)]
+        unsure = np.sum(wrong, axis=0)
         some = highest(np.log(weights * unsure + 1e-300), CANDIDATES, TIE)
-        rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in views]
+        rows, shares = rows[some], [np.log(view.weight * weights[some]) for view in members]
         off = [z[some] for z, _ in doubts]
         with np.errstate(divide="ignore", invalid="ignore"):
             own = [spread[some] for _, spread in doubts]
-            joint = [view.covariance(questions, rows) / std for view, std in zip(views, own, strict=True)]
+            joint = [view.covariance(questions, rows) / std for view, std in zip(members, own, strict=True)]
 
         def tails(at: Rows | slice, ratio: Floats | float) -> list[Floats]:
-            return [_tails(view, questions[at], own[at], ratio) for view, own in zip(views, joint, strict=True)]
+            return [_tails(view, questions[at], own[at], ratio) for view, own in zip(members, joint, strict=True)]
 
         def summed(gain: Callable[[Floats, Floats], Floats], parts: list[Floats]) -> Floats:
             each = zip(shares, off, parts, strict=True)
@@ -130,13 +129,6 @@ def _apart(view: View, tree: Tree, rows: Rows, limit: float) -> tuple[Floats, Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.abs(view.mean[rows] - limit) / spread
     return np.minimum(np.nan_to_num(z, nan=0.0), 1e3), spread
-
-
-def _wrong(z: Floats) -> Floats:
-    """Return the probability that a region z standard deviations off is on the other side."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(-z))
 
 
 def _tails(view: View, questions: Rows, joint: Floats, ratio: Floats | float) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from zonal.arrays import Floats
 from zonal.blas import one_thread
 from zonal.errors import InvalidInput, probability, whole_number
-from zonal.policies.rules import Bound, Draw, Policy, Rows, Setting, Shape, Views, best, scattered
+from zonal.policies.rules import Draw, Policy, Rows, Rules, Setting, Shape, Views, best, scattered
 from zonal.spaces.region import DEEPEST
 from zonal.theory import log_pi_t
 from zonal.tree import Tree
@@ -24,7 +24,7 @@ DRAW_JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class LeafRules(Bound):
+class LeafRules(Rules):
     """A baseline bound to a problem: it measures the leaf that the policy picks."""
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> int:

@@ -1,4 +1,9 @@
-"""Choosing a look: the largest gain per cost, over nodes and times."""
+"""Choosing a look: the largest gain per cost, over nodes and times; where travel costs, by short tours.
+
+The largest gain per cost is greedy: it keeps measuring near the current region, since every other is far. So looks
+are planned as if travel were free, as many together that the tour over all of them costs half as much as the
+looks. The nearest is made first, and the rest of the tour is planned again after every look.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zonal.arrays import Floats
-from zonal.policies.rules import Look, Rows, best
+from zonal.policies.gain import log_pairs
+from zonal.policies.rules import Look, Rows, View, best
 from zonal.tree import Tree
 
 TIE = 1e-6  # of the log of a gain: smaller differences are rounding
 KEPT = 64  # questions for which all times are compared
 STAYS = (1, 2, 4, 8, 16)  # looks in a row that may share the cost of one way
+PLANNED_STOPS = 8  # of a tour; each represents the same number of looks
+MODELS = 3  # used for planning: those with the largest weights
 
 
 def largest(
@@ -32,9 +40,8 @@ def largest(
         ready = prepared(slice(None), 1.0)
         some = highest(rough(ready), finalists, TIE)
         return best(tree, questions[some], exact([own[some] for own in ready]), TIE)
-    prices, times = terms.prices(questions), terms.times
-    ways = np.zeros(len(questions)) if terms.ways is None else terms.ways(questions)
-    spends = times if terms.timed else np.zeros(times.size)
+    prices, ways, times = terms.prices(questions), terms.ways(questions), terms.times
+    spends = terms.timed * times
     if not free and terms.timed and (prices + ways + terms.usual <= terms.left).any():
         times = spends = np.array([terms.usual])
     able = (prices + ways + spends.min() <= terms.left).nonzero()[0]
@@ -43,8 +50,8 @@ def largest(
     # Several looks can share a way: its cost is divided by the number of looks that is best.
     stays = np.array(STAYS if ways.max() > 0 else STAYS[:1])
     if times.size * stays.size > 1:
-        usual = terms.usual if terms.timed else 0.0
-        first = rough(prepared(able, 1.0)) - _log(prices[able] + usual + ways[able] / stays.size)
+        usual = prices[able] + terms.timed * terms.usual
+        first = rough(prepared(able, 1.0)) - _log(usual + ways[able] / stays.size)
         able = able[highest(first, KEPT, TIE)]
     at, each = np.repeat(able, times.size), np.tile(times, able.size)
     costs = prices[at] + np.tile(spends, able.size)
@@ -94,3 +101,43 @@ def highest(values: Floats, number: int, tie: float) -> NDArray[np.intp]:
     tied = ((values >= last - tie) & (values <= last + tie)).nonzero()[0]
     some = tied[(np.arange(number - len(sure)) * len(tied)) // (number - len(sure))]
     return np.sort(np.concatenate([sure, some]))
+
+
+def next_stop(
+    tree: Tree,
+    questions: Rows,  # rows that may be measured
+    views: list[View],
+    joint: list[Floats],  # by view, the covariances of questions with candidates
+    means: list[Floats],  # by view, the means of candidates
+    looks: int,  # number of looks to plan
+    tie: float,  # means closer than this are equal
+) -> int | None:
+    """Return the nearest of the best places for the next looks, None if none of them can be paid."""
+    terms = tree.terms
+    prices, ways = terms.prices(questions), terms.ways(questions)
+    able = (prices + ways + terms.timed * terms.times.min() <= terms.left).nonzero()[0]
+    if not len(able):
+        return None
+    likeliest = sorted(range(len(views)), key=lambda at: -views[at].weight)[:MODELS]
+    views, means = [views[at] for at in likeliest], [means[at] for at in likeliest]
+    stops = min(looks, PLANNED_STOPS)
+    each = -(-looks // stops)
+    rows, dear = questions[able], _log(prices[able] + terms.timed * terms.usual)
+    moved = [joint[at][able] for at in likeliest]
+    own = [view.covariance(rows, rows) for view in views]
+    noise = [view.noise[rows] ** 2 / each for view in views]
+    chosen: list[int] = []
+    for _ in range(stops):
+        gains = np.full(len(rows), -np.inf)
+        for view, mean, slope, spread, error in zip(views, means, moved, own, noise, strict=True):
+            std = np.sqrt(np.maximum(np.diagonal(spread), 0.0) + error)
+            std[std == 0] = np.inf
+            gains = np.logaddexp(gains, np.log(view.weight) + log_pairs(mean, slope / std[:, None], tie))
+        at = int((rows == best(tree, rows, gains - dear, TIE)).argmax())
+        chosen.append(at)
+        for slope, spread, error in zip(moved, own, noise, strict=True):
+            told = spread[:, at] / max(spread[at, at] + error[at], 1e-300)
+            slope -= np.outer(told, slope[at])
+            spread -= np.outer(told, spread[at])
+    way = ways[able][chosen]
+    return best(tree, rows[chosen], -way, TIE * float(way.max()))

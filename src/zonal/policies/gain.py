@@ -10,8 +10,6 @@ logarithms: far from a decision, gains are smaller than the smallest float.
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -24,20 +22,14 @@ NEGLIGIBLE = 37.0  # natural logarithms: later breakpoints add less than roundin
 
 def log_f(z: Floats) -> Floats:
     """Return log f(-z) for z >= 0, ``f(-z) = phi(z) (1 - z R(z))`` with R the Mills ratio."""
+    from scipy.special import erfcx  # here, since it takes a twelfth of the time to import Zonal
+
     near = np.minimum(z, FAR)
-    rest = 1 - near * (math.sqrt(math.pi / 2) * _erfcx()(near / math.sqrt(2)))
+    rest = 1 - near * (math.sqrt(math.pi / 2) * erfcx(near / math.sqrt(2)))
     with np.errstate(divide="ignore", over="ignore"):
         square = z * z  # far away 1 / (1 - z R) is z^2 + 3 - 6 / z^2 + 42 / z^4, and so on
         tail = np.where(z < 50, np.log(np.maximum(rest, 1e-300)), -np.log(square + 3 - (6 - 42 / square) / square))
         return np.asarray(-0.5 * square - LOG_ROOT_TAU + tail)
-
-
-@cache
-def _erfcx() -> Any:
-    """Return scipy's erfcx, imported when first needed: it takes a twelfth of the time to import Zonal."""
-    from scipy.special import erfcx
-
-    return erfcx
 
 
 def log_gains(

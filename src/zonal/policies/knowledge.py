@@ -17,23 +17,22 @@ import numpy as np
 
 from zonal.arrays import Floats
 from zonal.errors import check_choice
-from zonal.policies.buying import highest, largest, payable, usual_time
+from zonal.policies.buying import highest, largest, next_stop, payable, usual_time
 from zonal.policies.gain import log_gains, log_pairs
 from zonal.policies.rules import (
     NONE,
     OPTIMISM,
-    Bound,
     Draw,
     Look,
     Policy,
     Rows,
+    Rules,
     View,
     Views,
     best,
     best_mean,
     candidates,
 )
-from zonal.policies.touring import next_stop
 from zonal.tree import Tree
 
 TOP = 256  # most promising leaves: in larger spaces, split until all of them are smallest regions
@@ -46,7 +45,7 @@ MOST_FOLLOWED = 2  # looks at a smallest region by the guard
 
 
 @dataclass(frozen=True)
-class KnowledgeRules(Bound):
+class KnowledgeRules(Rules):
     """The knowledge gradient bound to a problem."""
 
     def grows(self, tree: Tree, t: int, views: Views, grown: int) -> Rows:
@@ -70,10 +69,9 @@ class KnowledgeRules(Bound):
         top = top[able[top]]
         few = max(1, (room - grown) // self.setting.base)
         wanted = leaves[top[highest(promise[top], few, self.setting.tie)]]
-        if self.follows():
-            followed = self._followed(tree)
-            if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
-                wanted = np.append(wanted, followed)
+        followed = self.followed(tree) if self.setting.learned else None
+        if followed is not None and tree.first_child[followed] < 0 and not tree.smallest[followed]:
+            wanted = np.append(wanted, followed)
         return np.append(wanted, leader)
 
     def promise(self, tree: Tree, leaves: Rows, views: Views, within: bool) -> Floats:
@@ -82,10 +80,6 @@ class KnowledgeRules(Bound):
             return tree.mean[leaves] + OPTIMISM * tree.std[leaves]
         hidden = np.sum([view.weight * view.hidden for view in views()], axis=0)
         return np.asarray(tree.mean[leaves] + OPTIMISM * np.sqrt(tree.std[leaves] ** 2 + hidden[leaves]))
-
-    def follows(self) -> bool:
-        """Tell whether the guard follows the highest rewards: if the kernel is learned."""
-        return self.setting.learned
 
     def _leader(self, tree: Tree, leaves: Rows) -> Rows:
         """Return the leaf with the highest mean if it can be split: what is recommended must be smallest."""
@@ -121,7 +115,7 @@ class KnowledgeRules(Bound):
         noise = sum(view.weight * float(view.noise[row]) for view in views)
         return bool(tree.mean[row] - tree.std[row] - tree.mean[0] > STANDS_OUT * noise)
 
-    def _followed(self, tree: Tree) -> int | None:
+    def followed(self, tree: Tree) -> int | None:
         """Return the node with the highest mean reward that contains something unmeasured, or None."""
         open_ = np.where(tree.smallest, tree.askable & (tree.looks < MOST_FOLLOWED), tree.leaf)
         parents = tree.parent[tree.askable & (tree.looks == 0)]
@@ -135,7 +129,7 @@ class KnowledgeRules(Bound):
 
     def _follow(self, tree: Tree) -> int | None:
         """Return the guard's choice: the child of the followed node with the highest mean, or that node again."""
-        node = self._followed(tree)
+        node = self.followed(tree)
         if node is None or (tree.first_child[node] < 0 and not tree.smallest[node]):
             return None
         if tree.smallest[node]:
@@ -243,6 +237,6 @@ class KnowledgeGradient(Policy):
 def _tour(tree: Tree, turn: int) -> tuple[int, int]:
     """Return the looks of a tour, and how many of them are left; (0, 0) where travel has no cost."""
     terms = tree.terms
-    if terms is None or terms.ways is None or terms.tour == 1:
+    if terms is None or terms.tour == 1:
         return 0, 0
     return terms.tour, terms.tour - turn % terms.tour

@@ -54,13 +54,12 @@ class Terms:
     usual: float  # the time that a view's noise refers to; it scales with one over the root of the time
     left: float  # what may be spent
     prices: Callable[[Rows], Floats]  # returns what looks at some rows cost, without their time and travel
-    ways: Callable[[Rows], Floats] | None = None  # returns what travel to some rows costs; None if travel is free
-    tour: int = 1  # number of looks that cost twice as much as a tour over the whole space
+    ways: Callable[[Rows], Floats]  # returns what travel to some rows costs
+    tour: int  # number of looks that cost twice as much as a tour over the whole space; 1 where travel is free
 
     def costs(self, rows: Rows, times: Floats | float) -> Floats:
         """Return what looks of these times cost."""
-        costs = self.prices(rows) + (times if self.timed else 0.0)
-        return costs if self.ways is None else costs + self.ways(rows)
+        return self.prices(rows) + self.timed * times + self.ways(rows)
 
 
 Views = Callable[[], list[View]]  # computed when called: most policies need the columns only
@@ -154,9 +153,11 @@ def deepest_best(tree: Tree, rows: Rows, tie: float) -> int:
     return best_mean(tree, rows[(depth == deepest) | (tree.first_child[rows] < 0)], tie)
 
 
+@dataclass(frozen=True)
 class Rules:
     """A policy bound to a problem. Your own defines `choose`, and whatever differs from these defaults."""
 
+    policy: Any
     setting: Setting
 
     def choose(self, tree: Tree, t: int, views: Views, rng: Draw) -> Look:
@@ -196,12 +197,7 @@ class Rules:
         return best_mean(tree, tree.answered.nonzero()[0], self.setting.tie)
 
 
-@dataclass(frozen=True)
-class Bound(Rules):
-    """Rules that know their policy and the problem."""
-
-    policy: Any
-    setting: Setting
+Bound = Rules  # the name that rules of one's own inherit by
 
 
 class Policy:
@@ -225,7 +221,7 @@ class Policy:
     whole: bool = False
     inner: bool = False
     thrifty: bool = False
-    rules: ClassVar[type[Bound]] = Bound
+    rules: ClassVar[type[Rules]] = Rules
 
     def depth(self, shape: Shape, budget: int) -> int:
         """Return h_max, the deepest depth at which nodes are expanded: one above the smallest regions.

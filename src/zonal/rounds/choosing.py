@@ -83,15 +83,13 @@ def _terms(draft: State, by: str, free: bool) -> Terms:
         return prices.of_nodes(nodes(rows))
 
     def ways(rows: Rows) -> Floats:
-        assert here is not None
-        return prices.way(here, nodes(rows))
+        return prices.way(here, nodes(rows)) if here is not None and prices.travels else np.zeros(len(rows))
 
     left = math.inf if free else draft.remaining + SLACK * draft.budget
-    goes = prices.travels and here is not None
     time, tour = draft.began.time, 1
-    if goes:
+    if here is not None and prices.travels:
         tour = prices.looks_of_tour(prices.usual_price(draft.began.cheapest, time))
-    return Terms(prices.times, prices.timed, time, left, of_rows, ways if goes else None, tour)
+    return Terms(prices.times, prices.timed, time, left, of_rows, ways, tour)
 
 
 def next_of_opening(state: State, terms: Terms | None = None) -> int | None:

@@ -14,6 +14,7 @@ from zonal.looking import beyond, for_programs, is_empty
 from zonal.plots.history import best_then
 from zonal.plots.lines import along, curves_along
 from zonal.plots.maps import CELLS, Map, panels_of
+from zonal.plots.style import regions_of
 from zonal.rounds.certainty import SURE
 from zonal.rounds.trials import Recommendation
 from zonal.study import Study
@@ -77,8 +78,7 @@ def _model(study: Study) -> dict[str, Any] | None:
 def shape(study: Study, first: int = 0) -> dict[str, Any]:
     """Return where the nodes are, from a row on; rows are only ever added."""
     space, tree = study.space, study.tree
-    nodes = zip(tree.depth[first:].tolist(), tree.index[first:].tolist(), strict=True)
-    regions = [space.cell(node) for node in nodes]
+    regions = regions_of(study, slice(first, None))
     found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
     found["share"] = _short((share(space, region) for region in regions), 7)
     if space.axes is None:  # for a hierarchy the last name only; the page joins the path
