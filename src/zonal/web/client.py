@@ -29,8 +29,8 @@ from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial
 from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
+from zonal.spaces import Region
 from zonal.study import Study
-from zonal.web.regions import said_of
 from zonal.web.words import ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
@@ -258,6 +258,17 @@ class Remote(Study):
         raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
 
 
+def _said(region: Region) -> Any:
+    """Return a region as the service reads it."""
+    if region.node is not None:
+        return {"node": list(region.node)}
+    if region.space.axes is None:
+        return region.members.tolist()  # type: ignore[attr-defined]
+    if region.space.spelled:
+        return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
+    return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
+
+
 def _over_http(route: Route) -> Any:
     """Return a method of `Study` that is sent to the server."""
     word: Any = getattr(Study, route.word)
@@ -282,10 +293,10 @@ def _over_http(route: Route) -> Any:
 REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
-    "region": lambda study, region: said_of(study._region(region)),
+    "region": lambda study, region: _said(study._region(region)),
     "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
-    "minus": lambda study, region: None if region is None else said_of(study._region(region)),
+    "minus": lambda study, region: None if region is None else _said(study._region(region)),
     "trials": lambda study, trials: [trial.number for trial in trials],
 }
 for _word in ("table", "top", "plot", "past", "refine", "__str__", "_repr_html_"):

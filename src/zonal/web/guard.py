@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
-import socket
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,16 +33,6 @@ def problem(status: int, title: str, detail: str, **more: object) -> Response:
     """Return an error for programs and people (RFC 9457)."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     return JSONResponse(body, status, media_type="application/problem+json")
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def cookie_of(token: str) -> str:
@@ -139,16 +128,7 @@ def _limited(receive: Receive) -> Receive:
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
             if taken > MOST_BYTES:
-                raise TooLarge
+                raise HTTPException(413, "a request may not be that long.")
         return message
 
     return limited
-
-
-class TooLarge(Exception):
-    """A request is too large."""
-
-
-def own_names() -> set[str]:
-    """Return the names of this machine on the network."""
-    return {socket.gethostname().lower(), socket.getfqdn().lower()}

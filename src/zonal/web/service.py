@@ -22,14 +22,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import StudyFileError, ZonalError
+from zonal.errors import ZonalError
 from zonal.study import Study
 from zonal.web import api, documents, words
 from zonal.web.api import given, new_study
 from zonal.web.documents import dumped
-from zonal.web.folder import Entry, Folder, is_replaced
-from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
-from zonal.web.openapi import described
+from zonal.web.folder import Entry, Folder
+from zonal.web.guard import COOKIE, Guard, cookie_of, problem, same
 from zonal.web.record import stamp_of
 from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, said_of, tagged
 from zonal.web.words import EVERY, STUDIES, STUDY, Unknown
@@ -55,26 +54,24 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
-        self.routes = EVERY
-        self._document = dumped(described(EVERY, __version__))
         own = {
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
             ("GET", "/api/events"): self._watch,
-            ("GET", "/api/openapi.json"): self._openapi,
+            ("GET", "/api/openapi.json"): _always(dumped(words.described(__version__)), "application/json"),
             ("GET", STUDY): self._head,
             ("GET", f"{STUDY}/events"): self._events,
         }
         listed = [Route(path, answer, methods=[method]) for (method, path), answer in own.items()]
         listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in words.ROUTES]
         pages = [
-            Route("/", self._page("index.html")),
-            Route("/studies/{name}", self._page("study.html")),
-            Route("/login", self._page("login.html")),
+            Route("/", _page("index.html")),
+            Route("/studies/{name}", _page("study.html")),
+            Route("/login", _page("login.html")),
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
-        refusals = {HTTPException: refused, ZonalError: refused, TooLarge: refused, OSError: refused}
+        refusals = dict.fromkeys((HTTPException, ZonalError, OSError), refused)
         app = Starlette(
             routes=[*listed, *pages], exception_handlers={Exception: broken, **refusals}, lifespan=self._life
         )
@@ -84,14 +81,6 @@ class Service:
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         yield
         self.folder.end()
-
-    def _page(self, name: str) -> Handler:
-        content = b"".join((PAGES / part).read_bytes() for part in ("head.html", name))
-
-        async def answer(request: Request) -> Response:
-            return Response(content, media_type=HTML)
-
-        return answer
 
     async def _login(self, request: Request) -> Response:
         said = given(await body(request), {"token": words.TEXT}, ("token",))
@@ -103,26 +92,17 @@ class Service:
         answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
         return answer
 
-    async def _openapi(self, request: Request) -> Response:
-        return Response(self._document, media_type="application/json")
-
     def _entry(self, request: Request) -> Entry:
         return self.folder.entry(request.path_params["name"])
 
     async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
         """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
-        for again in (True, False):
-            future = asyncio.wrap_future(entry.submit(does))
-            try:
-                return await asyncio.wait_for(asyncio.shield(future), wait)
-            except StudyFileError as error:
-                if not (again and is_replaced(error)):
-                    raise
-                entry.forget()
-            except TimeoutError:
-                future.add_done_callback(lambda done: done.cancelled() or done.exception())
-                raise
-        raise AssertionError("unreachable")
+        future = asyncio.wrap_future(entry.submit(does))
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), wait)
+        except TimeoutError:
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())
+            raise
 
     def _word(self, route: words.Route) -> Handler:
         """Return the handler of one operation on a study."""
@@ -199,7 +179,7 @@ class Service:
         except TimeoutError:
             known = entry.kept.get("answer")
             found = {"best": [], **(known[1] if known else {}), "busy": True}
-            head["state"] = head["state"] if entry.is_open else "opening"
+            head["state"] = "opening" if entry.study is None else head["state"]
         return as_json(dumped(head | found))
 
     async def _events(self, request: Request) -> Response:
@@ -272,3 +252,16 @@ class Service:
 
 
 NEW = next(route for route in EVERY if (route.method, route.path) == ("POST", STUDIES))
+
+
+def _always(content: bytes, kind: str) -> Handler:
+    """Return the handler that gives everybody the same."""
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+def _page(name: str) -> Handler:
+    return _always(b"".join((PAGES / part).read_bytes() for part in ("head.html", name)), HTML)

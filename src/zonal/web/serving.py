@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import secrets
 import socket
@@ -12,7 +13,6 @@ from pathlib import Path
 import uvicorn
 
 from zonal.errors import InvalidInput
-from zonal.web.guard import is_loopback, own_names
 from zonal.web.service import Service
 
 VARIABLE = "ZONAL_TOKEN"
@@ -31,11 +31,11 @@ def serve(
     token = os.environ.get(VARIABLE, "")
     if token and len(token) < SHORTEST:
         raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
-    beyond = not is_loopback(host) or bool(names)
+    beyond = not _is_loopback(host) or bool(names)
     made = beyond and not token
     token = secrets.token_urlsafe(24) if made else token
-    known = {*names, *(own_names() if beyond else ())}
-    service = Service(folder, token, known)
+    own_names = (socket.gethostname(), socket.getfqdn()) if beyond else ()
+    service = Service(folder, token, (*names, *own_names))
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}"
@@ -50,6 +50,14 @@ def serve(
     )  # fmt: skip
     with listening:
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _listen(host: str, port: int) -> socket.socket:
