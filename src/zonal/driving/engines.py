@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.problems.instruments import Instrument
@@ -128,8 +128,8 @@ class Elsewhere:
 
     def _send(self, job: Job, kit: Kit | None) -> None:
         light = replace(job.region, space=None)
-        self._sent += 1  # calls differ, so that a cluster cannot answer a repeat from its cache
-        call = Call(self._token, self._sent)
+        self._sent += 1
+        call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
         job.executor = self._executor
         with warnings.catch_warnings():
             if kit is not None:  # Dask warns about large arguments; this one is sent once per worker
@@ -202,28 +202,26 @@ def engine_for(
     if where is None:
         if workers is None and timeout is None:
             return Here(measure, timed)
-        return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True, timed=timed)
+        return Elsewhere(measure, Threads, 1 if workers is None else workers, True, timed)
     if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
-        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False, timed=timed)
+        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, False, timed)
     if callable(where):
-        return Elsewhere(measure, where, workers, own=True, timed=timed)
-    return Elsewhere(measure, lambda: where, workers, own=False, timed=timed)
+        return Elsewhere(measure, where, workers, True, timed)
+    return Elsewhere(measure, lambda: where, workers, False, timed)
 
 
 def _started(start: Callable[..., Any]) -> Executor:
     """Return an executor; raise if the function needs arguments, or returns something else."""
-    found: Any
     try:
         inspect.signature(start).bind()
     except (TypeError, ValueError):  # it needs arguments, or its signature is unknown
-        found = start
+        found: Executor | Any = start
     else:
         found = start()
     if not callable(getattr(found, "submit", None)):
         what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
         raise InvalidInput(what, found, "Pass for example workers=4.")
-    executor: Executor = found
-    return executor
+    return found
 
 
 def _workers(executor: Any) -> int:
@@ -262,13 +260,6 @@ class Kit:
     space: Any
 
 
-class Call(NamedTuple):
-    """Which kit a worker needs, and the number of this call."""
-
-    token: str
-    number: int
-
-
 class Plea(Enum):
     """What a worker may answer instead of a value."""
 
@@ -285,12 +276,13 @@ def _keep(token: str, kit: Kit) -> None:
 
 
 def _measure_there(
-    call: Call, region: Region, draw: float | None, kit: Kit | None, time: float | None = None
+    call: tuple[str, int], region: Region, draw: float | None, kit: Kit | None, time: float | None = None
 ) -> Any:
-    """Measure, on a worker, a region that came without its space."""
+    """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
+    token, _ = call
     if kit is not None:
-        _keep(call.token, kit)
-    known = kit or _kits.get(call.token)
+        _keep(token, kit)
+    known = kit or _kits.get(token)
     if known is None:
         return Plea.WHICH_KIT
     whole = replace(region, space=known.space)

@@ -131,11 +131,9 @@ class Remote(Study):
         self._still = 0
         self._seen: State | None = None
         self._rows: tuple[dict[str, Any], ...] = ()  # of its journal
-        about = self._line.get("/settings")
-        self._opened = settings_from_json(json.dumps(about["settings"]), {})
+        self._about = self._line.get("/settings")
+        self._opened = settings_from_json(json.dumps(self._about["settings"]), {})
         self._text = Events(self._opened)
-        self._id: str = about["id"]
-        self._read_only: str = about["read_only"]
         self._renew_lock()
 
     def __repr__(self) -> str:
@@ -149,7 +147,7 @@ class Remote(Study):
     @property
     def id(self) -> str:
         """Identifies the study and its trials."""
-        return self._id
+        return str(self._about["id"])
 
     @property
     def _called(self) -> str:
@@ -163,7 +161,7 @@ class Remote(Study):
     @property
     def read_only(self) -> str:
         """Why the study can only be read; "" if it can continue."""
-        return self._read_only
+        return str(self._about["read_only"])
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -172,15 +170,11 @@ class Remote(Study):
         return tuple(row["time"] for row in self._rows)
 
     @property
-    def _state(self) -> State:
+    def _state(self) -> State:  # type: ignore[override]
         if self._seen is None or not self._still:
             self.refresh()
         assert self._seen is not None
         return self._seen
-
-    @_state.setter
-    def _state(self, state: State) -> None:
-        self._seen = state
 
     def refresh(self) -> None:
         """Fetch what was done to the study; all methods do so by themselves."""
@@ -261,12 +255,8 @@ class Remote(Study):
 def _said(region: Region) -> Any:
     """Return a region as the service reads it."""
     if region.node is not None:
-        return {"node": list(region.node)}
-    if region.space.axes is None:
-        return region.members.tolist()  # type: ignore[attr-defined]
-    if region.space.spelled:
-        return [list(pool) for pool in region.symbols]  # type: ignore[attr-defined]
-    return {name: list(own) if isinstance(own, tuple) else own for name, own in region.as_dict().items()}
+        return {"node": region.node}
+    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
 
 
 def _over_http(route: Route) -> Any:
