@@ -81,7 +81,7 @@ def report(study: Study, out: Path | None) -> None:
 def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool) -> None:
     """Show a FOLDER of studies in a browser, and let instruments ask and tell over HTTP."""
     try:
-        from zonal.web.serving import serve
+        from zonal.web.service import serve
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "anyio"):
             raise

@@ -121,23 +121,24 @@ def space(recipe: Recipe) -> Any:
             return _axes(recipe)
         words = recipe.section(kind, KEYS[kind])
         words = {key: recipe.words[key] for key in ("smallest",) if key in recipe.words} | words
-        return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
+        if kind != "sequences":
+            return _members(recipe, kind, words)
+        _need(kind, words, {"alphabet": "ACGT", "length": 8})
+        return zn.Sequences(**words)
 
 
 def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
-    axes: dict[str, Any] = {}
-    said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}, "periodic": {}}
-    for name, words in recipe.words["axes"].items():
-        axes[name] = words
-        if isinstance(words, Mapping):
-            axes[name] = _axis(recipe, name, words)
-            for key, own in said.items():
-                own |= {name: words[key]} if key in words else {}
+    tables = {name: words for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
+    axes = {**recipe.words["axes"], **{name: _axis(recipe, name, words) for name, words in tables.items()}}
+
+    def said(key: str) -> dict[str, Any]:
+        return {name: words[key] for name, words in tables.items() if key in words}
+
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
-    smallest = said["smallest"] or recipe.words.get("smallest")
-    arity, rings = recipe.words.get("arity", 2), [name for name, own in said["periodic"].items() if own]
-    return kind(axes, arity, smallest, said["unit"] or None, said["scale"] or "linear", rings)
+    smallest = said("smallest") or recipe.words.get("smallest")
+    arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
+    return kind(axes, arity, smallest, said("unit") or None, said("scale") or "linear", rings)
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
@@ -164,11 +165,6 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
         fix = "Write { red = 2, green = 1 }."
         raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)
     return words["frequencies"]
-
-
-def _sequences(words: dict[str, Any]) -> zn.Sequences:
-    _need("sequences", words, {"alphabet": "ACGT", "length": 8})
-    return zn.Sequences(**words)
 
 
 def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:

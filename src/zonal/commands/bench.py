@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
@@ -12,7 +12,6 @@ from zonal import looking
 from zonal.averages.feedback import Slope
 from zonal.commands import frame, sheets
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput
-from zonal.rounds.events import Asked
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
 from zonal.tables import read_table
@@ -58,8 +57,7 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
-    facts = (fact for event in study.events for fact in event) if key else ()
-    asked_before = sum(isinstance(fact, Asked) and fact.key == key for fact in facts)
+    asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
     number = min(wanted, asked_before or study._looks_left)
     if number == 0:
         raise _spent(study)
@@ -150,13 +148,11 @@ def tell(
     A sheet is taken completely or not at all. Slopes are means of df/dx over the region, per unit of the axis:
     --slope x=0.3:0.1. For a difference, the column minus of a sheet names the other region.
     """
-    one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
-    if correct and sheet is None:
-        raise click.UsageError("--correct is for the rows of a sheet; `zonal correct` takes one TRIAL.")
+    stray = correct and "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL."
+    one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert trial is not None
-        if value is None:
-            raise click.UsageError("Missing argument 'VALUE'.")
+        assert value is not None
         more: dict[str, Any] = {"slopes": dict(map(_slope, slopes))} if slopes else {}
         more |= {} if minus is None else {"minus": sheets.place_of(study.space, minus)}
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
@@ -206,13 +202,11 @@ def observe(
     sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
     value, sem, and if needed slope and minus.
     """
-    one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
-    if again and sheet is None:
-        raise click.UsageError("--again is for the rows of a sheet: pass --csv FILE.")
+    stray = again and "--again is for the rows of a sheet: pass --csv FILE."
+    one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert region is not None
-        if value is None:
-            raise click.UsageError("Missing argument 'VALUE'.")
+        assert value is not None
         place = sheets.place_of(study.space, region)
         by, off = Slope(slope) if slope else None, None if minus is None else sheets.place_of(study.space, minus)
         seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
@@ -330,15 +324,16 @@ def standing(study: Study) -> str:
     return f"{looking.standing(study)}."
 
 
-def one_way(sheet: Path | None, single: object, how: str) -> None:
-    """Raise unless exactly one of a sheet and a single measurement is given."""
+def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str | Literal[False]) -> None:
+    """Raise unless a sheet is given, or a single measurement with its value and no `stray` option for sheets."""
     if (sheet is None) == (single is None):
         raise click.UsageError(how)
+    if sheet is None and (stray or value is None):
+        raise click.UsageError(stray or "Missing argument 'VALUE'.")
 
 
 def slowly(things: list[T], what: str) -> Iterable[T]:
     """Iterate with a progress bar, if on a terminal."""
     from tqdm import tqdm
 
-    shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=None, leave=False)
-    return shown
+    return tqdm(things, desc=what, unit="", disable=None, leave=False)

@@ -59,9 +59,8 @@ def document(study: Study) -> str:
         return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
 
     def seen(one: TrialRecord | Observation) -> dict[str, Any]:
-        slope, minus = sheets.slope_of(one), one.minus
-        found: dict[str, Any] = {"slope": slope} if slope else {}
-        return found if minus is None else found | {"minus": minus}
+        found = {"slope": sheets.slope_of(one) or None, "minus": one.minus}
+        return {name: own for name, own in found.items() if own is not None}
 
     trials, outside = [], []
     for one, (*before, now) in study.history():

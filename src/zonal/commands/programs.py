@@ -93,7 +93,11 @@ class Program:
             asked.seek(0)
             process = self._start(environment(question, trial), asked, out, err)
             try:
-                late = _outlasts(process, self._timeout)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(self._timeout)
+                late = process.returncode is None
+                if late:
+                    stop([process])
                 said, complaint = out.end(), err.end()
                 stop([process])  # what it left running
             finally:
@@ -185,16 +189,6 @@ class _Output:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-
-def _outlasts(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
-    """Wait until a program has ended; return True if it took too long and was stopped."""
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        stop([process])
-        return True
-    return False
 
 
 def stop(processes: Collection[subprocess.Popen[bytes]]) -> None:

@@ -214,12 +214,8 @@ def place_of(space: Any, text: str) -> Any:
 
 def places(path: Path, space: Any) -> list[Region]:
     """Return the regions of a sheet; raise an error that lists every bad row."""
-
-    def read(cells: dict[str, str], row: int) -> Region:
-        region: Region = space.region(space.from_row(cells))
-        return region
-
-    return _every_row(read_table(path), space, (), read, "predicted")
+    table = read_table(path)
+    return _every_row(table, space, (), lambda cells, row: space.region(space.from_row(cells)), "predicted")
 
 
 def _every_row(
