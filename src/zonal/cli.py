@@ -221,7 +221,7 @@ def _experiment(name: str, settings: Plan) -> None:
     module = import_module(f"zonal.paper.{name}")
     started = perf_counter()
     table = module.experiment(settings)
-    click.echo(f"\n{name}: {_EXPERIMENTS.get(name, '')}\n{table.text()}")
+    click.echo(f"\n{name}: {_EXPERIMENTS[name]}\n{table.text()}")
     click.echo(
         f"{perf_counter() - started:.1f} s; {name}.pdf, .png, .csv and .json are in {settings.out.resolve()}"
     )

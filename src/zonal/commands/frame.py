@@ -176,9 +176,7 @@ class _OpenStudy(FilePath):
         """Open the study; raise if that fails."""
         if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
             return value
-        path = super().convert(value, param, ctx)
-        assert isinstance(path, Path)
-        return Study.open(path)
+        return Study.open(super().convert(value, param, ctx))
 
 
 study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already

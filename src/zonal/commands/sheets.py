@@ -222,11 +222,8 @@ def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row."""
-    exact = space.columns
-    columns = {name: table.cells(name) for name in needed}
-    for name in ("trial", "region", "value", "sem", "note", "time", *SEEN, *exact):
-        if name not in columns and table.find(name) is not None:
-            columns[name] = table.cells(name)
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *space.columns))
+    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
     pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
     found, wrong = [], []

@@ -150,11 +150,10 @@ class Elsewhere:
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
         """Return those that are done; a worker that lacks the kit gets it, with the same job."""
-        done = [job for job in jobs if job.future.done()]
-        unknowing = [job for job in done if job.lacks_kit()]
+        unknowing = {job for job in jobs if job.lacks_kit()}
+        done = [job for job in jobs if job.future.done() and job not in unknowing]
         for job in unknowing:
             self._send(job, Kit(self._measure, job.region.space))
-        done = [job for job in done if job not in unknowing]
         if any(job.outcome()[1] is None for job in done):
             self._died = 0
         return done

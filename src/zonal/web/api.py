@@ -26,8 +26,6 @@ from zonal.web.record import Record
 from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
 
-Does = Callable[..., Any]
-
 
 def _region(study: Study, said: Any) -> Region:
     """Return the region that a client described."""
@@ -82,13 +80,8 @@ READ: dict[str, Callable[[Study, Any], Any]] = {
 }
 
 
-def doing(route: Route) -> Does:
-    """Return a function of a study and the fields sent that does a route and returns its answer."""
-    return DOES.get(route.path) or partial(_says, route)
-
-
-def _says(route: Route, study: Study, **said: Any) -> Any:
-    """Do what a method of a study does."""
+def says(route: Route, study: Study, **said: Any) -> Any:
+    """Do what the method of a study that is named by a route does, and return its answer."""
     for name in READ.keys() & said.keys():
         said[name] = READ[name](study, said[name])
     if said.pop("observation", False):
@@ -141,8 +134,8 @@ def _journal(record: Record, after: int = -1) -> Any:
     return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
 
 
-# What is not simply a method of a study, by path.
-DOES: dict[str, Does] = {
+# What is not simply a method of a study, by path: functions of a study and the fields sent.
+DOES: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
     "/trials/{trial}/take-up": _take_up,
     "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},

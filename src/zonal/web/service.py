@@ -12,6 +12,7 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,7 +37,7 @@ from zonal.web.documents import dumped
 from zonal.web.folder import Entry, Folder
 from zonal.web.guard import COOKIE, Guard, cookie_of, problem, same
 from zonal.web.record import stamp_of
-from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, said_of, tagged
+from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, tagged
 from zonal.web.words import EVERY, STUDIES, STUDY, Unknown
 
 T = TypeVar("T")
@@ -115,7 +116,8 @@ class Service:
 
     def _word(self, route: words.Route) -> Handler:
         """Return the handler of one operation on a study."""
-        does, at_once = api.doing(route), api.AT_ONCE.get(route.path)
+        does = api.DOES.get(route.path, partial(api.says, route))
+        at_once = api.AT_ONCE.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
@@ -157,7 +159,9 @@ class Service:
             except Unknown:  # deleted meanwhile
                 return {}
             except Exception as error:  # an error in one file must not hide the others
-                return {"name": name, "state": "bad", "error": said_of(error)}
+                unread = f"it cannot be read ({type(error).__name__})."
+                why = str(error) if isinstance(error, ZonalError) else unread
+                return {"name": name, "state": "bad", "error": why}
             known = entry.kept.get("answer")
             found = known[1] if known is not None and known[0] == record.event else {}
             best = next(iter(found.get("best", [])), None)

@@ -72,17 +72,12 @@ def as_json(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
+def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
     """Return an answer with the event as its tag; a client that has it already gets 304."""
     tag = f'W/"{event}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"etag": tag})
     return Response(content, media_type=kind, headers={"etag": tag})
-
-
-def said_of(error: Exception) -> str:
-    """Return an error's message for people."""
-    return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
 
 
 async def refused(request: Request, error: Exception) -> Response:
