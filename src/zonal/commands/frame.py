@@ -73,8 +73,9 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
         code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
         raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
-        if error.filename is None:
-            _leave_output_alone()
+        if error.filename is None:  # the output cannot be printed, and must not be tried again at exit
+            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
         if error.errno == errno.EPIPE:  # the reader of the output has closed it
             raise click.exceptions.Exit(CLOSED_PIPE) from error
         raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
@@ -100,12 +101,6 @@ def spoken(message: str) -> str:
     for pattern, words in SPOKEN.items():
         message = re.sub(pattern, words, message)
     return message
-
-
-def _leave_output_alone() -> None:
-    """Redirect the rest of the output to nowhere: it cannot be printed, and must not be tried again at exit."""
-    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @contextmanager

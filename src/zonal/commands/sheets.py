@@ -71,12 +71,13 @@ def questions(study: Study, trials: Sequence[Trial]) -> str:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
     header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
-    rows = ([*_place(one, one.number, one.replicate, spends), None, None, None] for one in trials)
+    rows = ([*_place(one, spends), None, None, None] for one in trials)
     return csv_text([header, *rows])
 
 
-def _place(one: Any, number: int | None, look: int | None, spends: Sequence[str]) -> list[Any]:
+def _place(one: Any, spends: Sequence[str]) -> list[Any]:
     """Return the cells of a trial or an observation that say what was measured, and for how much."""
+    number, look = (None, None) if isinstance(one, Observation) else (one.number, one.replicate)
     return [number, one.region.name, look, *one.region.row(), *(getattr(one, own, None) for own in spends)]
 
 
@@ -101,10 +102,8 @@ def outcomes(study: Study) -> str:
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
         seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-        asked = isinstance(one, TrialRecord)
-        where = _place(one, one.number if asked else None, getattr(one, "replicate", None), spends)
-        number = None if asked else one.number
-        rows.append([*where, now.state, now.value, now.sem, now.note, *seen, number, earlier])
+        number = one.number if isinstance(one, Observation) else None
+        rows.append([*_place(one, spends), now.state, now.value, now.sem, now.note, *seen, number, earlier])
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return csv_text(list(zip(*kept, strict=True)))

@@ -126,14 +126,17 @@ def _of_one_moment(word: W) -> W:
 class Remote(Study):
     """A study on a server: see `connect`. It is always as on the server; nothing is stored here."""
 
+    id = read_only = _called = ""  # as the server says, where `Study` reads its file
+
     def __init__(self, address: str, token: str = "") -> None:
         self._line = Connection(address, token)
         self._still = 0
         self._seen: State | None = None
         self._rows: tuple[dict[str, Any], ...] = ()  # of its journal
-        self._about = self._line.get("/settings")
-        self._opened = settings_from_json(json.dumps(self._about["settings"]), {})
+        about = self._line.get("/settings")
+        self._opened = settings_from_json(json.dumps(about["settings"]), {})
         self._text = Events(self._opened)
+        self.id, self.read_only, self._called = about["id"], about["read_only"], self._line.name
         self._renew_lock()
 
     def __repr__(self) -> str:
@@ -145,23 +148,9 @@ class Remote(Study):
         return Remote, (self._line.address, self._line.token)
 
     @property
-    def id(self) -> str:
-        """Identifies the study and its trials."""
-        return str(self._about["id"])
-
-    @property
-    def _called(self) -> str:
-        return self._line.name
-
-    @property
     def settings(self) -> Settings:
         """Everything that was given."""
         return self._opened.settings
-
-    @property
-    def read_only(self) -> str:
-        """Why the study can only be read; "" if it can continue."""
-        return str(self._about["read_only"])
 
     @property
     def times(self) -> tuple[str, ...]:
