@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file
 from zonal.errors import InvalidInput, ZonalError
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
-from zonal.rounds.events import Event
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
 from zonal.rounds.trials import Observation, TrialRecord
@@ -120,24 +119,21 @@ def imported(content: bytes, edited: bool = False) -> Study:
         del lines[-1]
     at = 0
 
-    def text() -> str:
-        said = lines[at].decode("utf-8-sig")
-        json.dumps(json.loads(said), ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
-        return said
-
-    def events(read: Callable[[str], Event]) -> Iterator[Event]:
+    def texts() -> Iterator[str]:
         nonlocal at
-        while at + 1 < len(lines):
-            at += 1
-            yield read(text())
+        for at in range(len(lines)):
+            text = lines[at].decode("utf-8-sig")
+            json.dumps(json.loads(text), ensure_ascii=False).encode()  # raises if no file can hold the text
+            yield text
 
+    said = texts()
     try:
-        settings = _settings(json.loads(text()))
-        told = events(Events(settings).read)
+        settings = _settings(json.loads(next(said)))
+        told = map(Events(settings).read, said)
         return Study.replay(settings.settings, told, at_once=not why, edited=why)
     except Exception as error:  # a changed line can cause any error
-        said = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
-        problem = f"line {at + 1} is not what was exported ({said})"
+        what = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
+        problem = f"line {at + 1} is not what was exported ({what})"
         raise InvalidInput(problem, _shown(lines[at]), "Export it again, with --format events.") from error
 
 

@@ -61,11 +61,6 @@ class Hand:
         return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
 
     @property
-    def budget(self) -> int:
-        """The total number of measurements, as far as is known."""
-        return self.study.told + len(self.study.pending) + self.study._looks_left
-
-    @property
     def remaining(self) -> int:
         """The number of measurements that may still be started."""
         remaining = self.study._looks_left + sum(map(self._left, self.study.under_way))

@@ -112,7 +112,9 @@ class _Run:
 
     def _fill(self) -> bool:
         """Start as many measurements as possible; return whether any are under way."""
-        while self._goes_on() and len(self._under_way) + self._lost() < self._engine.workers:
+        while len(self._under_way) + self._lost() < self._engine.workers:
+            if not self._hand.remaining or self._why or self._failure or self._ctrl_c.pressed:
+                break
             try:
                 trial = self._hand.ask()
             except Exhausted as error:
@@ -124,10 +126,6 @@ class _Run:
                 break
             self._begin(trial)
         return bool(self._under_way)
-
-    def _goes_on(self) -> bool:
-        over = self._why or self._failure or self._ctrl_c.pressed
-        return bool(self._hand.remaining) and not over
 
     def _begin(self, trial: Trial) -> None:
         try:
@@ -245,7 +243,8 @@ def _progress(hand: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
         return
     from tqdm.auto import tqdm
 
-    done, due = hand.budget - hand.remaining, 0.0  # a continued study does not start at 0
+    total = hand.study.told + len(hand.study.pending) + hand.study._looks_left
+    done, due = total - hand.remaining, 0.0  # a continued study does not start at 0
 
     def step() -> None:
         nonlocal due
@@ -254,7 +253,7 @@ def _progress(hand: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
             bar.set_postfix_str(standing())
             due = monotonic() + READABLE
 
-    with tqdm(total=hand.budget, initial=done, desc="measuring", unit="") as bar:
+    with tqdm(total=total, initial=done, desc="measuring", unit="") as bar:
         yield step
         bar.set_postfix_str(standing())
 

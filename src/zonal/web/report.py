@@ -57,7 +57,7 @@ def report(study: Study) -> str:
         parts += [_section("Best regions", lambda: _table(study.top(5)))]
     parts.append(_section("Methods", lambda: "".join(_marked("p", own) for own in methods(study))))
     parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
-    parts.append(_section("Settings", lambda: _facts(_settings(study))))
+    parts.append(_section("Settings", lambda: _settings(study)))
     body = "\n".join(part for part in parts if part)
     head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
     head += "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -139,7 +139,7 @@ def _cell(cell: Any) -> str:
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
-def _settings(study: Study) -> dict[str, str]:
+def _settings(study: Study) -> str:
     given = {own.name: getattr(study.settings, own.name) for own in fields(Settings)}
     found = {name: str(value)[:400] + " ..." * (len(str(value)) > 400) for name, value in given.items()}
     found["budget"] = str(study.budget)
@@ -150,11 +150,7 @@ def _settings(study: Study) -> dict[str, str]:
     found["read only"] = study.read_only or "no"
     found["Zonal"] = __version__
     found["this page"] = datetime.now(UTC).isoformat(timespec="seconds")
-    return found
-
-
-def _facts(facts: dict[str, str]) -> str:
-    listed = (_marked("dt", name) + _marked("dd", own) for name, own in facts.items())
+    listed = (_marked("dt", name) + _marked("dd", own) for name, own in found.items())
     return f"<dl>{''.join(listed)}</dl>"
 
 
