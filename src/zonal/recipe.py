@@ -144,13 +144,11 @@ def _axes(recipe: Recipe) -> zn.Box | zn.Product:
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     path = ("axes", name)
     recipe.table(words, path, AXIS_KEYS)
-    kinds = [
-        keys for keys in (("low", "high"), ("symbols",), ("frequencies",)) if any(key in words for key in keys)
-    ]
-    if len(kinds) != 1 or any(key not in words for key in kinds[0]):
+    given = {"low", "high", "symbols", "frequencies"} & set(words)
+    if given not in ({"low", "high"}, {"symbols"}, {"frequencies"}):
         fix = "Write low and high, or symbols, or frequencies."
         raise InvalidInput(f"{recipe.place(path)}: axis {name} must be given in exactly one way", dict(words), fix)
-    if kinds[0] == ("low", "high"):
+    if "low" in given:
         text(words.get("unit", ""), f"the unit of axis {name}")
         check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
         return words["low"], words["high"]
