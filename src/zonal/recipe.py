@@ -91,7 +91,7 @@ def where(
     if len(said) != 1:
         fix = f"Pass one of {', '.join(ways)}."
         raise InvalidInput("the space must be given in exactly one way", " and ".join(said) or "none", fix)
-    named = {key: list(own) if isinstance(own, tuple) else own for key, own in columns.items() if own}
+    named = {key: own for key, own in columns.items() if own}
     if table is None and named:
         fix = "Pass a table too, or leave the option out."
         raise InvalidInput("this option needs a table", f"--{next(iter(named))}", fix)
@@ -328,8 +328,8 @@ def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any
     return kind(**words)
 
 
-def _texts(words: Any, name: str) -> list[str]:
-    if not isinstance(words, list) or not all(isinstance(own, str) for own in words):
+def _texts(words: Any, name: str) -> Sequence[str]:
+    if not isinstance(words, list | tuple) or not all(isinstance(own, str) for own in words):
         raise InvalidInput(f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
     if len(set(words)) < len(words):
         raise InvalidInput(f"{name} has a name twice", words, "Name each column once.")

@@ -50,8 +50,8 @@ class Entry:
         """Run a function on the study in its own thread, after opening it."""
 
         def on_study() -> T:
-            self.study = self.study or Study.open(self.path)
-            return does(self.study)
+            study = self.study = self.study or Study.open(self.path)
+            return does(study)
 
         return self._thread.submit(self._unless_replaced, on_study)
 
