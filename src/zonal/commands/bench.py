@@ -24,10 +24,9 @@ SHEET = frame.FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 NUMBER = click.IntRange(min=0)
-OBSERVATION: dict[str, Any] = {
-    "is_flag": True,
-    "help": "TRIAL is the number of an observation, as in `zonal export`.",
-}
+observation_option = click.option(
+    "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
+)
 
 
 @frame.study_command()
@@ -264,7 +263,7 @@ def allow(study: Study, region: str) -> None:
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
-@click.option("--observation", **OBSERVATION)
+@observation_option
 def correct(study: Study, trial: int, value: str, sem: str | None, note: str, observation: bool) -> None:
     """Replace a value that was told by mistake by another VALUE.
 
@@ -281,7 +280,7 @@ def correct(study: Study, trial: int, value: str, sem: str | None, note: str, ob
 @frame.study_command()
 @click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
-@click.option("--observation", **OBSERVATION)
+@observation_option
 def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool) -> None:
     """Remove values that should never have been told; the budget gets their trials back.
 

@@ -263,7 +263,6 @@ class _CtrlC:
 
     def __init__(self) -> None:
         self.pressed = self._open = False
-        self._installed = False
 
     def __enter__(self) -> _CtrlC:
         if (
@@ -271,11 +270,10 @@ class _CtrlC:
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         ):
             signal.signal(signal.SIGINT, self._note)
-            self._installed = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._installed:
+        if signal.getsignal(signal.SIGINT) == self._note:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

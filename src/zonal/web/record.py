@@ -44,11 +44,10 @@ class Record:
     def __init__(self, path: Path, before: Record | None = None) -> None:
         self.stamp = stamp_of(path)
         self.times: list[str] = []  # when each event was written
-        self._places: dict[int, dict[str, Any]] = {}
         if before is None:
             self.journal, self.events = Journal.open(path, {})
         else:
-            self.journal, self.times, self._places = before.journal, before.times, before._places
+            self.journal, self.times = before.journal, before.times
             self.events = [*before.events, *self.journal.unseen(len(before.events))]
         self.event = len(self.events)  # the number of events
         fresh = self.journal.rows(len(self.times))
@@ -93,10 +92,7 @@ class Record:
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
-        if asked.row not in self._places:
-            space = self.settings.space
-            self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
-        return self._places[asked.row]
+        return place(self.settings.space, self.settings.space.cell(asked.node), asked.row)
 
     def news(self, number: int) -> dict[str, Any]:
         """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
