@@ -20,7 +20,6 @@ from zonal.tables.listings import Listing, counted
 T = TypeVar("T")
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
-SHEET = frame.FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 NUMBER = click.IntRange(min=0)
@@ -31,7 +30,7 @@ observation_option = click.option(
 
 @frame.study_command()
 @frame.number_option("-n", "wanted", default=1, help="Number of trials.")
-@click.option("--csv", "sheet", type=SHEET, help="Write a new sheet with an empty column for the values.")
+@click.option("--csv", "sheet", type=frame.FILE, help="Write a new sheet with an empty column for the values.")
 @click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @frame.json_option
@@ -128,7 +127,9 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask` with values filled in; empty rows wait.")
+@click.option(
+    "--csv", "sheet", type=frame.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
+)
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 def tell(
     study: Study,
@@ -183,7 +184,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one per row.")
+@click.option("--csv", "sheet", type=frame.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 def observe(
     study: Study,

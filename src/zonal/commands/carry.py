@@ -12,7 +12,7 @@ import click
 
 from zonal.commands import sheets
 from zonal.commands.bench import standing
-from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_command
+from zonal.commands.frame import DIFFERENT, FILE, Command, Refusal, new_file_argument, say, study_command
 from zonal.errors import InvalidInput, ZonalError
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Events, Opened, settings_from_json, settings_to_json
@@ -36,7 +36,7 @@ HEAD, END = "zonal events", "zonal end"
     type=click.Choice(["csv", "json", "events"]),
     help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
 )
-@click.option("--out", type=FilePath(dir_okay=False), help="Write here instead of printing.")
+@click.option("--out", type=FILE, help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
     text = {"csv": sheets.outcomes, "json": document, "events": exported}[kind](study)
@@ -96,7 +96,7 @@ def _end(lines: bytes) -> str:
 
 @click.command("import", cls=Command)
 @new_file_argument
-@click.argument("lines", metavar="EVENTS", type=FilePath(dir_okay=False))
+@click.argument("lines", metavar="EVENTS", type=FILE)
 @click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
 def import_(path: Path, lines: Path, edited: bool) -> None:
     """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""

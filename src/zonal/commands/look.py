@@ -153,7 +153,7 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
 
 @frame.study_command()
 @click.argument("where", nargs=-1, metavar="[REGION]...")
-@click.option("--csv", "sheet", type=frame.FilePath(dir_okay=False), help="A sheet of regions.")
+@click.option("--csv", "sheet", type=frame.FILE, help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
 @click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
 @frame.json_option
