@@ -19,7 +19,7 @@ from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
 from zonal.driving.run import INTERRUPTED as STOPPED
 from zonal.driving.run import drive
-from zonal.errors import InvalidInput, TrialError, ZonalError, duration
+from zonal.errors import InvalidInput, TrialError, duration
 from zonal.looking import hope
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
@@ -75,9 +75,7 @@ def run(
             why = drive(hand, instrument, progress=lambda: hope(study), on_error="give_up", **limits)
         except KeyboardInterrupt:
             why = STOPPED
-        except ZonalError as error:
-            if not isinstance(error, Failed | InvalidInput):
-                raise
+        except (Failed, InvalidInput):
             why = f"stopped: the program failed {max_failures} times in a row; {standing(study)}"
             raise Refusal(why, KEEPS_FAILING) from None
     if why == STOPPED:

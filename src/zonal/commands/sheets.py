@@ -117,7 +117,7 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     trials = study.trials
     first: dict[int, Filled | None] = {}
 
-    def read(cells: dict[str, str], row: int) -> tuple[int, Filled | None]:
+    def read(cells: dict[str, str], row: int) -> None:
         number, answer = _trial(cells["trial"], trials, cells.get("region", "")), _answer(cells, row)
         if answer is not None and cells.get("minus"):
             other = study._region(place_of(study.space, cells["minus"]))
@@ -130,7 +130,6 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
         if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
             fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
             raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
-        return number, answer
 
     _every_row(sheet, study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
@@ -163,22 +162,22 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
     made: list[TrialRecord | Observation] = [*study.trials, *study.observations]
     for one in made:
         seen.setdefault(_sort(one.region, one.minus), []).append((one.value, one.sem))
+    new: list[tuple[Region, Filled]] = []
+    known: list[tuple[Region, Filled]] = []
 
-    def read(cells: dict[str, str], row: int) -> tuple[Region, Filled | None, bool]:
+    def read(cells: dict[str, str], row: int) -> None:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
         region: Region = space.region(space.from_row(cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
-        answer, before = _answer(cells, row), seen.setdefault(_sort(region, minus), [])
+        answer = _answer(cells, row)
         if answer is not None:
             checks.seen(study._state, region, minus, answer.sem)
-            answer = replace(answer, minus=minus)
-        known = answer is not None and any(answer.repeats(*own) for own in before)
-        before += [] if answer is None else [(answer.value, answer.sem)]
-        return region, answer, known
+            before = seen.setdefault(_sort(region, minus), [])
+            kind = known if any(answer.repeats(*own) for own in before) else new
+            kind.append((region, replace(answer, minus=minus)))
+            before.append((answer.value, answer.sem))
 
     rows = _every_row(read_table(path), space, ("value",), read, "taken in")
-    new = [(region, answer) for region, answer, known in rows if answer is not None and not known]
-    known = [(region, answer) for region, answer, known in rows if answer is not None and known]
     return Sheet(new, known, len(rows) - len(new) - len(known))
 
 
