@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,7 +95,7 @@ class _Shift(Hand):
 
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
-        self._part = most
+        self._part = math.inf if most is None else most
         self.told = self.failed = False  # whether anything was measured, and whether anything failed
 
     def tell(self, trial: Trial, said: Any) -> None:
@@ -108,7 +109,7 @@ class _Shift(Hand):
     def give_up(self, trial: Trial) -> None:
         """Give up a trial that failed."""
         super().give_up(trial)
-        self._take(1)
+        self._part -= 1
         self.failed = True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +48,12 @@ class Hand:
         self._unwritten: set[int] = set()
         # With their present workers: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
-        self._part: int | None = None
         self.paid_out = False  # whether the next look was too expensive
-        if n is not None:
-            remaining, part = self.remaining, whole_number(n, "n", 1)
-            if part > remaining:
-                raise BudgetSpent(
-                    f"n={n} measurements asked for, but only {remaining} remain. Pass fewer, or call extend()."
-                )
-            self._part = part
+        self._part = math.inf if n is None else whole_number(n, "n", 1)  # measurements that it may still make
+        if n is not None and self.remaining < n:
+            raise BudgetSpent(
+                f"n={n} measurements asked for, but only {self.remaining} remain. Pass fewer, or call extend()."
+            )
 
     def _left(self, asked: Asked) -> bool:
         return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
@@ -64,14 +62,14 @@ class Hand:
     def remaining(self) -> int:
         """The number of measurements that may still be started."""
         remaining = self.study._looks_left + sum(map(self._left, self.study.under_way))
-        return remaining if self._part is None else min(remaining, self._part)
+        return int(min(remaining, self._part))
 
     @property
     def spent(self) -> str:
         """What is spent when none remain."""
         if not self.study.spent and not self.study._looks_left:
             return "the budget does not pay for a look"
-        whole = self._part is None or not self.study._looks_left
+        whole = self._part == math.inf or not self.study._looks_left
         return "the budget is spent" if whole else "the part asked for is spent"
 
     def ask(self) -> Trial:
@@ -82,7 +80,7 @@ class Hand:
         except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
             self.paid_out = self.study.settings.priced
             raise Exhausted(str(error)) from error
-        self._take(1)
+        self._part -= 1
         return trial
 
     def tell(self, trial: Trial, said: Any) -> None:
@@ -102,14 +100,9 @@ class Hand:
         """Give up a trial that failed, unless it was measured and waits to be told."""
         if trial.number not in self._unwritten:
             self.study.give_up(trial)
-        self._take(-1)
+        self._part += 1
 
     def withdraw(self, trial: Trial) -> None:
         """Withdraw a trial that was not tried."""
         self.study.withdraw(trial)
-        self._take(-1)
-
-    def _take(self, number: int) -> None:
-        """Change the number of measurements made by this run."""
-        if self._part is not None:
-            self._part -= number
+        self._part += 1
