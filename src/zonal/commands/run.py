@@ -124,7 +124,7 @@ class _Programs(Elsewhere):
         """Start the measurement of a trial."""
         future = self._executor.submit(self._program.measure, trial, self._study)
         future.add_done_callback(self._news.put)
-        return Job(trial.region, None, future, self._executor)
+        return Job(trial.region, future, self._executor)
 
     def close(self, unfinished: bool) -> None:
         """Stop everything that runs."""

@@ -37,12 +37,12 @@ class Job:
     """A measurement under way."""
 
     region: Region
-    draw: float | None  # of a simulated instrument's noise, drawn in the process with the seed
     future: Future[Any]
     executor: Executor | None = None
     sent: bool = True  # the executor accepted it
     due: float = math.inf  # when it counts as late, by the monotonic clock
     time: float | None = None  # how long to measure, if `measure` takes a time
+    draw: float | None = None  # of a simulated instrument's noise, drawn in the process with the seed
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
@@ -61,8 +61,8 @@ class Job:
         return done and self.future.result() is Plea.WHICH_KIT
 
 
-class Here:
-    """Measures in this thread, during `wait`."""
+class Engine:
+    """Measures in this thread, during `wait`. If `timed`, trials have a time."""
 
     workers = 1
 
@@ -72,7 +72,7 @@ class Here:
 
     def begin(self, trial: Trial) -> Job:
         """Record what to measure."""
-        return Job(trial.region, None, Future(), time=trial.time if self._timed else None)
+        return Job(trial.region, Future(), time=trial.time if self._timed else None)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Measure. Ctrl-C may interrupt only here, and is passed on."""
@@ -96,17 +96,16 @@ class Here:
         """Do nothing: nothing was started."""
 
 
-class Elsewhere:
+class Elsewhere(Engine):
     """Measures on the executor that `start` returns, with as many at once as it has workers, or as given.
 
-    If it is its `own`, it is ended here and may be started again. If `timed`, trials have a time.
+    If it is its `own`, it is ended here and may be started again.
     """
 
     def __init__(
         self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool, timed: bool = False
     ) -> None:
-        self._measure = measure
-        self._timed = timed and takes_time(measure)
+        super().__init__(measure, timed)
         self._start = start
         self._own = own
         self._executor = _started(start)
@@ -118,11 +117,11 @@ class Elsewhere:
 
     def begin(self, trial: Trial) -> Job:
         """Send a region to be measured, without its space."""
-        region = trial.region
+        job = super().begin(trial)
         if self._token not in _kits:  # workers that share or inherit this memory find it there
-            _keep(self._token, Kit(self._measure, region.space))
-        draw = self._measure.draw() if isinstance(self._measure, Instrument) else None
-        job = Job(region, draw, Future(), time=trial.time if self._timed else None)
+            _keep(self._token, Kit(self._measure, job.region.space))
+        if isinstance(self._measure, Instrument):
+            job.draw = self._measure.draw()
         self._send(job, None)
         return job
 
@@ -176,9 +175,6 @@ class Elsewhere:
             self._executor.shutdown(wait=not unfinished)
 
 
-Engine = Here | Elsewhere
-
-
 def takes_time(measure: Measure) -> bool:
     """Tell whether `measure` takes the time of a look: it has an argument `time`."""
     try:
@@ -200,7 +196,7 @@ def engine_for(
         raise InvalidInput("the second argument must be an executor", where, f"Did you mean n={where}?")
     if where is None:
         if workers is None and timeout is None:
-            return Here(measure, timed)
+            return Engine(measure, timed)
         return Elsewhere(measure, Threads, 1 if workers is None else workers, True, timed)
     if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
         return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, False, timed)

@@ -18,7 +18,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Literal
 
-from zonal.driving.engines import Anywhere, Elsewhere, Engine, Job, Measure, engine_for
+from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
 from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
@@ -61,7 +61,7 @@ def drive(
     check_choice(on_error, "on_error", ("raise", "give_up"))
     most = hand.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
-    if isinstance(measure, Elsewhere):
+    if isinstance(measure, Engine):
         engine: Engine = measure
     elif callable(measure):
         engine = engine_for(measure, executor, workers, timeout, bool(hand.study.settings.times))
