@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -148,7 +148,7 @@ def tell(
     A sheet is taken completely or not at all. Slopes are means of df/dx over the region, per unit of the axis:
     --slope x=0.3:0.1. For a difference, the column minus of a sheet names the other region.
     """
-    stray = correct and "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL."
+    stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
     one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert trial is not None
@@ -202,7 +202,7 @@ def observe(
     sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
     value, sem, and if needed slope and minus.
     """
-    stray = again and "--again is for the rows of a sheet: pass --csv FILE."
+    stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
     one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert region is not None
@@ -324,7 +324,7 @@ def standing(study: Study) -> str:
     return f"{looking.standing(study)}."
 
 
-def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str | Literal[False]) -> None:
+def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:
     """Raise unless a sheet is given, or a single measurement with its value and no `stray` option for sheets."""
     if (sheet is None) == (single is None):
         raise click.UsageError(how)
