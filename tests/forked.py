@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from shell import ENVIRONMENT
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["zonal.cli", "zonal.study", "zonal.commands.bench", "zonal.web.serving"])
+FORKS.set_forkserver_preload(["zonal.cli", "zonal.study", "zonal.commands.bench", "zonal.web.service"])
 
 
 class Forked:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from zonal import __version__
-from zonal.commands import CAMPAIGN, frame, where
+from zonal.commands import CAMPAIGN, frame
 
 if TYPE_CHECKING:
     from zonal.paper.sweeps import Plan
@@ -58,7 +58,7 @@ for _command in CAMPAIGN:
 
 @main.command(cls=frame.Command)
 @frame.study_argument
-@click.option("-o", "--out", type=frame.FilePath(dir_okay=False), help="Where to write it  [default: STUDY.html]")
+@click.option("-o", "--out", type=frame.FILE, help="Where to write it  [default: STUDY.html]")
 def report(study: Study, out: Path | None) -> None:
     """Write one HTML file about a STUDY, readable offline: plots, tables, settings, and a methods paragraph."""
     from zonal.tables.files import write
@@ -81,7 +81,7 @@ def report(study: Study, out: Path | None) -> None:
 def serve(folder: Path, port: int, host: str, names: tuple[str, ...], show: bool) -> None:
     """Show a FOLDER of studies in a browser, and let instruments ask and tell over HTTP."""
     try:
-        from zonal.web.serving import serve
+        from zonal.web.service import serve
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "anyio"):
             raise
@@ -103,9 +103,9 @@ def completion(shell: str) -> None:
 
 def _of_runs(picture: str) -> frame.Decorator:
     """Add the options that every simulation has."""
-    return where.with_options(
+    return frame.with_options(
         click.option(
-            "--noise", required=True, type=where.Finite(min=0), help="Standard deviation of one measurement."
+            "--noise", required=True, type=frame.Finite(min=0), help="Standard deviation of one measurement."
         ),
         frame.number_option("--rng", default=0, least=0, help="Seed of all random numbers."),
         frame.number_option("--jobs", help="Processes  [default: one per core]"),
@@ -113,23 +113,23 @@ def _of_runs(picture: str) -> frame.Decorator:
     )
 
 
-POSITIVE = where.Finite(min=0, min_open=True)
+POSITIVE = frame.Finite(min=0, min_open=True)
 _sequence = click.option("--sequence", help="Column of sequences, all possible ones of one length.")
 
 
 @main.command()
 @click.argument("table", type=frame.FilePath())
 @click.option("--value", required=True, help="Column of values to average.")
-@where.column_options
+@frame.column_options
 @_sequence
 @click.option(
     "--budget",
     required=True,
-    callback=lambda ctx, param, value: where.whole(value),
+    callback=lambda ctx, param, value: frame.whole(value),
     type=POSITIVE,
     help="Number of measurements in a campaign, or their total cost.",
 )
-@where.price_options
+@frame.price_options
 @frame.number_option("--runs", default=30, help="Campaigns per method.")
 @_of_runs("zonal-rehearsal.png")
 def rehearse(**options: Any) -> None:
@@ -146,16 +146,16 @@ def rehearse(**options: Any) -> None:
 
 @main.command()
 @click.argument("table", required=False, type=frame.FilePath())
-@where.axis_options
+@frame.axis_options
 @click.option("--value", help="Column of a table's values to average.")
-@where.column_options
+@frame.column_options
 @_sequence
 @click.option("--signal", type=POSITIVE, help="Standard deviation of f  [default: 1]")
 @click.option("--variance", type=POSITIVE, help="Its square, instead of --signal.")
 @click.option(
     "--lengthscale",
-    callback=where.one_or_more,
-    metavar=where.NUMBERS,
+    callback=frame.one_or_more,
+    metavar=frame.NUMBERS,
     help="Distance over which f changes, in units of the axes: one, or one per axis  [default: random each run]",
 )
 @click.option("--given", is_flag=True, help="The search is given these values; by default it learns them.")
@@ -164,11 +164,11 @@ def rehearse(**options: Any) -> None:
     "budgets",
     required=True,
     multiple=True,
-    callback=where.numbers,
-    metavar=where.NUMBERS,
+    callback=frame.numbers,
+    metavar=frame.NUMBERS,
     help="Number of measurements, or their cost; for a single number, 1/8, 1/4 and 1/2 of it are simulated too.",
 )
-@where.price_options
+@frame.price_options
 @frame.number_option("--runs", default=50, least=2, help="Campaigns per budget.")
 @_of_runs("zonal-power.png")
 def power(**options: Any) -> None:
@@ -221,7 +221,7 @@ def _experiment(name: str, settings: Plan) -> None:
     module = import_module(f"zonal.paper.{name}")
     started = perf_counter()
     table = module.experiment(settings)
-    click.echo(f"\n{name}: {_EXPERIMENTS.get(name, '')}\n{table.text()}")
+    click.echo(f"\n{name}: {_EXPERIMENTS[name]}\n{table.text()}")
     click.echo(
         f"{perf_counter() - started:.1f} s; {name}.pdf, .png, .csv and .json are in {settings.out.resolve()}"
     )

@@ -90,7 +90,6 @@ def optimize(
     if callback is not None and not callable(callback):
         raise InvalidInput("callback must be a function of a study and a trial", callback, "Pass a callable.")
     enough = None if tolerance is None else _twice(study, positive_number(tolerance, "tolerance"))
-    told = None if callback is None else lambda _, trial: callback(study, trial)
     with run_of_mine() as run:
         part = Hand(study, run, take_over, n)
         why = drive(
@@ -98,7 +97,7 @@ def optimize(
             measure,
             executor=executor,
             workers=workers,
-            callback=told,
+            callback=callback,
             progress=(lambda: looking.hope(study)) if progress else None,
             enough=enough,
             on_error=on_error,

@@ -91,7 +91,7 @@ def where(
     if len(said) != 1:
         fix = f"Pass one of {', '.join(ways)}."
         raise InvalidInput("the space must be given in exactly one way", " and ".join(said) or "none", fix)
-    named = {key: list(own) if isinstance(own, tuple) else own for key, own in columns.items() if own}
+    named = {key: own for key, own in columns.items() if own}
     if table is None and named:
         fix = "Pass a table too, or leave the option out."
         raise InvalidInput("this option needs a table", f"--{next(iter(named))}", fix)
@@ -121,35 +121,34 @@ def space(recipe: Recipe) -> Any:
             return _axes(recipe)
         words = recipe.section(kind, KEYS[kind])
         words = {key: recipe.words[key] for key in ("smallest",) if key in recipe.words} | words
-        return _sequences(words) if kind == "sequences" else _members(recipe, kind, words)
+        if kind != "sequences":
+            return _members(recipe, kind, words)
+        _need(kind, words, {"alphabet": "ACGT", "length": 8})
+        return zn.Sequences(**words)
 
 
 def _axes(recipe: Recipe) -> zn.Box | zn.Product:
     recipe.table(recipe.words["axes"], ("axes",), None)
-    axes: dict[str, Any] = {}
-    said: dict[str, dict[str, Any]] = {"smallest": {}, "unit": {}, "scale": {}, "periodic": {}}
-    for name, words in recipe.words["axes"].items():
-        axes[name] = words
-        if isinstance(words, Mapping):
-            axes[name] = _axis(recipe, name, words)
-            for key, own in said.items():
-                own |= {name: words[key]} if key in words else {}
+    tables = {name: words for name, words in recipe.words["axes"].items() if isinstance(words, Mapping)}
+    axes = {**recipe.words["axes"], **{name: _axis(recipe, name, words) for name, words in tables.items()}}
+
+    def said(key: str) -> dict[str, Any]:
+        return {name: words[key] for name, words in tables.items() if key in words}
+
     kind = zn.Product if any(map(has_symbols, axes.values())) or not axes else zn.Box
-    smallest = said["smallest"] or recipe.words.get("smallest")
-    arity, rings = recipe.words.get("arity", 2), [name for name, own in said["periodic"].items() if own]
-    return kind(axes, arity, smallest, said["unit"] or None, said["scale"] or "linear", rings)
+    smallest = said("smallest") or recipe.words.get("smallest")
+    arity, rings = recipe.words.get("arity", 2), [name for name, own in said("periodic").items() if own]
+    return kind(axes, arity, smallest, said("unit") or None, said("scale") or "linear", rings)
 
 
 def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
     path = ("axes", name)
     recipe.table(words, path, AXIS_KEYS)
-    kinds = [
-        keys for keys in (("low", "high"), ("symbols",), ("frequencies",)) if any(key in words for key in keys)
-    ]
-    if len(kinds) != 1 or any(key not in words for key in kinds[0]):
+    given = {"low", "high", "symbols", "frequencies"} & set(words)
+    if given not in ({"low", "high"}, {"symbols"}, {"frequencies"}):
         fix = "Write low and high, or symbols, or frequencies."
         raise InvalidInput(f"{recipe.place(path)}: axis {name} must be given in exactly one way", dict(words), fix)
-    if kinds[0] == ("low", "high"):
+    if "low" in given:
         text(words.get("unit", ""), f"the unit of axis {name}")
         check_choice(words.get("periodic", False), f"periodic of axis {name}", (True, False))
         return words["low"], words["high"]
@@ -164,11 +163,6 @@ def _axis(recipe: Recipe, name: str, words: Mapping[str, Any]) -> Any:
         fix = "Write { red = 2, green = 1 }."
         raise InvalidInput(f"frequencies of axis {name} must be a table", words["frequencies"], fix)
     return words["frequencies"]
-
-
-def _sequences(words: dict[str, Any]) -> zn.Sequences:
-    _need("sequences", words, {"alphabet": "ACGT", "length": 8})
-    return zn.Sequences(**words)
 
 
 def _need(section: str, words: Mapping[str, Any], examples: Mapping[str, Any]) -> None:
@@ -334,8 +328,8 @@ def _made(recipe: Recipe, kind: Any, words: Mapping[str, Any], path: Key) -> Any
     return kind(**words)
 
 
-def _texts(words: Any, name: str) -> list[str]:
-    if not isinstance(words, list) or not all(isinstance(own, str) for own in words):
+def _texts(words: Any, name: str) -> Sequence[str]:
+    if not isinstance(words, list | tuple) or not all(isinstance(own, str) for own in words):
         raise InvalidInput(f"{name} must be a list of names", words, 'Write for example ["lon", "lat"].')
     if len(set(words)) < len(words):
         raise InvalidInput(f"{name} has a name twice", words, "Name each column once.")

@@ -396,7 +396,7 @@ def test_a_worker_remembers_only_the_latest_kits() -> None:
     space = zn.Box([(0, 1)])
 
     def ask(run: int, kit: engines.Kit | None) -> Any:
-        return engines._measure_there(engines.Call(f"run {run}", 0), space.cell((0, 0)), None, kit)
+        return engines._measure_there((f"run {run}", 0), space.cell((0, 0)), None, kit)
 
     try:
         for run in range(20):

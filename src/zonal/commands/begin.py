@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
+from zonal.commands import frame
 from zonal.commands.bench import standing
-from zonal.commands.frame import Command, FilePath, number_option, say, study_command
-from zonal.commands.where import axis_options, column_options, price_options, whole
 from zonal.errors import InvalidInput
 from zonal.recipe import arguments, template, where
 from zonal.study import Study
@@ -27,22 +26,22 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
-@click.argument("path", metavar="[STUDY]", required=False, type=FilePath(dir_okay=False))
-@click.option("--recipe", type=FilePath(dir_okay=False), help="A TOML file with all settings.")
+@click.command(cls=frame.Command, epilog=EXAMPLES)
+@click.argument("path", metavar="[STUDY]", required=False, type=frame.FILE)
+@click.option("--recipe", type=frame.FILE, help="A TOML file with all settings.")
 @click.option("--template", "wants_template", is_flag=True, help="Print a recipe with comments, and exit.")
-@axis_options
-@click.option("--points", "table", type=FilePath(dir_okay=False), help="A table with one row per point or area.")
-@column_options
+@frame.axis_options
+@click.option("--points", "table", type=frame.FILE, help="A table with one row per point or area.")
+@frame.column_options
 @click.option("--budget", type=float, help="Number of measurements, or their total cost.")
-@price_options
+@frame.price_options
 @click.option("--cost-unit", help="Unit of costs.")
 @click.option("--noise", type=float, help="Standard deviation of one measurement  [default: learned]")
 @click.option("--value", help="Name of what is measured.")
 @click.option("--unit", help="Its unit.")
-@number_option("--max-looks", help="Most measurements of one region.")
+@frame.number_option("--max-looks", help="Most measurements of one region.")
 @click.option("--forbidden", multiple=True, metavar="REGION", help="A region never to measure; may be repeated.")
-@number_option("--seed", least=0, help="Seed of all random numbers.")
+@frame.number_option("--seed", least=0, help="Seed of all random numbers.")
 def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: Any) -> None:
     """Start a study in a new file, from a recipe or from options."""
     if wants_template:
@@ -58,7 +57,7 @@ def new(path: Path | None, recipe: Path | None, wants_template: bool, **flags: A
     given = arguments(words)
     with words.blamed():
         study = Study.create(path, **given)
-    say(f"{path}: {standing(study)}")
+    frame.say(f"{path}: {standing(study)}")
 
 
 def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...], **flags: Any) -> Recipe:
@@ -69,7 +68,7 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
     measured = {key: own for name, key in MEASURED.items() if (own := flags.pop(name)) is not None}
     said = {
         **flags,
-        "budget": whole(budget),
+        "budget": frame.whole(budget),
         "forbidden": list(forbidden) or None,
         "direction": "minimize" if minimize else None,
         "measurement": measured,
@@ -80,16 +79,16 @@ def _from_flags(budget: float | None, minimize: bool, forbidden: tuple[str, ...]
     return Recipe({**recipe.words, **words}, {**recipe.places, **places}, recipe.source)
 
 
-@study_command()
+@frame.study_command()
 def refit(study: Study) -> None:
     """Learn the model again from all measurements; studies often do so by themselves."""
     nothing = "there was nothing to learn: no new measurement, or the whole model is given."
-    say("learned again." if study.refit() else nothing)
+    frame.say("learned again." if study.refit() else nothing)
 
 
-@study_command()
+@frame.study_command()
 @click.argument("n", type=float)
 def extend(study: Study, n: float) -> None:
     """Add N measurements to the budget; where looks have a cost, that amount."""
-    study.extend(n if study.settings.priced else whole(n))
-    say(standing(study))
+    study.extend(n if study.settings.priced else frame.whole(n))
+    frame.say(standing(study))

@@ -12,7 +12,6 @@ from zonal import looking
 from zonal.averages.feedback import Slope
 from zonal.commands import frame, sheets
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput
-from zonal.rounds.events import Asked
 from zonal.rounds.trials import Observation, Trial, TrialRecord
 from zonal.study import Study
 from zonal.tables import read_table
@@ -21,19 +20,17 @@ from zonal.tables.listings import Listing, counted
 T = TypeVar("T")
 
 BENCH = "bench"  # not a process: a person's trial does not end with the command that asked
-SHEET = frame.FilePath(dir_okay=False)
 # A value may be negative, and must not be taken for an option.
 NUMBERS: dict[str, Any] = {"ignore_unknown_options": True}
 NUMBER = click.IntRange(min=0)
-OBSERVATION: dict[str, Any] = {
-    "is_flag": True,
-    "help": "TRIAL is the number of an observation, as in `zonal export`.",
-}
+observation_option = click.option(
+    "--observation", is_flag=True, help="TRIAL is the number of an observation, as in `zonal export`."
+)
 
 
 @frame.study_command()
 @frame.number_option("-n", "wanted", default=1, help="Number of trials.")
-@click.option("--csv", "sheet", type=SHEET, help="Write a new sheet with an empty column for the values.")
+@click.option("--csv", "sheet", type=frame.FILE, help="Write a new sheet with an empty column for the values.")
 @click.option("--pending", is_flag=True, help="Show the trials under way again, and ask for none.")
 @click.option("--key", default="", help="A name for this request: repeating it returns the same trials.")
 @frame.json_option
@@ -58,8 +55,7 @@ def ask(study: Study, wanted: int, sheet: Path | None, pending: bool, key: str, 
 
 def _ask(study: Study, wanted: int, key: str) -> list[Trial]:
     """Return as many trials as wanted, or as many as are left."""
-    facts = (fact for event in study.events for fact in event) if key else ()
-    asked_before = sum(isinstance(fact, Asked) and fact.key == key for fact in facts)
+    asked_before = sum(asked.key == key for asked in study._state.asked) if key else 0
     number = min(wanted, asked_before or study._looks_left)
     if number == 0:
         raise _spent(study)
@@ -131,7 +127,9 @@ def echo_trials(study: Study, trials: Sequence[Trial]) -> None:
 @click.option("--time", "spent", type=float, help="The time really spent, where times are chosen.")
 @click.option("--slope", "slopes", multiple=True, metavar="AXIS=SLOPE:SEM", help="A slope measured with it.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: this region's average was subtracted.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet of `zonal ask` with values filled in; empty rows wait.")
+@click.option(
+    "--csv", "sheet", type=frame.FILE, help="A sheet of `zonal ask` with values filled in; empty rows wait."
+)
 @click.option("--correct", is_flag=True, help="Also correct earlier values that differ from the sheet.")
 def tell(
     study: Study,
@@ -150,13 +148,11 @@ def tell(
     A sheet is taken completely or not at all. Slopes are means of df/dx over the region, per unit of the axis:
     --slope x=0.3:0.1. For a difference, the column minus of a sheet names the other region.
     """
-    one_way(sheet, trial, "Pass TRIAL and VALUE, or --csv FILE.")
-    if correct and sheet is None:
-        raise click.UsageError("--correct is for the rows of a sheet; `zonal correct` takes one TRIAL.")
+    stray = "--correct is for the rows of a sheet; `zonal correct` takes one TRIAL." if correct else ""
+    one_way(sheet, trial, value, "Pass TRIAL and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert trial is not None
-        if value is None:
-            raise click.UsageError("Missing argument 'VALUE'.")
+        assert value is not None
         more: dict[str, Any] = {"slopes": dict(map(_slope, slopes))} if slopes else {}
         more |= {} if minus is None else {"minus": sheets.place_of(study.space, minus)}
         study.tell(trial, sheets.value_of(value), sheets.sem_of(sem or ""), note, time=spent, **more)
@@ -188,7 +184,7 @@ def _slope(text: str) -> tuple[str, tuple[float, float]]:
 @click.option("--sem", help="Standard error of this one measurement.")
 @click.option("--slope", metavar="AXIS", help="VALUE is the mean slope of the region along this axis.")
 @click.option("--minus", metavar="REGION", help="VALUE is a difference: REGION minus this one.")
-@click.option("--csv", "sheet", type=SHEET, help="A sheet with regions and values, one per row.")
+@click.option("--csv", "sheet", type=frame.FILE, help="A sheet with regions and values, one per row.")
 @click.option("--again", is_flag=True, help="Also take rows that were told or observed before.")
 def observe(
     study: Study,
@@ -206,13 +202,11 @@ def observe(
     sin_b=0..1", or row numbers. A sheet has a column region, or the columns that `zonal ask --csv` writes, and
     value, sem, and if needed slope and minus.
     """
-    one_way(sheet, region, "Pass REGION and VALUE, or --csv FILE.")
-    if again and sheet is None:
-        raise click.UsageError("--again is for the rows of a sheet: pass --csv FILE.")
+    stray = "--again is for the rows of a sheet: pass --csv FILE." if again else ""
+    one_way(sheet, region, value, "Pass REGION and VALUE, or --csv FILE.", stray)
     if sheet is None:
         assert region is not None
-        if value is None:
-            raise click.UsageError("Missing argument 'VALUE'.")
+        assert value is not None
         place = sheets.place_of(study.space, region)
         by, off = Slope(slope) if slope else None, None if minus is None else sheets.place_of(study.space, minus)
         seen = study.observe(place, sheets.value_of(value), sheets.sem_of(sem or ""), by, minus=off)
@@ -270,7 +264,7 @@ def allow(study: Study, region: str) -> None:
 @click.argument("value")
 @click.option("--sem", help="Standard error of this one measurement  [default: as told]")
 @click.option("--note", default="", help="A note kept with the trial, for example why  [default: as told]")
-@click.option("--observation", **OBSERVATION)
+@observation_option
 def correct(study: Study, trial: int, value: str, sem: str | None, note: str, observation: bool) -> None:
     """Replace a value that was told by mistake by another VALUE.
 
@@ -287,7 +281,7 @@ def correct(study: Study, trial: int, value: str, sem: str | None, note: str, ob
 @frame.study_command()
 @click.argument("trials", nargs=-1, required=True, type=NUMBER, metavar="TRIAL...")
 @click.option("--note", default="", help="Why.")
-@click.option("--observation", **OBSERVATION)
+@observation_option
 def retract(study: Study, trials: tuple[int, ...], note: str, observation: bool) -> None:
     """Remove values that should never have been told; the budget gets their trials back.
 
@@ -330,15 +324,16 @@ def standing(study: Study) -> str:
     return f"{looking.standing(study)}."
 
 
-def one_way(sheet: Path | None, single: object, how: str) -> None:
-    """Raise unless exactly one of a sheet and a single measurement is given."""
+def one_way(sheet: Path | None, single: object, value: str | None, how: str, stray: str) -> None:
+    """Raise unless a sheet is given, or a single measurement with its value and no `stray` option for sheets."""
     if (sheet is None) == (single is None):
         raise click.UsageError(how)
+    if sheet is None and (stray or value is None):
+        raise click.UsageError(stray or "Missing argument 'VALUE'.")
 
 
 def slowly(things: list[T], what: str) -> Iterable[T]:
     """Iterate with a progress bar, if on a terminal."""
     from tqdm import tqdm
 
-    shown: Iterable[T] = tqdm(things, desc=what, unit="", disable=None, leave=False)
-    return shown
+    return tqdm(things, desc=what, unit="", disable=None, leave=False)

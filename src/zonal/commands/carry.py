@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ import click
 
 from zonal.commands import sheets
 from zonal.commands.bench import standing
-from zonal.commands.frame import DIFFERENT, Command, FilePath, Refusal, new_file_argument, say, study_command
+from zonal.commands.frame import DIFFERENT, FILE, Command, Refusal, new_file_argument, say, study_command
 from zonal.errors import InvalidInput, ZonalError
 from zonal.looking import for_programs, plain
 from zonal.rounds.codec import Opened, settings_from_json, settings_to_json
-from zonal.rounds.events import Event
 from zonal.rounds.outcomes import Outcome
 from zonal.rounds.recheck import first_difference
 from zonal.rounds.trials import Observation, TrialRecord
@@ -37,7 +36,7 @@ HEAD, END = "zonal events", "zonal end"
     type=click.Choice(["csv", "json", "events"]),
     help="Trials as a sheet; trials as JSON for programs; or everything, for `zonal import`.",
 )
-@click.option("--out", type=FilePath(dir_okay=False), help="Write here instead of printing.")
+@click.option("--out", type=FILE, help="Write here instead of printing.")
 def export(study: Study, kind: str, out: Path | None) -> None:
     """Write a study's trials as CSV or JSON, or its events as JSON lines."""
     text = {"csv": sheets.outcomes, "json": document, "events": exported}[kind](study)
@@ -59,9 +58,8 @@ def document(study: Study) -> str:
         return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note, "by": own.by, **when}
 
     def seen(one: TrialRecord | Observation) -> dict[str, Any]:
-        slope, minus = sheets.slope_of(one), one.minus
-        found: dict[str, Any] = {"slope": slope} if slope else {}
-        return found if minus is None else found | {"minus": minus}
+        found = {"slope": sheets.slope_of(one) or None, "minus": one.minus}
+        return {name: own for name, own in found.items() if own is not None}
 
     trials, outside = [], []
     for one, (*before, now) in study.history():
@@ -98,7 +96,7 @@ def _end(lines: bytes) -> str:
 
 @click.command("import", cls=Command)
 @new_file_argument
-@click.argument("lines", metavar="EVENTS", type=FilePath(dir_okay=False))
+@click.argument("lines", metavar="EVENTS", type=FILE)
 @click.option("--edited", is_flag=True, help="EVENTS was changed on purpose; the new study's history will say so.")
 def import_(path: Path, lines: Path, edited: bool) -> None:
     """Make a new STUDY from EVENTS, a file written by `zonal export --format events`."""
@@ -121,24 +119,21 @@ def imported(content: bytes, edited: bool = False) -> Study:
         del lines[-1]
     at = 0
 
-    def text() -> str:
-        said = lines[at].decode("utf-8-sig")
-        json.dumps(json.loads(said), ensure_ascii=False).encode()  # raises if the text cannot be stored in a file
-        return said
-
-    def events(read: Callable[[str], Event]) -> Iterator[Event]:
+    def texts() -> Iterator[str]:
         nonlocal at
-        while at + 1 < len(lines):
-            at += 1
-            yield read(text())
+        for at in range(len(lines)):
+            text = lines[at].decode("utf-8-sig")
+            json.dumps(json.loads(text), ensure_ascii=False).encode()  # raises if no file can hold the text
+            yield text
 
+    said = texts()
     try:
-        settings = _settings(json.loads(text()))
-        told = events(settings.read)
+        settings = _settings(json.loads(next(said)))
+        told = map(settings.read, said)
         return Study.replay(settings.settings, told, at_once=not why, edited=why)
     except Exception as error:  # a changed line can cause any error
-        said = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
-        problem = f"line {at + 1} is not what was exported ({said})"
+        what = str(error) if isinstance(error, ZonalError | ValueError) else type(error).__name__
+        problem = f"line {at + 1} is not what was exported ({what})"
         raise InvalidInput(problem, _shown(lines[at]), "Export it again, with --format events.") from error
 
 

@@ -1,8 +1,9 @@
-"""What all commands share: opening the study's file, `--json`, `--debug`, exit codes, and one-line warnings."""
+"""What all commands share: the study's file, options, `--json`, `--debug`, exit codes, and one-line warnings."""
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 REFUSED, NOTHING_LEFT, BAD_FILE, DIFFERENT, KEEPS_FAILING, INTERRUPTED = 1, 3, 4, 5, 6, 130
 OF_ERRORS = {BudgetSpent: NOTHING_LEFT, Exhausted: NOTHING_LEFT, StudyFileError: BAD_FILE, ZonalError: REFUSED}
 PICTURES = (".png", ".pdf", ".svg")
+NUMBERS = "NUMBER[,NUMBER...]"
 CLOSED_PIPE = 128 + 13  # as shells report a program that was ended by SIGPIPE
 
 CODES = """
@@ -73,8 +75,9 @@ def plain_errors(ctx: click.Context) -> Iterator[None]:
         code = next(own for kind, own in OF_ERRORS.items() if isinstance(error, kind))
         raise Refusal(spoken(str(error)), code) from error
     except OSError as error:
-        if error.filename is None:
-            _leave_output_alone()
+        if error.filename is None:  # the output cannot be printed, and must not be tried again at exit
+            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
         if error.errno == errno.EPIPE:  # the reader of the output has closed it
             raise click.exceptions.Exit(CLOSED_PIPE) from error
         raise Refusal(f"{error.filename or 'the output'} cannot be used: {error.strerror}.") from error
@@ -100,12 +103,6 @@ def spoken(message: str) -> str:
     for pattern, words in SPOKEN.items():
         message = re.sub(pattern, words, message)
     return message
-
-
-def _leave_output_alone() -> None:
-    """Redirect the rest of the output to nowhere: it cannot be printed, and must not be tried again at exit."""
-    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # else there is no real output
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @contextmanager
@@ -145,6 +142,9 @@ class FilePath(click.Path):
         return super().convert(file_path(value), param, ctx)
 
 
+FILE = FilePath(dir_okay=False)
+
+
 class _PicturePath(FilePath):
     """A path at which a plot can be written."""
 
@@ -176,13 +176,11 @@ class _OpenStudy(FilePath):
         """Open the study; raise if that fails."""
         if isinstance(value, Study) or (ctx is not None and ctx.resilient_parsing):
             return value
-        path = super().convert(value, param, ctx)
-        assert isinstance(path, Path)
-        return Study.open(path)
+        return Study.open(super().convert(value, param, ctx))
 
 
 study_argument = click.argument("study", metavar="STUDY", type=_OpenStudy())  # its file, which is there already
-new_file_argument = click.argument("path", metavar="STUDY", type=FilePath(dir_okay=False))
+new_file_argument = click.argument("path", metavar="STUDY", type=FILE)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
@@ -196,3 +194,86 @@ def number_option(*names: str, help: str, least: int = 1, default: int | None = 
     return click.option(
         *names, default=default, show_default=default is not None, type=click.IntRange(min=least), help=help
     )
+
+
+def names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return names from a comma-separated list."""
+    found = tuple(name.strip() for name in (value or "").split(",") if value)
+    if "" in found:
+        raise click.BadParameter(f"{value!r} has an empty name between commas.")
+    if len(set(found)) < len(found):
+        raise click.BadParameter(f"{value!r} names a column twice.")
+    return found
+
+
+def numbers(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> tuple[float, ...]:
+    """Return numbers from comma-separated lists."""
+    texts = ",".join(value) if isinstance(value, tuple) else value
+    try:
+        found = tuple(whole(float(part)) for part in texts.split(",")) if texts else ()
+    except ValueError:
+        raise click.BadParameter(f"{texts!r} must be numbers separated by commas.") from None
+    return found
+
+
+def one_or_more(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """Return a positive number, several from a comma-separated list, or None."""
+    found = numbers(ctx, param, value)
+    if not all(0 < number < math.inf for number in found):
+        raise click.BadParameter(f"{value!r} must be positive and finite.")
+    return found if len(found) > 1 else next(iter(found), None)
+
+
+def whole(number: float) -> float:
+    """Return a whole number as an integer, as it would be written in Python."""
+    return int(number) if number.is_integer() else number
+
+
+class Finite(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; raise if it is not finite."""
+        number = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{number} is not a finite number.", param, ctx)
+
+
+def with_options(*options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command, in the order listed."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+axis_options = with_options(
+    click.option(
+        "--axis",
+        "axes",
+        multiple=True,
+        metavar="NAME=LOW..HIGH[:UNIT[:SCALE]]",
+        help="An axis; may be repeated. dye=red,green is categorical. SCALE: log, integer or periodic.",
+    ),
+    click.option("--sequences", metavar="ALPHABET,LENGTH", help="All sequences of a length, such as ACGT,8."),
+)
+column_options = with_options(
+    click.option("--coords", callback=names, help="Columns of coordinates or features, separated by commas."),
+    click.option("--levels", callback=names, help="Columns of nested areas, the coarsest first."),
+    click.option("--weight", help="Column of weights, such as populations  [default: 1 each]"),
+    click.option(
+        "--smallest",
+        callback=one_or_more,
+        metavar=NUMBERS,
+        help="Smallest width, weight or number of sequences worth measuring: one, or one per axis.",
+    ),
+    click.option("--minimize", is_flag=True, help="Find the lowest average."),
+)
+price_options = with_options(
+    click.option("--cost", type=float, help="Cost of a look  [default: 1; with --times its time]"),
+    click.option("--times", callback=numbers, metavar=NUMBERS, help="Possible times of a look, such as 1,2,4,8."),
+    click.option("--overhead", type=float, help="Further cost of every look."),
+    click.option("--travel", type=float, help="Cost of a unit of distance to the next region."),
+)

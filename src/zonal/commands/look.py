@@ -19,7 +19,6 @@ from zonal.looking import LUCK, UNMEASURED, LikelyRegions, beyond, is_empty
 from zonal.plots import Kind, column_width
 from zonal.rounds.certainty import Outlook
 from zonal.rounds.trials import Recommendation
-from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables.files import write_picture
 from zonal.tables.listings import Cell, Chance, Listing, counted, labelled
@@ -154,7 +153,7 @@ def _nodes(study: Study, whole: bool) -> list[dict[str, Any]]:
 
 @frame.study_command()
 @click.argument("where", nargs=-1, metavar="[REGION]...")
-@click.option("--csv", "sheet", type=frame.FilePath(dir_okay=False), help="A sheet of regions.")
+@click.option("--csv", "sheet", type=frame.FILE, help="A sheet of regions.")
 @click.option("--above", type=float, metavar="THRESHOLD", help="Also the probability that it is above this.")
 @click.option("--below", type=float, metavar="THRESHOLD", help="Also the probability that it is below this.")
 @frame.json_option
@@ -165,18 +164,16 @@ def predict(
     if bool(where) == (sheet is not None):
         raise click.UsageError("Pass REGIONs, or --csv FILE.")
     space = study.space
-    asked: list[Region] = (
-        [space.region(space.from_text(text)) for text in where] if sheet is None else sheets.places(sheet, space)
-    )
-    chances = {
-        side: study.probability(asked, **{side: limit}) for side, limit in limits.items() if limit is not None
-    }
+    said = [space.region(space.from_text(text)) for text in where]
+    asked = said if sheet is None else sheets.places(sheet, space)
+    given = {side: limit for side, limit in limits.items() if limit is not None}
+    chances = {side: study.probability(asked, **{side: limit}) for side, limit in given.items()}
     found = study.predict(asked)
     if as_json:
         columns: dict[str, Any] = {"region": asked, **found._asdict(), **chances}
         frame.echo_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
         return
-    more = {f"{side} {limits[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
+    more = {f"{side} {given[side]:g}": list(map(Chance, own)) for side, own in chances.items()}
     frame.echo_table(_averages(study, "", [one.name for one in asked], zip(*found, strict=True), more))
 
 

@@ -19,7 +19,7 @@ import time
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -88,13 +88,17 @@ class Program:
         }
         if self._priced:
             question |= {"time": trial.time, "cost": trial.cost}
-        with tempfile.TemporaryFile() as asked, _Output() as out, _Output() as err:
+        with tempfile.TemporaryFile() as asked, closing(_Output()) as out, closing(_Output()) as err:
             asked.write(json.dumps(question).encode() + b"\n")
             asked.seek(0)
             process = self._start(environment(question, trial), asked, out, err)
             try:
-                late = _outlasts(process, self._timeout)
-                said, complaint = out.end(), err.end()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(self._timeout)
+                late = process.returncode is None
+                if late:
+                    stop([process])
+                said, complaint = out.close(), err.close()
                 stop([process])  # what it left running
             finally:
                 with self._lock:
@@ -163,8 +167,8 @@ class _Output:
             if at >= 0:
                 return
 
-    def end(self) -> str:
-        """Return the output up to now."""
+    def close(self) -> str:
+        """Stop reading, and return the output up to now."""
         if self._reader.is_alive():
             while not self._marked():
                 time.sleep(PAUSE)
@@ -179,22 +183,6 @@ class _Output:
             return os.write(self.inlet, self._mark) > 0
         except BlockingIOError:  # the program made the pipe non-blocking, and it is full
             return False
-
-    def __enter__(self) -> _Output:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-
-def _outlasts(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
-    """Wait until a program has ended; return True if it took too long and was stopped."""
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        stop([process])
-        return True
-    return False
 
 
 def stop(processes: Collection[subprocess.Popen[bytes]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from zonal.driving.engines import Elsewhere, Job, Threads
 from zonal.driving.hand import Hand
 from zonal.driving.run import INTERRUPTED as STOPPED
 from zonal.driving.run import drive
-from zonal.errors import InvalidInput, TrialError, ZonalError, duration
+from zonal.errors import InvalidInput, TrialError, duration
 from zonal.looking import hope
 from zonal.rounds.trials import Trial
 from zonal.rounds.whose import run_of_mine
@@ -75,9 +76,7 @@ def run(
             why = drive(hand, instrument, progress=lambda: hope(study), on_error="give_up", **limits)
         except KeyboardInterrupt:
             why = STOPPED
-        except ZonalError as error:
-            if not isinstance(error, Failed | InvalidInput):
-                raise
+        except (Failed, InvalidInput):
             why = f"stopped: the program failed {max_failures} times in a row; {standing(study)}"
             raise Refusal(why, KEEPS_FAILING) from None
     if why == STOPPED:
@@ -96,7 +95,7 @@ class _Shift(Hand):
 
     def __init__(self, study: Study, by: str, take_over: bool, most: int | None) -> None:
         super().__init__(study, by, take_over)
-        self._part = most
+        self._part = math.inf if most is None else most
         self.told = self.failed = False  # whether anything was measured, and whether anything failed
 
     def tell(self, trial: Trial, said: Any) -> None:
@@ -110,7 +109,7 @@ class _Shift(Hand):
     def give_up(self, trial: Trial) -> None:
         """Give up a trial that failed."""
         super().give_up(trial)
-        self._take(1)
+        self._part -= 1
         self.failed = True
 
 
@@ -125,7 +124,7 @@ class _Programs(Elsewhere):
         """Start the measurement of a trial."""
         future = self._executor.submit(self._program.measure, trial, self._study)
         future.add_done_callback(self._news.put)
-        return Job(trial.region, None, future, self._executor)
+        return Job(trial.region, future, self._executor)
 
     def close(self, unfinished: bool) -> None:
         """Stop everything that runs."""

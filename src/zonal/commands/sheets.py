@@ -70,12 +70,13 @@ def questions(study: Study, trials: Sequence[Trial]) -> str:
     """Return a sheet of trials to measure, with empty columns for the values."""
     spends = study.settings.spends
     header = ["trial", "region", "look", *study.space.columns, *spends, "value", "sem", "note"]
-    rows = ([*_place(one, one.number, one.replicate, spends), None, None, None] for one in trials)
+    rows = ([*_place(one, spends), None, None, None] for one in trials)
     return csv_text([header, *rows])
 
 
-def _place(one: Any, number: int | None, look: int | None, spends: Sequence[str]) -> list[Any]:
+def _place(one: Any, spends: Sequence[str]) -> list[Any]:
     """Return the cells of a trial or an observation that say what was measured, and for how much."""
+    number, look = (None, None) if isinstance(one, Observation) else (one.number, one.replicate)
     return [number, one.region.name, look, *one.region.row(), *(getattr(one, own, None) for own in spends)]
 
 
@@ -100,10 +101,8 @@ def outcomes(study: Study) -> str:
         told = [own.value for own in before if own.value is not None]
         earlier = told[0] if len(told) == 1 else "; ".join(map(repr, told)) or None
         seen = slope_of(one) or None, None if one.minus is None else written(one.minus)
-        asked = isinstance(one, TrialRecord)
-        where = _place(one, one.number if asked else None, getattr(one, "replicate", None), spends)
-        number = None if asked else one.number
-        rows.append([*where, now.state, now.value, now.sem, now.note, *seen, number, earlier])
+        number = one.number if isinstance(one, Observation) else None
+        rows.append([*_place(one, spends), now.state, now.value, now.sem, now.note, *seen, number, earlier])
     columns = list(zip([*header, *SEEN, "observation", "earlier"], *rows, strict=True))
     kept = [column for column in columns if column[0] in header or any(own is not None for own in column[1:])]
     return csv_text(list(zip(*kept, strict=True)))
@@ -117,7 +116,7 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
     trials = study.trials
     first: dict[int, Filled | None] = {}
 
-    def read(cells: dict[str, str], row: int) -> tuple[int, Filled | None]:
+    def read(cells: dict[str, str], row: int) -> None:
         number, answer = _trial(cells["trial"], trials, cells.get("region", "")), _answer(cells, row)
         if answer is not None and cells.get("minus"):
             other = study._region(place_of(study.space, cells["minus"]))
@@ -130,7 +129,6 @@ def answers(sheet: Table, study: Study, correct: bool = False) -> Sheet[int]:
         if answer is not None and own.value is not None and not correct and not answer.repeats(own.value, own.sem):
             fix = "Leave the cell as it was. --correct accepts the change; `zonal observe` adds a further value."
             raise InvalidInput(f"trial {number} was told already ({own.value!r})", answer.value, fix)
-        return number, answer
 
     _every_row(sheet, study.space, ("trial", "value"), read, "told")
     filled = [(number, answer) for number, answer in first.items() if answer is not None]
@@ -163,22 +161,22 @@ def earlier(path: Path, study: Study) -> Sheet[Region]:
     made: list[TrialRecord | Observation] = [*study.trials, *study.observations]
     for one in made:
         seen.setdefault(_sort(one.region, one.minus), []).append((one.value, one.sem))
+    new: list[tuple[Region, Filled]] = []
+    known: list[tuple[Region, Filled]] = []
 
-    def read(cells: dict[str, str], row: int) -> tuple[Region, Filled | None, bool]:
+    def read(cells: dict[str, str], row: int) -> None:
         by = checked_feedback(Slope(cells["slope"]), space) if cells.get("slope") else feedback
         region: Region = space.region(space.from_row(cells), by)
         minus = space.region(place_of(space, cells["minus"]), by) if cells.get("minus") else None
-        answer, before = _answer(cells, row), seen.setdefault(_sort(region, minus), [])
+        answer = _answer(cells, row)
         if answer is not None:
             checks.seen(study._state, region, minus, answer.sem)
-            answer = replace(answer, minus=minus)
-        known = answer is not None and any(answer.repeats(*own) for own in before)
-        before += [] if answer is None else [(answer.value, answer.sem)]
-        return region, answer, known
+            before = seen.setdefault(_sort(region, minus), [])
+            kind = known if any(answer.repeats(*own) for own in before) else new
+            kind.append((region, replace(answer, minus=minus)))
+            before.append((answer.value, answer.sem))
 
     rows = _every_row(read_table(path), space, ("value",), read, "taken in")
-    new = [(region, answer) for region, answer, known in rows if answer is not None and not known]
-    known = [(region, answer) for region, answer, known in rows if answer is not None and known]
     return Sheet(new, known, len(rows) - len(new) - len(known))
 
 
@@ -213,23 +211,16 @@ def place_of(space: Any, text: str) -> Any:
 
 def places(path: Path, space: Any) -> list[Region]:
     """Return the regions of a sheet; raise an error that lists every bad row."""
-
-    def read(cells: dict[str, str], row: int) -> Region:
-        region: Region = space.region(space.from_row(cells))
-        return region
-
-    return _every_row(read_table(path), space, (), read, "predicted")
+    table = read_table(path)
+    return _every_row(table, space, (), lambda cells, row: space.region(space.from_row(cells)), "predicted")
 
 
 def _every_row(
     table: Table, space: Any, needed: Sequence[str], read: Callable[[dict[str, str], int], T], done: str
 ) -> list[T]:
     """Return what every row contains; raise an error that lists every bad row."""
-    exact = space.columns
-    columns = {name: table.cells(name) for name in needed}
-    for name in ("trial", "region", "value", "sem", "note", "time", *SEEN, *exact):
-        if name not in columns and table.find(name) is not None:
-            columns[name] = table.cells(name)
+    wanted = dict.fromkeys((*needed, "trial", "region", "value", "sem", "note", "time", *SEEN, *space.columns))
+    columns = {name: table.cells(name) for name in wanted if name in needed or table.find(name) is not None}
     edges = [name for j in space.lines for name in space.axes[j].columns] if space.axes else []
     pointed = {name: table.pointed(name) for name in (*CALLED, *edges) if name in columns}
     found, wrong = [], []

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from zonal.errors import InvalidInput, whole_number
 from zonal.problems.instruments import Instrument
@@ -37,12 +37,12 @@ class Job:
     """A measurement under way."""
 
     region: Region
-    draw: float | None  # of a simulated instrument's noise, drawn in the process with the seed
     future: Future[Any]
     executor: Executor | None = None
     sent: bool = True  # the executor accepted it
     due: float = math.inf  # when it counts as late, by the monotonic clock
     time: float | None = None  # how long to measure, if `measure` takes a time
+    draw: float | None = None  # of a simulated instrument's noise, drawn in the process with the seed
 
     def outcome(self) -> tuple[Any, BaseException | None]:
         """Return the value, or the error, of a finished measurement."""
@@ -61,8 +61,8 @@ class Job:
         return done and self.future.result() is Plea.WHICH_KIT
 
 
-class Here:
-    """Measures in this thread, during `wait`."""
+class Engine:
+    """Measures in this thread, during `wait`. If `timed`, trials have a time."""
 
     workers = 1
 
@@ -72,7 +72,7 @@ class Here:
 
     def begin(self, trial: Trial) -> Job:
         """Record what to measure."""
-        return Job(trial.region, None, Future(), time=trial.time if self._timed else None)
+        return Job(trial.region, Future(), time=trial.time if self._timed else None)
 
     def wait(self, jobs: Collection[Job], seconds: float | None) -> None:
         """Measure. Ctrl-C may interrupt only here, and is passed on."""
@@ -96,17 +96,16 @@ class Here:
         """Do nothing: nothing was started."""
 
 
-class Elsewhere:
+class Elsewhere(Engine):
     """Measures on the executor that `start` returns, with as many at once as it has workers, or as given.
 
-    If it is its `own`, it is ended here and may be started again. If `timed`, trials have a time.
+    If it is its `own`, it is ended here and may be started again.
     """
 
     def __init__(
         self, measure: Measure, start: Callable[[], Executor], workers: int | None, own: bool, timed: bool = False
     ) -> None:
-        self._measure = measure
-        self._timed = timed and takes_time(measure)
+        super().__init__(measure, timed)
         self._start = start
         self._own = own
         self._executor = _started(start)
@@ -118,18 +117,18 @@ class Elsewhere:
 
     def begin(self, trial: Trial) -> Job:
         """Send a region to be measured, without its space."""
-        region = trial.region
+        job = super().begin(trial)
         if self._token not in _kits:  # workers that share or inherit this memory find it there
-            _keep(self._token, Kit(self._measure, region.space))
-        draw = self._measure.draw() if isinstance(self._measure, Instrument) else None
-        job = Job(region, draw, Future(), time=trial.time if self._timed else None)
+            _keep(self._token, Kit(self._measure, job.region.space))
+        if isinstance(self._measure, Instrument):
+            job.draw = self._measure.draw()
         self._send(job, None)
         return job
 
     def _send(self, job: Job, kit: Kit | None) -> None:
         light = replace(job.region, space=None)
-        self._sent += 1  # calls differ, so that a cluster cannot answer a repeat from its cache
-        call = Call(self._token, self._sent)
+        self._sent += 1
+        call = self._token, self._sent  # calls differ, so that a cluster cannot answer a repeat from its cache
         job.executor = self._executor
         with warnings.catch_warnings():
             if kit is not None:  # Dask warns about large arguments; this one is sent once per worker
@@ -150,11 +149,10 @@ class Elsewhere:
 
     def done(self, jobs: Collection[Job]) -> list[Job]:
         """Return those that are done; a worker that lacks the kit gets it, with the same job."""
-        done = [job for job in jobs if job.future.done()]
-        unknowing = [job for job in done if job.lacks_kit()]
+        unknowing = {job for job in jobs if job.lacks_kit()}
+        done = [job for job in jobs if job.future.done() and job not in unknowing]
         for job in unknowing:
             self._send(job, Kit(self._measure, job.region.space))
-        done = [job for job in done if job not in unknowing]
         if any(job.outcome()[1] is None for job in done):
             self._died = 0
         return done
@@ -175,9 +173,6 @@ class Elsewhere:
         _kits.pop(self._token, None)
         if self._own:
             self._executor.shutdown(wait=not unfinished)
-
-
-Engine = Here | Elsewhere
 
 
 def takes_time(measure: Measure) -> bool:
@@ -201,29 +196,27 @@ def engine_for(
         raise InvalidInput("the second argument must be an executor", where, f"Did you mean n={where}?")
     if where is None:
         if workers is None and timeout is None:
-            return Here(measure, timed)
-        return Elsewhere(measure, Threads, 1 if workers is None else workers, own=True, timed=timed)
+            return Engine(measure, timed)
+        return Elsewhere(measure, Threads, 1 if workers is None else workers, True, timed)
     if hasattr(where, "get_executor"):  # a Dask client; calls with equal arguments would be made only once
-        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, own=False, timed=timed)
+        return Elsewhere(measure, lambda: where.get_executor(pure=False), workers, False, timed)
     if callable(where):
-        return Elsewhere(measure, where, workers, own=True, timed=timed)
-    return Elsewhere(measure, lambda: where, workers, own=False, timed=timed)
+        return Elsewhere(measure, where, workers, True, timed)
+    return Elsewhere(measure, lambda: where, workers, False, timed)
 
 
 def _started(start: Callable[..., Any]) -> Executor:
     """Return an executor; raise if the function needs arguments, or returns something else."""
-    found: Any
     try:
         inspect.signature(start).bind()
     except (TypeError, ValueError):  # it needs arguments, or its signature is unknown
-        found = start
+        found: Executor | Any = start
     else:
         found = start()
     if not callable(getattr(found, "submit", None)):
         what = "executor must be a concurrent.futures executor, a Dask client, or a function that starts one"
         raise InvalidInput(what, found, "Pass for example workers=4.")
-    executor: Executor = found
-    return executor
+    return found
 
 
 def _workers(executor: Any) -> int:
@@ -262,13 +255,6 @@ class Kit:
     space: Any
 
 
-class Call(NamedTuple):
-    """Which kit a worker needs, and the number of this call."""
-
-    token: str
-    number: int
-
-
 class Plea(Enum):
     """What a worker may answer instead of a value."""
 
@@ -285,12 +271,13 @@ def _keep(token: str, kit: Kit) -> None:
 
 
 def _measure_there(
-    call: Call, region: Region, draw: float | None, kit: Kit | None, time: float | None = None
+    call: tuple[str, int], region: Region, draw: float | None, kit: Kit | None, time: float | None = None
 ) -> Any:
-    """Measure, on a worker, a region that came without its space."""
+    """Measure, on a worker, a region that came without its space; `call` names the kit that it needs."""
+    token, _ = call
     if kit is not None:
-        _keep(call.token, kit)
-    known = kit or _kits.get(call.token)
+        _keep(token, kit)
+    known = kit or _kits.get(token)
     if known is None:
         return Plea.WHICH_KIT
     whole = replace(region, space=known.space)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zonal.errors import BudgetSpent, Exhausted, InvalidInput, StudyFileError, whole_number
@@ -42,61 +43,44 @@ class Hand:
     """
 
     def __init__(self, study: Study, by: str, take_over: bool, n: int | None = None) -> None:
-        self._study = study
+        self.study = study
         self._by = by
         self._unwritten: set[int] = set()
         # With their present workers: two runs that take over must not take from each other for ever.
         self._mine_now = {asked.number: asked.by for asked in study.under_way} if take_over else {}
-        self._part: int | None = None
         self.paid_out = False  # whether the next look was too expensive
-        if n is not None:
-            remaining, part = self.remaining, whole_number(n, "n", 1)
-            if part > remaining:
-                raise BudgetSpent(
-                    f"n={n} measurements asked for, but only {remaining} remain. Pass fewer, or call extend()."
-                )
-            self._part = part
+        self._part = math.inf if n is None else whole_number(n, "n", 1)  # measurements that it may still make
+        if n is not None and self.remaining < n:
+            raise BudgetSpent(
+                f"n={n} measurements asked for, but only {self.remaining} remain. Pass fewer, or call extend()."
+            )
 
     def _left(self, asked: Asked) -> bool:
         return is_gone(asked.by) or self._mine_now.get(asked.number) == asked.by
 
     @property
-    def budget(self) -> int:
-        """The total number of measurements, as far as is known."""
-        return self._study.told + len(self._study.pending) + self._study._looks_left
-
-    @property
-    def timed(self) -> bool:
-        """Whether trials have a time."""
-        return bool(self._study.settings.times)
-
-    @property
     def remaining(self) -> int:
         """The number of measurements that may still be started."""
-        remaining = self._study._looks_left + sum(map(self._left, self._study.under_way))
-        return remaining if self._part is None else min(remaining, self._part)
+        remaining = self.study._looks_left + sum(map(self._left, self.study.under_way))
+        return int(min(remaining, self._part))
 
     @property
     def spent(self) -> str:
         """What is spent when none remain."""
-        if not self._study.spent and not self._study._looks_left:
+        if not self.study.spent and not self.study._looks_left:
             return "the budget does not pay for a look"
-        whole = self._part is None or not self._study._looks_left
+        whole = self._part == math.inf or not self.study._looks_left
         return "the budget is spent" if whole else "the part asked for is spent"
-
-    def is_under_way(self, trial: Trial) -> bool:
-        """Tell whether a trial has neither been told nor given up or withdrawn."""
-        return trial in self._study.pending
 
     def ask(self) -> Trial:
         """Return an abandoned trial, or else a new one."""
-        trial = self._study.take_up(self._by, self._left)
+        trial = self.study.take_up(self._by, self._left)
         try:
-            trial = self._study.ask(by=self._by) if trial is None else trial
+            trial = self.study.ask(by=self._by) if trial is None else trial
         except BudgetSpent as error:  # other runs spent it, or the look costs more than is left
-            self.paid_out = self._study.settings.priced
+            self.paid_out = self.study.settings.priced
             raise Exhausted(str(error)) from error
-        self._take(1)
+        self._part -= 1
         return trial
 
     def tell(self, trial: Trial, said: Any) -> None:
@@ -104,7 +88,7 @@ class Hand:
         more = reply(said)
         value, sem = more.pop("value"), more.pop("sem", None)
         try:
-            self._study.tell(trial, value, sem, **more)
+            self.study.tell(trial, value, sem, **more)
         except StudyFileError as error:
             self._unwritten.add(trial.number)
             beside = "".join(f", {name} {own!r}" for name, own in more.items())
@@ -115,19 +99,10 @@ class Hand:
     def give_up(self, trial: Trial) -> None:
         """Give up a trial that failed, unless it was measured and waits to be told."""
         if trial.number not in self._unwritten:
-            self._study.give_up(trial)
-        self._take(-1)
-
-    def forgive(self, trials: Sequence[Trial]) -> None:
-        """Take back give-ups."""
-        self._study.forgive(trials)
+            self.study.give_up(trial)
+        self._part += 1
 
     def withdraw(self, trial: Trial) -> None:
         """Withdraw a trial that was not tried."""
-        self._study.withdraw(trial)
-        self._take(-1)
-
-    def _take(self, number: int) -> None:
-        """Change the number of measurements made by this run."""
-        if self._part is not None:
-            self._part -= number
+        self.study.withdraw(trial)
+        self._part += 1

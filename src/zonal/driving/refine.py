@@ -45,18 +45,8 @@ def sequential_halving(
     """Find the best of some points on a fixed budget, starting from a Gaussian belief over them.
 
     In each of ceil(log2 n) rounds every remaining point gets an equal share of the budget, then the half with the
-    lower posterior means is dropped. Every measurement updates all points through their covariance.
-
-    Parameters
-    ----------
-    points, mean, covariance : array, shapes (n, d), (n,) and (n, n)
-        The candidates, and the belief over f there.
-    noise : float
-        Standard deviation of one measurement of a point.
-    measure : callable
-        Turns a point, shape (d,), into a value.
-    budget : int
-        Measurements. With fewer than points, only the most promising points are measured.
+    lower posterior means is dropped. Every measurement, with standard deviation `noise`, updates all points by
+    their covariance. With fewer measurements than points, only the most promising points are measured.
     """
     budget = whole_number(budget, "budget", 1, MOST_MEASUREMENTS)
     if len(points) == 0:

@@ -18,7 +18,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Literal
 
-from zonal.driving.engines import Anywhere, Elsewhere, Engine, Job, Measure, engine_for
+from zonal.driving.engines import Anywhere, Engine, Job, Measure, engine_for
 from zonal.driving.hand import Hand
 from zonal.errors import Exhausted, InvalidInput, StudyFileError, TrialError, check_choice, duration, whole_number
 from zonal.rounds.trials import Trial
@@ -36,7 +36,7 @@ READABLE = 0.5  # seconds for which the text of a progress bar stays
 
 
 def drive(
-    study: Hand,
+    hand: Hand,
     measure: Measure | Engine,
     *,
     executor: Anywhere = None,
@@ -59,24 +59,24 @@ def drive(
     `in_a_row` counts only failures since the last success, and logs each.
     """
     check_choice(on_error, "on_error", ("raise", "give_up"))
-    most = study.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
+    most = hand.remaining if max_failures is None else whole_number(max_failures, "max_failures", 0)
     seconds = math.inf if timeout is None else duration(timeout, "timeout")
-    if isinstance(measure, Elsewhere):
+    if isinstance(measure, Engine):
         engine: Engine = measure
     elif callable(measure):
-        engine = engine_for(measure, executor, workers, timeout, study.timed)
+        engine = engine_for(measure, executor, workers, timeout, bool(hand.study.settings.times))
     else:
         raise InvalidInput("measure must be a function of a region", measure, "Pass a callable.")
     allowed = most if on_error == "give_up" else 0
-    with _progress(study, progress) as step, _CtrlC() as ctrl_c:
-        return _Run(study, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
+    with _progress(hand, progress) as step, _CtrlC() as ctrl_c:
+        return _Run(hand, engine, step, ctrl_c, callback, enough, allowed, in_a_row, seconds)()
 
 
 @dataclass
 class _Run:
     """The measurements under way, and why the run ends."""
 
-    _study: Hand
+    _hand: Hand
     _engine: Engine
     _step: Step
     _ctrl_c: _CtrlC
@@ -112,11 +112,13 @@ class _Run:
 
     def _fill(self) -> bool:
         """Start as many measurements as possible; return whether any are under way."""
-        while self._goes_on() and len(self._under_way) + self._lost() < self._engine.workers:
+        while len(self._under_way) + self._lost() < self._engine.workers:
+            if not self._hand.remaining or self._why or self._failure or self._ctrl_c.pressed:
+                break
             try:
-                trial = self._study.ask()
+                trial = self._hand.ask()
             except Exhausted as error:
-                if not self._under_way and not self._study.paid_out:  # else results may allow new regions
+                if not self._under_way and not self._hand.paid_out:  # else results may allow new regions
                     self._why = str(error)
                 break
             except Exception as error:
@@ -125,15 +127,11 @@ class _Run:
             self._begin(trial)
         return bool(self._under_way)
 
-    def _goes_on(self) -> bool:
-        over = self._why or self._failure or self._ctrl_c.pressed
-        return bool(self._study.remaining) and not over
-
     def _begin(self, trial: Trial) -> None:
         try:
             job = self._engine.begin(trial)
         except BaseException:
-            self._study.withdraw(trial)
+            self._hand.withdraw(trial)
             raise
         job.due = monotonic() + self._timeout
         self._under_way[job] = trial
@@ -145,10 +143,10 @@ class _Run:
         if error is None:
             self._tell(trial, value)
         elif isinstance(error, KeyboardInterrupt):
-            self._study.withdraw(trial)
+            self._hand.withdraw(trial)
             raise KeyboardInterrupt
         elif job.broke(error):  # not the region's fault
-            self._study.withdraw(trial)
+            self._hand.withdraw(trial)
             if not self._engine.recovers(job.executor):
                 self._failure = self._failure or error
         else:
@@ -156,7 +154,7 @@ class _Run:
 
     def _tell(self, trial: Trial, value: Any) -> None:
         try:
-            self._study.tell(trial, value)
+            self._hand.tell(trial, value)
         except TrialError as error:  # another process ended it
             log.warning("%s", error)
             return
@@ -173,17 +171,17 @@ class _Run:
         """Return why to stop after a measurement: "" to go on."""
         try:
             if self._callback is not None:
-                self._callback(self._study, trial)
+                self._callback(self._hand.study, trial)
         except StopIteration:
             return STOPPED
         return ENOUGH if self._enough is not None and self._enough() else ""
 
     def _fail(self, trial: Trial, error: BaseException) -> None:
         """Give up a trial that failed. Those under way are still waited for, so that no measurement is lost."""
-        told = not self._study.is_under_way(trial)  # then a warning was turned into an error after telling
+        told = trial not in self._hand.study.pending  # then a warning was turned into an error after telling
         if not told:
             try:
-                self._study.give_up(trial)
+                self._hand.give_up(trial)
             except TrialError as ended:  # another process ended it
                 log.warning("%s", ended)
                 return
@@ -223,29 +221,30 @@ class _Run:
             if not job.future.done() or job.outcome()[1] is not None:
                 job.future.cancel()
                 with suppress(StudyFileError, TrialError):  # the next run takes over what could not be withdrawn
-                    self._study.withdraw(trial)
+                    self._hand.withdraw(trial)
                 continue
             try:
-                self._study.tell(trial, job.outcome()[0])
+                self._hand.tell(trial, job.outcome()[0])
             except Exception as error:
                 log.warning("trial %d (%s) was given up: %r", trial.number, trial.region.name, error)
-                if self._study.is_under_way(trial):
-                    self._study.give_up(trial)
+                if trial in self._hand.study.pending:
+                    self._hand.give_up(trial)
         if self._in_a_row and (self._failure is not None or not self._told):  # then it is the instrument's fault
             with suppress(StudyFileError):  # then the file caused the failure
-                self._study.forgive(self._in_a_row)
+                self._hand.study.forgive(self._in_a_row)
         self._engine.close(unfinished=any(not job.future.done() for job in [*self._under_way, *self._hanging]))
 
 
 @contextmanager
-def _progress(study: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
+def _progress(hand: Hand, standing: Callable[[], str] | None) -> Iterator[Step]:
     """Show a progress bar on a terminal or in a notebook, with a text on the search; yield what moves it on."""
     if standing is None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield lambda: None
         return
     from tqdm.auto import tqdm
 
-    done, due = study.budget - study.remaining, 0.0  # a continued study does not start at 0
+    total = hand.study.told + len(hand.study.pending) + hand.study._looks_left
+    done, due = total - hand.remaining, 0.0  # a continued study does not start at 0
 
     def step() -> None:
         nonlocal due
@@ -254,7 +253,7 @@ def _progress(study: Hand, standing: Callable[[], str] | None) -> Iterator[Step]
             bar.set_postfix_str(standing())
             due = monotonic() + READABLE
 
-    with tqdm(total=study.budget, initial=done, desc="measuring", unit="") as bar:
+    with tqdm(total=total, initial=done, desc="measuring", unit="") as bar:
         yield step
         bar.set_postfix_str(standing())
 
@@ -264,7 +263,6 @@ class _CtrlC:
 
     def __init__(self) -> None:
         self.pressed = self._open = False
-        self._installed = False
 
     def __enter__(self) -> _CtrlC:
         if (
@@ -272,11 +270,10 @@ class _CtrlC:
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         ):
             signal.signal(signal.SIGINT, self._note)
-            self._installed = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._installed:
+        if signal.getsignal(signal.SIGINT) == self._note:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -98,13 +98,11 @@ def played(play: Callable[[T], R], tasks: Sequence[T], jobs: int | None, progres
     return [answers[number] for number in range(len(tasks))]
 
 
-_here: list[Callable[[Any], Any] | None] = []  # in a worker: its function, sent once
+_here: list[Any] = []  # in a worker: its function, sent once
 
 
 def _play_here(task: Any) -> Any:
-    (play,) = _here
-    assert play is not None
-    return play(task)
+    return _here[0](task)
 
 
 @contextmanager

@@ -8,23 +8,61 @@ from functools import partial
 from sys import float_info
 from typing import Any
 
+from zonal.averages.feedback import Feedback
 from zonal.commands import sheets
 from zonal.commands.bench import recorded
 from zonal.commands.carry import document, exported
-from zonal.errors import InvalidInput
+from zonal.errors import InvalidInput, StudyFileError, whole_number
 from zonal.looking import plain
 from zonal.recipe import arguments
 from zonal.rounds.codec import settings_to_json
+from zonal.rounds.values import SENSELESS, Decoder
+from zonal.spaces import Region
 from zonal.study import Study
 from zonal.tables import parse_table
 from zonal.tables.wording import Recipe, check_values
 from zonal.web import documents
 from zonal.web.record import Record
-from zonal.web.regions import feedback_of, region_of
 from zonal.web.report import report
 from zonal.web.words import MOST_BUDGET, MOST_REGIONS, Route
 
-Does = Callable[..., Any]
+
+def _region(study: Study, said: Any) -> Region:
+    """Return the region that a client described."""
+    space = study.space
+    if isinstance(said, Mapping) and set(said) == {"row"}:
+        row = whole_number(said["row"], "a row of the table of nodes", 0, len(study.tree) - 1)
+        return study._state.region(row)
+    if isinstance(said, Mapping) and set(said) == {"node"}:
+        node = said["node"]
+        if not (isinstance(node, list) and len(node) == 2 and all(type(own) is int for own in node)):
+            raise InvalidInput("a node must be [depth, index]", node, "Write [3, 5].")
+        depth, index = node
+        if not (0 <= depth <= (space.deepest() or depth) and depth < 64 and 0 <= index < space.count(depth)):
+            raise InvalidInput("there is no such node", node, "Pass one of the study's.")
+        found: Region = space.cell((depth, index))
+        return found
+    if isinstance(said, str):
+        said = space.from_text(said)
+    if isinstance(said, str | list) and not said:
+        raise InvalidInput("a region is missing", said, "Send a region.")
+    found = space.region(said)
+    return found
+
+
+def _regions(study: Study, said: list[Any]) -> list[Region]:
+    """Return the regions that a client described, of the study as it is now."""
+    study.refresh()
+    return [_region(study, own) for own in said]
+
+
+def _feedback(study: Study, said: Any) -> Feedback | None:
+    """Return the feedback that a client described, one of Zonal's own."""
+    try:
+        found: Feedback | None = Decoder()(said)
+    except (StudyFileError, InvalidInput, *SENSELESS):
+        raise InvalidInput("this is not a feedback", said, 'Send one as in settings: {"$": "Mean"}.') from None
+    return found
 
 
 def _amount(study: Study, n: float) -> float:
@@ -34,22 +72,16 @@ def _amount(study: Study, n: float) -> float:
 
 
 READ: dict[str, Callable[[Study, Any], Any]] = {
-    "region": region_of,
-    "minus": region_of,
-    "regions": lambda study, said: [region_of(study, own) for own in said],
-    "feedback": lambda study, said: feedback_of(said),
+    "region": _region,
+    "minus": _region,
+    "feedback": _feedback,
     "trials": lambda study, said: [own for own in study.trials if own.number in said],
     "n": _amount,
 }
 
 
-def doing(route: Route) -> Does:
-    """Return a function of a study and the fields sent that does a route and returns its answer."""
-    return DOES.get(route.path) or partial(_says, route)
-
-
-def _says(route: Route, study: Study, **said: Any) -> Any:
-    """Do what a method of a study does."""
+def says(route: Route, study: Study, **said: Any) -> Any:
+    """Do what the method of a study that is named by a route does, and return its answer."""
     for name in READ.keys() & said.keys():
         said[name] = READ[name](study, said[name])
     if said.pop("observation", False):
@@ -83,16 +115,6 @@ def standing(study: Study) -> dict[str, Any]:
     }
 
 
-def _predict(study: Study, regions: list[Any]) -> Any:
-    study.refresh()
-    return study.predict(READ["regions"](study, regions))._asdict()
-
-
-def _probability(study: Study, regions: list[Any], **limits: float) -> Any:
-    study.refresh()
-    return {"probability": study.probability(READ["regions"](study, regions), **limits)}
-
-
 def _beyond(side: str, study: Study, **said: Any) -> Any:
     known = {} if "threshold" in said else {"threshold": study.threshold, "misclassified": study.misclassified}
     return {**plain(getattr(study, side)(**said)), **known}
@@ -112,13 +134,15 @@ def _journal(record: Record, after: int = -1) -> Any:
     return [{"number": row.number, "time": row.time, "facts": json.loads(row.event)} for row in rows]
 
 
-# What is not simply a method of a study, by path.
-DOES: dict[str, Does] = {
+# What is not simply a method of a study, by path: functions of a study and the fields sent.
+DOES: dict[str, Callable[..., Any]] = {
     "/sheet": _sheet,
     "/trials/{trial}/take-up": _take_up,
     "/refit": lambda study, anew=True: {"learned": study._refit(anew), **standing(study)},
-    "/predict": _predict,
-    "/probability": _probability,
+    "/predict": lambda study, regions: study.predict(_regions(study, regions))._asdict(),
+    "/probability": lambda study, regions, **limits: {
+        "probability": study.probability(_regions(study, regions), **limits)
+    },
     "/above": partial(_beyond, "above"),
     "/below": partial(_beyond, "below"),
     "/nodes": lambda study: study.tree,

@@ -29,8 +29,8 @@ from zonal.rounds.state import State
 from zonal.rounds.trials import Observation, Trial
 from zonal.rounds.values import encode
 from zonal.rounds.whose import me, person
+from zonal.spaces import Region
 from zonal.study import Study
-from zonal.web.regions import said_of
 from zonal.web.words import ROUTES, STATUSES, Route, Unknown
 
 PATIENCE = 30.0  # seconds for which a repeatable request is repeated while there is no answer
@@ -126,6 +126,8 @@ def _of_one_moment(word: W) -> W:
 class Remote(Study):
     """A study on a server: see `connect`. It is always as on the server; nothing is stored here."""
 
+    id = read_only = _called = ""  # as the server says, where `Study` reads its file
+
     def __init__(self, address: str, token: str = "") -> None:
         self._line = Connection(address, token)
         self._still = 0
@@ -133,8 +135,7 @@ class Remote(Study):
         self._rows: tuple[dict[str, Any], ...] = ()  # of its journal
         about = self._line.get("/settings")
         self._opened = settings_from_json(json.dumps(about["settings"]), {})
-        self._id: str = about["id"]
-        self._read_only: str = about["read_only"]
+        self.id, self.read_only, self._called = about["id"], about["read_only"], self._line.name
         self._renew_lock()
 
     def __repr__(self) -> str:
@@ -146,23 +147,9 @@ class Remote(Study):
         return Remote, (self._line.address, self._line.token)
 
     @property
-    def id(self) -> str:
-        """Identifies the study and its trials."""
-        return self._id
-
-    @property
-    def _called(self) -> str:
-        return self._line.name
-
-    @property
     def settings(self) -> Settings:
         """Everything that was given."""
         return self._opened.settings
-
-    @property
-    def read_only(self) -> str:
-        """Why the study can only be read; "" if it can continue."""
-        return self._read_only
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -171,15 +158,11 @@ class Remote(Study):
         return tuple(row["time"] for row in self._rows)
 
     @property
-    def _state(self) -> State:
+    def _state(self) -> State:  # type: ignore[override]
         if self._seen is None or not self._still:
             self.refresh()
         assert self._seen is not None
         return self._seen
-
-    @_state.setter
-    def _state(self, state: State) -> None:
-        self._seen = state
 
     def refresh(self) -> None:
         """Fetch what was done to the study; all methods do so by themselves."""
@@ -257,6 +240,13 @@ class Remote(Study):
         raise StudyFileError(f"this study is stored on a server. Download it from its page, {self._line.address}.")
 
 
+def _said(region: Region) -> Any:
+    """Return a region as the service reads it."""
+    if region.node is not None:
+        return {"node": region.node}
+    return region.as_dict() if region.space.axes else region.members.tolist()  # type: ignore[attr-defined]
+
+
 def _over_http(route: Route) -> Any:
     """Return a method of `Study` that is sent to the server."""
     word: Any = getattr(Study, route.word)
@@ -281,10 +271,10 @@ def _over_http(route: Route) -> Any:
 REPEATED = ("tell", "correct")  # safe to repeat
 DESCRIBED: dict[str, Callable[[Remote, Any], Any]] = {
     "feedback": lambda study, own: None if own is None else encode(checked_feedback(own, study.space)),
-    "region": lambda study, region: said_of(study._region(region)),
+    "region": lambda study, region: _said(study._region(region)),
     "value": lambda study, value: errors.finite_number(value, "a value", FAILED),
     "sem": lambda study, sem: None if sem is None else errors.standard_deviation(sem, "a standard error"),
-    "minus": lambda study, region: None if region is None else said_of(study._region(region)),
+    "minus": lambda study, region: None if region is None else _said(study._region(region)),
     "trials": lambda study, trials: [trial.number for trial in trials],
 }
 for _word in ("table", "top", "plot", "past", "refine", "__str__", "_repr_html_"):

@@ -87,13 +87,12 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     if space.spelled:
         return found | {"name": [region.name for region in regions]}
     bounds = np.array([region.drawn for region in regions]).reshape(len(regions), len(space.axes), 2)
-    some = space.lines
-    found["low"] = [_short(bounds[:, j, 0], 8) for j in some]
-    found["high"] = [_short(bounds[:, j, 1], 8) for j in some]
-    named = [j for j in range(len(space.axes)) if j not in some]
+    found["low"] = [_short(bounds[:, j, 0], 8) for j in space.lines]
+    found["high"] = [_short(bounds[:, j, 1], 8) for j in space.lines]
+    named = {axis.name: j for j, axis in enumerate(space.axes) if axis.symbolic}
     if named:
         pools = [region.symbols for region in regions]
-        found["symbols"] = {space.names[j]: [[str(one) for one in own[j]] for own in pools] for j in named}
+        found["symbols"] = {name: [list(map(str, own[j])) for own in pools] for name, j in named.items()}
     if picture_of(space) == "shelves":
         found["name"] = [region.name for region in regions]
     return found

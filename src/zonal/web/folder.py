@@ -33,8 +33,7 @@ class Entry:
         self.kept: dict[Any, tuple[int, Any]] = {}  # answers by kind, with the event they refer to
         self._record: Record | None = None
         self._lock = threading.Lock()  # for the record, which several threads may read
-        self._thread: ThreadPoolExecutor | None = None
-        self._opening: Future[Study] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
 
     def record(self, surely: bool = False) -> Record:
         """Return what the file says now; one that was replaced is read from the start.
@@ -42,35 +41,30 @@ class Entry:
         If `surely`, it is read even if it seems unchanged.
         """
         with self._lock:
-            if self._record is not None and (surely or self._record.stamp != stamp_of(self.path)):
-                try:
-                    self._record = Record(self.path, self._record)
-                except StudyFileError as error:
-                    if not is_replaced(error):
-                        raise
-                    self._record = None
-                    self.forget()
-            if self._record is None:
-                self._record = Record(self.path)
-            return self._record
+            record = self._record
+            if record is None or surely or record.stamp != stamp_of(self.path):
+                record = self._record = self._unless_replaced(lambda: Record(self.path, self._record))
+            return record
 
     def submit(self, does: Callable[[Study], T]) -> Future[T]:
         """Run a function on the study in its own thread, after opening it."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"study {self.name}")
-        return self._thread.submit(lambda: does(self._opened()))
 
-    def _opened(self) -> Study:
-        if self.study is None:
-            self.study = Study.open(self.path)
-        return self.study
+        def on_study() -> T:
+            study = self.study = self.study or Study.open(self.path)
+            return does(study)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether its posterior is in memory."""
-        if self.study is None and (self._opening is None or self._opening.done()):
-            self._opening = self.submit(lambda study: study)
-        return self.study is not None
+        return self._thread.submit(self._unless_replaced, on_study)
+
+    def _unless_replaced(self, reads: Callable[[], T]) -> T:
+        """Return what reading the file gives; one that was replaced meanwhile is read from the start."""
+        try:
+            return reads()
+        except StudyFileError as error:
+            if not str(error).endswith(REPLACED.removeprefix("{}")):
+                raise
+        self._record = None
+        self.forget()
+        return reads()
 
     def answer(self, study: Study, what: Any, make: Callable[[Study], T]) -> tuple[int, T]:
         """Return the number of events, and an answer computed once for each; only in the study's own thread."""
@@ -84,12 +78,11 @@ class Entry:
 
     def forget(self) -> None:
         """Drop the study from memory; it is opened again when needed."""
-        self.study, self.kept, self._opening = None, {}, None
+        self.study, self.kept = None, {}
 
     def end(self) -> None:
         """End the thread when it is done."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 class Folder:
@@ -139,8 +132,3 @@ class Folder:
         """End all threads."""
         for entry in self._entries.values():
             entry.end()
-
-
-def is_replaced(error: StudyFileError) -> bool:
-    """Tell whether a study must be opened again because its file was replaced."""
-    return str(error).endswith(REPLACED.removeprefix("{}"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
-import socket
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,16 +33,6 @@ def problem(status: int, title: str, detail: str, **more: object) -> Response:
     """Return an error for programs and people (RFC 9457)."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     return JSONResponse(body, status, media_type="application/problem+json")
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def cookie_of(token: str) -> str:
@@ -72,7 +61,6 @@ class Guard:
         """Pass a request on, or answer with a refusal."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        headers = Headers(scope=scope)
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -81,12 +69,13 @@ class Guard:
                     own.setdefault(name, value)
             await send(message)
 
-        refused = self._refusal(scope, headers)
+        refused = self._refusal(scope, HTTPConnection(scope))
         if refused is not None:
             return await refused(scope, receive, dressed)
         await self._app(scope, _limited(receive), dressed)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refusal(self, scope: Scope, request: HTTPConnection) -> Response | None:
+        headers = request.headers
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._known(host, scope):
             named = "Use the address that `zonal serve` printed, or name this one with --name."
@@ -98,7 +87,7 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             return problem(413, "Too large", f"a request may have {MOST_BYTES} bytes at most.")
-        if self._token and not scope["path"].startswith(OPEN) and not self._is_known(headers):
+        if self._token and not scope["path"].startswith(OPEN) and not self._is_known(request):
             return self._unknown(scope)
         return None
 
@@ -118,15 +107,11 @@ class Guard:
         server = scope.get("server") or ("", 0)
         return bool(name) and (name in self._hosts or (bool(self._token) and name == server[0]))
 
-    def _is_known(self, headers: Headers) -> bool:
-        scheme, _, said = headers.get("authorization", "").partition(" ")
+    def _is_known(self, request: HTTPConnection) -> bool:
+        scheme, _, said = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and same(said.strip(), self._token):
             return True
-        try:
-            kept = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            return False
-        return kept is not None and same(kept.value, self._cookie)
+        return same(request.cookies.get(COOKIE, ""), self._cookie)
 
 
 def _limited(receive: Receive) -> Receive:
@@ -139,16 +124,7 @@ def _limited(receive: Receive) -> Receive:
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
             if taken > MOST_BYTES:
-                raise TooLarge
+                raise HTTPException(413, "a request may not be that long.")
         return message
 
     return limited
-
-
-class TooLarge(Exception):
-    """A request is too large."""
-
-
-def own_names() -> set[str]:
-    """Return the names of this machine on the network."""
-    return {socket.gethostname().lower(), socket.getfqdn().lower()}

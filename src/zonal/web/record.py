@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,57 +44,35 @@ class Record:
     def __init__(self, path: Path, before: Record | None = None) -> None:
         self.stamp = stamp_of(path)
         self.times: list[str] = []  # when each event was written
-        self._places: dict[int, dict[str, Any]] = {}
         if before is None:
             self.journal, self.events = Journal.open(path, {})
         else:
-            self.journal, self.times, self._places = before.journal, before.times, before._places
-            self.events = [*before.events, *self.journal.unseen(before.event)]
+            self.journal, self.times = before.journal, before.times
+            self.events = [*before.events, *self.journal.unseen(len(before.events))]
+        self.event = len(self.events)  # the number of events
         fresh = self.journal.rows(len(self.times))
         self.times = [*self.times, *(row.time for row in fresh)][: self.event]
         self.settings: Any = self.journal.opened.settings
         self.asked = self._facts(Asked)
-        self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
         self._became = outcomes(self.events)
+        taken = {fact.number: fact.by for fact in self._facts(Taken)}
+        under_way = [one for one in self.asked if self._last(one).state == "asked"]
+        self.pending = [one._replace(by=taken.get(one.number, one.by)) for one in under_way]
+        costs = [paid(one, self._last(one).time) for one in self.asked if self._last(one).state == "told"]
+        self.told = len(costs)
+        self.budget = self.settings.budget + sum(fact.n for fact in self._facts(Extended))
+        self.spent: float = self.told
+        self.remaining: float = int(self.budget - self.told - len(under_way))
+        if self.settings.priced:
+            self.spent = math.fsum(costs)
+            self.remaining = left(self.budget, (*costs, *(one.cost for one in under_way)))
 
     def _facts(self, kind: type[T]) -> list[T]:
         return [fact for event in self.events for fact in event if isinstance(fact, kind)]
 
-    def _that_are(self, state: str) -> list[Asked]:
-        return [one for one in self.asked if self._became[False, one.number][-1].state == state]
-
-    @cached_property
-    def pending(self) -> list[Asked]:
-        """The trials under way, and by whom."""
-        taken = {fact.number: fact.by for fact in self._facts(Taken)}
-        return [one._replace(by=taken.get(one.number, one.by)) for one in self._that_are("asked")]
-
-    @cached_property
-    def _paid(self) -> list[float]:
-        """What each trial told has cost."""
-        return [paid(one, self._became[False, one.number][-1].time) for one in self._that_are("told")]
-
-    @property
-    def told(self) -> int:
-        """The number of trials told."""
-        return len(self._paid)
-
-    @property
-    def spent(self) -> float:
-        """The number of trials told, or their cost."""
-        return math.fsum(self._paid) if self.settings.priced else self.told
-
-    @property
-    def remaining(self) -> float:
-        """The measurements that may still be asked for, or their cost."""
-        if not self.settings.priced:
-            return int(self.budget - self.told - len(self.pending))
-        return left(self.budget, (*self._paid, *(one.cost for one in self.pending)))
-
-    @property
-    def event(self) -> int:
-        """The number of events."""
-        return len(self.events)
+    def _last(self, asked: Asked) -> Outcome:
+        """Return what became of a trial."""
+        return self._became[False, asked.number][-1]
 
     @property
     def last(self) -> str:
@@ -115,10 +92,7 @@ class Record:
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
-        if asked.row not in self._places:
-            space = self.settings.space
-            self._places[asked.row] = place(space, space.cell(asked.node), asked.row)
-        return self._places[asked.row]
+        return place(self.settings.space, self.settings.space.cell(asked.node), asked.row)
 
     def news(self, number: int) -> dict[str, Any]:
         """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
@@ -162,7 +136,7 @@ class Record:
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the study's line in the overview, without the answer."""
-        last = [self._became[False, asked.number][-1].value for asked in self.asked]
+        last = [self._last(asked).value for asked in self.asked]
         told = [value for value in last if value is not None]
         return {**self.head(name), "pending": len(self.pending), "spark": told[-SPARKS:]}
 

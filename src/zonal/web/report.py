@@ -12,7 +12,7 @@ from typing import Any
 
 from zonal import __version__
 from zonal.errors import InvalidInput, StudyFileError, ZonalError
-from zonal.looking import headline, is_empty, verdict
+from zonal.looking import headline, is_empty
 from zonal.plots import Kind, column_width
 from zonal.plots.style import value_label
 from zonal.rounds.settings import Settings
@@ -50,32 +50,38 @@ KG = (
 
 def report(study: Study) -> str:
     """Return an HTML page about a study, in one file."""
-    parts = [f"<h1>{escape(study._called)}</h1>", f"<p class='answer'>{escape(_answer(study))}</p>"]
+    parts = [_marked("h1", study._called), _marked("p", _answer(study), " class='answer'")]
     parts += [_figure(study, title, kind) for title, kind in FIGURES.items()]
     if not is_empty(study):
         parts += [_section("Best regions", lambda: _table(study.top(5)))]
-    parts.append(_section("Methods", lambda: "".join(f"<p>{escape(own)}</p>" for own in methods(study))))
+    parts.append(_section("Methods", lambda: "".join(_marked("p", own) for own in methods(study))))
     parts.append(_section("Trials, with all that was corrected or retracted", lambda: _table(study.table(True))))
-    parts.append(_section("Settings", lambda: _facts(_settings(study))))
+    parts.append(_section("Settings", lambda: _settings(study)))
     body = "\n".join(part for part in parts if part)
     head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
     head += "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-    head += f"<title>{escape(headline(study))}</title><style>{STYLE}</style>"
+    head += f"{_marked('title', headline(study))}<style>{STYLE}</style>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+
+
+def _marked(tag: str, text: str, more: str = "") -> str:
+    """Return a text between the marks of a tag, with its attributes."""
+    return f"<{tag}{more}>{escape(text)}</{tag}>"
 
 
 def _answer(study: Study) -> str:
     try:
-        return f"{headline(study)}\n{verdict(study)}"
+        return str(study)
     except ZonalError as error:
         return f"{headline(study)}\n{error}"
 
 
 def _section(title: str, make: Any) -> str:
     try:
-        return f"<h2>{escape(title)}</h2>\n{make()}"
+        content = make()
     except (StudyFileError, InvalidInput) as error:  # without its kernel a study has no posterior
-        return f"<h2>{escape(title)}</h2>\n<p>{escape(str(error))}</p>"
+        content = _marked("p", str(error))
+    return f"{_marked('h2', title)}\n{content}"
 
 
 def _figure(study: Study, title: str, kind: Kind | None) -> str:
@@ -83,9 +89,7 @@ def _figure(study: Study, title: str, kind: Kind | None) -> str:
         drawn = _svg(study, kind)
     except (StudyFileError, InvalidInput):  # this study has no such plot
         return ""
-    return (
-        f"<h2>{escape(title)}</h2>\n<figure role='img' aria-label='{escape(title, quote=True)}'>{drawn}</figure>"
-    )
+    return f"{_marked('h2', title)}\n<figure role='img' aria-label='{title}'>{drawn}</figure>"
 
 
 def _svg(study: Study, kind: Kind | None) -> str:
@@ -118,7 +122,7 @@ def _table(listing: Listing) -> str:
     kinds = ["" if any(isinstance(cell, str) for cell in cells) else ' class="num"' for cells in columns.values()]
 
     def row(tag: str, cells: Iterable[Any]) -> str:
-        shown = (f"<{tag}{kind}>{escape(_cell(cell))}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+        shown = (_marked(tag, _cell(cell), kind) for cell, kind in zip(cells, kinds, strict=True))
         return f"<tr>{''.join(shown)}</tr>"
 
     rows = list(zip(*columns.values(), strict=True))
@@ -134,7 +138,7 @@ def _cell(cell: Any) -> str:
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
-def _settings(study: Study) -> dict[str, str]:
+def _settings(study: Study) -> str:
     given = {own.name: getattr(study.settings, own.name) for own in fields(Settings)}
     found = {name: str(value)[:400] + " ..." * (len(str(value)) > 400) for name, value in given.items()}
     found["budget"] = str(study.budget)
@@ -145,11 +149,7 @@ def _settings(study: Study) -> dict[str, str]:
     found["read only"] = study.read_only or "no"
     found["Zonal"] = __version__
     found["this page"] = datetime.now(UTC).isoformat(timespec="seconds")
-    return found
-
-
-def _facts(facts: dict[str, str]) -> str:
-    listed = (f"<dt>{escape(name)}</dt><dd>{escape(own)}</dd>" for name, own in facts.items())
+    listed = (_marked("dt", name) + _marked("dd", own) for name, own in found.items())
     return f"<dl>{''.join(listed)}</dl>"
 
 

@@ -1,17 +1,24 @@
-"""The service: a folder of studies over HTTP, with the methods of the library, and the page."""
+"""The service: a folder of studies over HTTP, with the methods of the library, and the page; and running it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+import os
+import secrets
+import socket
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,16 +29,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zonal import __version__
-from zonal.errors import StudyFileError, ZonalError
+from zonal.errors import InvalidInput, ZonalError
 from zonal.study import Study
 from zonal.web import api, documents, words
 from zonal.web.api import given, new_study
 from zonal.web.documents import dumped
-from zonal.web.folder import Entry, Folder, is_replaced
-from zonal.web.guard import COOKIE, Guard, TooLarge, cookie_of, problem, same
-from zonal.web.openapi import described
+from zonal.web.folder import Entry, Folder
+from zonal.web.guard import COOKIE, Guard, cookie_of, problem, same
 from zonal.web.record import stamp_of
-from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, said_of, tagged
+from zonal.web.speech import as_bytes, as_json, body, broken, number_of, query, refused, tagged
 from zonal.web.words import EVERY, STUDIES, STUDY, Unknown
 
 T = TypeVar("T")
@@ -45,6 +51,9 @@ BEAT, ALIVE = 75, ": still here\n\n"  # checks between two keep-alive messages o
 MOST_STREAMS = 100
 PAGES = resources.files("zonal.web") / "page"
 HTML = "text/html; charset=utf-8"
+VARIABLE = "ZONAL_TOKEN"
+SHORTEST = 16  # characters of a token
+PATIENCE = 3  # seconds to finish requests when the service ends
 ATTACHED = (".db", ".html")  # answers that a browser stores under the study's name
 
 
@@ -55,26 +64,24 @@ class Service:
         self.folder = Folder(folder)
         self._token = token
         self._streams = 0
-        self.routes = EVERY
-        self._document = dumped(described(EVERY, __version__))
         own = {
             ("GET", STUDIES): self._studies,
             ("POST", STUDIES): self._new,
             ("GET", "/api/events"): self._watch,
-            ("GET", "/api/openapi.json"): self._openapi,
+            ("GET", "/api/openapi.json"): _always(dumped(words.described(__version__)), "application/json"),
             ("GET", STUDY): self._head,
             ("GET", f"{STUDY}/events"): self._events,
         }
         listed = [Route(path, answer, methods=[method]) for (method, path), answer in own.items()]
         listed += [Route(STUDY + route.path, self._word(route), methods=[route.method]) for route in words.ROUTES]
         pages = [
-            Route("/", self._page("index.html")),
-            Route("/studies/{name}", self._page("study.html")),
-            Route("/login", self._page("login.html")),
+            Route("/", _page("index.html")),
+            Route("/studies/{name}", _page("study.html")),
+            Route("/login", _page("login.html")),
             Route("/login", self._login, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(PAGES / "static"))),
         ]
-        refusals = {HTTPException: refused, ZonalError: refused, TooLarge: refused, OSError: refused}
+        refusals = dict.fromkeys((HTTPException, ZonalError, OSError), refused)
         app = Starlette(
             routes=[*listed, *pages], exception_handlers={Exception: broken, **refusals}, lifespan=self._life
         )
@@ -84,14 +91,6 @@ class Service:
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         yield
         self.folder.end()
-
-    def _page(self, name: str) -> Handler:
-        content = b"".join((PAGES / part).read_bytes() for part in ("head.html", name))
-
-        async def answer(request: Request) -> Response:
-            return Response(content, media_type=HTML)
-
-        return answer
 
     async def _login(self, request: Request) -> Response:
         said = given(await body(request), {"token": words.TEXT}, ("token",))
@@ -103,30 +102,22 @@ class Service:
         answer.set_cookie(COOKIE, cookie_of(self._token), httponly=True, samesite="strict", secure=secure)
         return answer
 
-    async def _openapi(self, request: Request) -> Response:
-        return Response(self._document, media_type="application/json")
-
     def _entry(self, request: Request) -> Entry:
         return self.folder.entry(request.path_params["name"])
 
     async def _in_study(self, entry: Entry, does: Callable[[Study], T], wait: float | None = None) -> T:
         """Run a function in a study's own thread; TimeoutError if it takes too long, though it continues."""
-        for again in (True, False):
-            future = asyncio.wrap_future(entry.submit(does))
-            try:
-                return await asyncio.wait_for(asyncio.shield(future), wait)
-            except StudyFileError as error:
-                if not (again and is_replaced(error)):
-                    raise
-                entry.forget()
-            except TimeoutError:
-                future.add_done_callback(lambda done: done.cancelled() or done.exception())
-                raise
-        raise AssertionError("unreachable")
+        future = asyncio.wrap_future(entry.submit(does))
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), wait)
+        except TimeoutError:
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())
+            raise
 
     def _word(self, route: words.Route) -> Handler:
         """Return the handler of one operation on a study."""
-        does, at_once = api.doing(route), api.AT_ONCE.get(route.path)
+        does = api.DOES.get(route.path, partial(api.says, route))
+        at_once = api.AT_ONCE.get(route.path)
 
         async def answer(request: Request) -> Response:
             entry = await run_in_threadpool(self._entry, request)
@@ -168,7 +159,9 @@ class Service:
             except Unknown:  # deleted meanwhile
                 return {}
             except Exception as error:  # an error in one file must not hide the others
-                return {"name": name, "state": "bad", "error": said_of(error)}
+                unread = f"it cannot be read ({type(error).__name__})."
+                why = str(error) if isinstance(error, ZonalError) else unread
+                return {"name": name, "state": "bad", "error": why}
             known = entry.kept.get("answer")
             found = known[1] if known is not None and known[0] == record.event else {}
             best = next(iter(found.get("best", [])), None)
@@ -199,7 +192,7 @@ class Service:
         except TimeoutError:
             known = entry.kept.get("answer")
             found = {"best": [], **(known[1] if known else {}), "busy": True}
-            head["state"] = head["state"] if entry.is_open else "opening"
+            head["state"] = "opening" if entry.study is None else head["state"]
         return as_json(dumped(head | found))
 
     async def _events(self, request: Request) -> Response:
@@ -272,3 +265,65 @@ class Service:
 
 
 NEW = next(route for route in EVERY if (route.method, route.path) == ("POST", STUDIES))
+
+
+def _always(content: bytes, kind: str) -> Handler:
+    """Return the handler that gives everybody the same."""
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+def _page(name: str) -> Handler:
+    return _always(b"".join((PAGES / part).read_bytes() for part in ("head.html", name)), HTML)
+
+
+def serve(
+    folder: Path, host: str, port: int, names: Sequence[str], show: bool, say: Callable[[str], None]
+) -> None:
+    """Serve a folder of studies until interrupted.
+
+    `names` are host names by which it is reached, for example through a proxy. If `show`, a browser is opened. The
+    address, and the token if there is a new one, are said by `say`.
+    """
+    token = os.environ.get(VARIABLE, "")
+    if token and len(token) < SHORTEST:
+        raise InvalidInput(f"{VARIABLE} is too short", f"{len(token)} characters", f"Use {SHORTEST} at least.")
+    beyond = not _is_loopback(host) or bool(names)
+    made = beyond and not token
+    token = secrets.token_urlsafe(24) if made else token
+    own_names = (socket.gethostname(), socket.getfqdn()) if beyond else ()
+    service = Service(folder, token, (*names, *own_names))
+    listening = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}"
+    say(address)
+    if made:
+        say(f"token: {token}  (shown once; set {VARIABLE} to choose your own)")
+    if show:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        service.app, log_level="warning", access_log=False, timeout_graceful_shutdown=PATIENCE,
+        server_header=False, forwarded_allow_ips="127.0.0.1",
+    )  # fmt: skip
+    with listening:
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raise if that is not possible."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"cannot listen here ({why})", f"{host}:{port}", "Pass another --port.") from None

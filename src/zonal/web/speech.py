@@ -14,7 +14,7 @@ from starlette.responses import Response
 from zonal.errors import ZonalError
 from zonal.web.api import Misspoken
 from zonal.web.documents import dumped
-from zonal.web.guard import TooLarge, problem
+from zonal.web.guard import problem
 from zonal.web.words import STATUSES
 
 
@@ -72,7 +72,7 @@ def as_json(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def tagged(request: Request, content: bytes, event: int, kind: str = "application/json") -> Response:
+def tagged(request: Request, content: bytes, event: int, kind: str) -> Response:
     """Return an answer with the event as its tag; a client that has it already gets 304."""
     tag = f'W/"{event}"'
     if request.headers.get("if-none-match") == tag:
@@ -80,19 +80,13 @@ def tagged(request: Request, content: bytes, event: int, kind: str = "applicatio
     return Response(content, media_type=kind, headers={"etag": tag})
 
 
-def said_of(error: Exception) -> str:
-    """Return an error's message for people."""
-    return str(error) if isinstance(error, ZonalError) else f"it cannot be read ({type(error).__name__})."
-
-
 async def refused(request: Request, error: Exception) -> Response:
     """Answer with the library's message."""
-    if isinstance(error, TooLarge):
-        return problem(413, "Too large", "a request may not be that long.")
     if isinstance(error, OSError) and not isinstance(error, ZonalError):
         return problem(409, "The study's file cannot be used", f"the file cannot be read ({error.strerror}).")
     if isinstance(error, HTTPException):
-        return problem(error.status_code, "Refused", str(error.detail))
+        title = "Too large" if error.status_code == 413 else "Refused"
+        return problem(error.status_code, title, str(error.detail))
     status, title = next(found for kind, found in STATUSES.items() if isinstance(error, kind))
     more = {"field": error.field} if isinstance(error, Misspoken) and error.field else {}
     return problem(status, title, str(error), **more)

@@ -1,10 +1,11 @@
-"""What can be said over HTTP, as one table: the service, its description and the client follow from it.
+"""What can be said over HTTP, as one table: the service, its OpenAPI description and the client follow from it.
 
 This module must not know how anything is done.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -138,3 +139,68 @@ FOLDER = (  # what needs more than one study, or lasts
     Route("GET", f"{STUDY}/events", "", "A stream of the study's events after a number.", AFTER, kind=STREAM),
 )  # fmt: skip
 EVERY = (*FOLDER, *(replace(route, path=STUDY + route.path) for route in ROUTES))
+
+PROBLEM = {
+    "type": "object",
+    "required": ["title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, with which value, and what to do about it."},
+        "field": {"type": "string", "description": "The wrong field, if it is known."},
+    },
+}
+NAME = {"type": "string", "minLength": 1, "maxLength": 250, "pattern": "^[^/\\\\\\x00]+$"}
+
+
+def described(version: str) -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    paths: dict[str, Any] = {}
+    for route in EVERY:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    about = "Every error is application/problem+json. One token gives all rights; see docs/manual/serve.md."
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Zonal", "version": version, "description": about},
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    in_path = {"name": NAME, "trial": TRIAL}
+    places = [_parameter(name, own, "path") for name, own in in_path.items() if f"{{{name}}}" in route.path]
+    words = re.sub("[{}]|/api", "", route.path).strip("/")
+    called = f"{route.method.lower()}_{re.sub('[-/.]', '_', words)}"
+    found: dict[str, Any] = {"summary": route.about, "operationId": called}
+    if route.method == "POST":
+        body = {"type": "object", "additionalProperties": False, "properties": _lenient(route.says)}
+        content = {"application/json": {"schema": {**body, "required": list(route.needs)}}}
+        found["requestBody"] = {"required": bool(route.needs), "content": content}
+        if route.word == "ask":
+            key = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
+            places.append(_parameter("Idempotency-Key", key, "header"))
+    else:
+        places += [_parameter(name, schema, "query", name in route.needs) for name, schema in route.says.items()]
+    media: dict[str, Any] = {route.kind: {"schema": {}} if route.kind == "application/json" else {}}
+    errors = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refused = {"description": "Refused: what was wrong, and what to do.", "content": errors}
+    answers = {"200": {"description": "Done.", "content": media}, "304": {"description": "Unchanged."}}
+    return {**found, "parameters": places, "responses": {**answers, "4XX": refused, "503": refused}}
+
+
+def _lenient(says: Mapping[str, Any]) -> dict[str, Any]:
+    """Return schemas that allow null for optional fields."""
+    return {
+        name: {**schema, "type": [schema["type"], "null"]} if "type" in schema else dict(schema)
+        for name, schema in says.items()
+    }
+
+
+def _parameter(name: str, schema: Mapping[str, Any], where: str, needed: bool = False) -> dict[str, Any]:
+    return {"name": name, "in": where, "required": needed or where == "path", "schema": schema}
