@@ -83,6 +83,10 @@ class Answers:
             return {"symbols": list(self.symbols_in(part))}
         return {"bounds": self.plain(part), **({"units": self.unit} if self.unit else {})}
 
+    def share(self: Any, part: Part) -> float:
+        """Return how much of the axis lies in a part."""
+        return float(part[1] / self.side)
+
     def count(self: Any, pieces: int) -> int:
         """Return how many of `pieces` parts are not empty."""
         return int(min(pieces, self.places or pieces))
@@ -276,6 +280,11 @@ class Interval(Answers):
         """Return what makes such an axis, for people: its values under "", and what is not the default."""
         scale = {"scale": self.scale} if self.scale != "linear" else {}
         return {"": self.ends, **({"smallest": self.smallest} if self.smallest else {}), **scale}
+
+    def as_page(self) -> dict[str, Any]:
+        """Return the axis as the page draws it."""
+        kind = {"log": self.scale == "log", "whole": self.scale == "integer", "remark": self.remark}
+        return {"name": self.name, "unit": self.unit, "low": self.ends[0], "high": self.ends[1], **kind}
 
     # Measures and kernels along the axis.
 

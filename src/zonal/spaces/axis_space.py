@@ -376,6 +376,29 @@ class AxisSpace(Space):
         """Return values as an array with one dimension per axis: unchanged."""
         return values
 
+    @property
+    def picture(self) -> str:
+        """The picture that suits the space: a curve, a map, panels of pairs of axes, or shelves of symbols."""
+        if len(self.lines) < 2:
+            return "line" if self.lines else "shelves"
+        return "map" if len(self.axes) == 2 else "panels"
+
+    def as_page(self) -> dict[str, Any]:
+        """Return the axes, for the page."""
+        return {"kind": "box", "axes": [axis.as_page() for axis in self.axes]}
+
+    def drawn(self, regions: Sequence[ProductRegion]) -> dict[str, Any]:
+        """Return the edges of regions, by axis, and the symbols, by name of the axis."""
+        low, high = np.array([own.drawn for own in regions]).reshape(len(regions), self.d, 2).T
+        found: dict[str, Any] = {"low": low[list(self.lines)], "high": high[list(self.lines)]}
+        pools = {axis.name: j for j, axis in enumerate(self.axes) if axis.symbolic}
+        if pools:
+            symbols = [own.symbols for own in regions]
+            found["symbols"] = {
+                name: [list(map(str, own[j] or ())) for own in symbols] for name, j in pools.items()
+            }
+        return found if self.lines else found | {"name": [own.name for own in regions]}
+
     # Measures.
 
     def check_feedback(self, feedback: Feedback) -> None:

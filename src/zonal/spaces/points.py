@@ -95,6 +95,16 @@ class Points(MemberSpace):
         """
         return self.subset(what.get("members") if isinstance(what, Mapping) else what, feedback)
 
+    picture = "scatter"
+
+    def as_page(self) -> dict[str, Any]:
+        """Return how many points there are, for the page."""
+        return {"kind": "points", "size": self.size}
+
+    def page_names(self, region: MemberRegion) -> Sequence[Hashable]:
+        """Return the names or row numbers of the first points."""
+        return [self.ways[0][row] for row in region.members[:MOST_NAMED].tolist()]
+
     def _lists_one(self, what: Any, first: Any) -> bool:
         return not np.iterable(first)  # a list of texts is a list of regions
 
@@ -135,6 +145,7 @@ class Points(MemberSpace):
 
 AT_ONCE = 1 << 20  # cuts of cells computed together
 MOST_DIGITS = 18  # of a row number
+MOST_NAMED = 12  # points that the page lists with a region
 FEW_PARTS = 64  # largest arity allowed whatever the number of points
 
 

@@ -152,6 +152,20 @@ class ProductRegion(Region):
                 found.setdefault(what, {})[axis.name] = own
         return found
 
+    @property
+    def share(self) -> float:
+        """How much of the space lies in the region; every symbol counts as one."""
+        return math.prod(axis.share(part) for axis, part in self.along)
+
+    def as_page(self) -> dict[str, Any]:
+        """Return where the region is, for the page."""
+        if self.space.spelled:
+            number = round(self.share * len(self.space.alphabet) ** self.space.length)
+            return {"name": self.name, "part": None, "members": number, "share": self.share}
+        edges = zip(self.bounds.tolist(), self.symbols, strict=True)
+        parts = [bounds if own is None else list(own) for bounds, own in edges]
+        return {"name": "", "part": parts, "members": None, "share": self.share}
+
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly."""
         return [] if self.space.spelled else [cell for axis, part in self.along for cell in axis.cells(part)]

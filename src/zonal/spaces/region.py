@@ -106,6 +106,15 @@ class Region(ABC):
         """Return the region as sent to programs: its name, its node, and where it is."""
         return {"name": self.name, "node": None if self.node is None else list(self.node)}
 
+    @property
+    @abstractmethod
+    def share(self) -> float:
+        """How much of the space lies in the region; every symbol counts as one."""
+
+    @abstractmethod
+    def as_page(self) -> dict[str, Any]:
+        """Return where the region is, for the page: its parts of axes, or its name and number of members."""
+
     @abstractmethod
     def row(self) -> list[Any]:
         """Return the cells of the columns of a sheet that define the region exactly (``space.columns``)."""

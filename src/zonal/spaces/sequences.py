@@ -111,6 +111,14 @@ class Sequences(AxisSpace):
         if not alike(self, again):
             raise InvalidInput("these are not sequences that Zonal has made", self, "Restore what Zonal wrote.")
 
+    def as_page(self) -> dict[str, Any]:
+        """Return length and alphabet, for the page."""
+        return {"kind": "sequences", "length": self.length, "alphabet": list(self.alphabet)}
+
+    def drawn(self, regions: Sequence[ProductRegion]) -> dict[str, Any]:
+        """Return the names of regions."""
+        return {"name": [own.name for own in regions]}
+
     @property
     def alphabet(self) -> tuple[Any, ...]:
         """The symbols, in order."""

@@ -181,6 +181,14 @@ class Category(Answers):
         """Return, from this cell, an argument for `take`."""
         return self.from_text(cells[self.name])
 
+    def share(self, part: Part) -> float:
+        """Return how much of the axis lies in a part; every symbol counts as one."""
+        return len(self.symbols_in(part)) / self.places
+
+    def as_page(self) -> dict[str, Any]:
+        """Return the axis as the page draws it."""
+        return {"name": self.name, "unit": "", "symbols": list(self.symbols)}
+
     def described(self) -> dict[str, Any]:
         """Return the arguments that make such an axis, for people."""
         return {"": list(self.symbols)}

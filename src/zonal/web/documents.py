@@ -18,8 +18,7 @@ from zonal.plots.style import regions_of
 from zonal.rounds.certainty import SURE
 from zonal.rounds.trials import Recommendation
 from zonal.study import Study
-from zonal.web.record import picture as picture_of
-from zonal.web.record import place, share
+from zonal.web.record import place
 
 BEST = 5
 MOST_FEATURES = 12  # of points, from which two are drawn
@@ -61,7 +60,7 @@ def answer(study: Study) -> dict[str, Any]:
 def _best(study: Study, one: Recommendation, tree: Any) -> dict[str, Any]:
     row = int(np.flatnonzero((tree.depth == one.node[0]) & (tree.index == one.node[1]))[0])
     sure = {"gap": one.gap, "probability_best": one.probability_best, "looks": int(tree.count[row])}
-    return {"region": place(study.space, one.region, row), "mean": one.mean, "std": one.std, **sure}
+    return {"region": place(one.region, row), "mean": one.mean, "std": one.std, **sure}
 
 
 def _model(study: Study) -> dict[str, Any] | None:
@@ -80,21 +79,10 @@ def shape(study: Study, first: int = 0) -> dict[str, Any]:
     space, tree = study.space, study.tree
     regions = regions_of(study, slice(first, None))
     found: dict[str, Any] = {"from": first, "parent": tree.parent[first:].tolist()}
-    found["share"] = _short((share(space, region) for region in regions), 7)
-    if space.axes is None:  # for a hierarchy the last name only; the page joins the path
-        names = [region.label or region.name for region in regions]
-        return found | {"name": names, "members": [len(region.members) for region in regions]}
-    if space.spelled:
-        return found | {"name": [region.name for region in regions]}
-    bounds = np.array([region.drawn for region in regions]).reshape(len(regions), len(space.axes), 2)
-    found["low"] = [_short(bounds[:, j, 0], 8) for j in space.lines]
-    found["high"] = [_short(bounds[:, j, 1], 8) for j in space.lines]
-    named = {axis.name: j for j, axis in enumerate(space.axes) if axis.symbolic}
-    if named:
-        pools = [region.symbols for region in regions]
-        found["symbols"] = {name: [list(map(str, own[j])) for own in pools] for name, j in named.items()}
-    if picture_of(space) == "shelves":
-        found["name"] = [region.name for region in regions]
+    found["share"] = _short((region.share for region in regions), 7)
+    found |= space.drawn(regions)
+    for edges in found.keys() & {"low", "high"}:
+        found[edges] = [_short(own, 8) for own in found[edges]]
     return found
 
 
@@ -125,7 +113,7 @@ def _held(study: Study) -> dict[str, list[int]]:
 def picture(study: Study) -> dict[str, Any]:
     """Return what is drawn besides the nodes: curves along one axis, maps of pairs of axes."""
     space, found = study.space, dict[str, Any]()
-    kind = picture_of(space)
+    kind = space.picture
     if kind == "scatter":
         return {"points": _points(study)}
     if is_empty(study) or kind not in ("line", "panels"):
@@ -165,9 +153,7 @@ def _panels(study: Study) -> list[dict[str, Any]]:
         panel = Map(study, j, k, symbols)
         mean, std = study.predict(panel.coloured[0])
         bounds = panel.slice.bounds.tolist()
-        others = {
-            axis.name: bounds[at] for at, axis in enumerate(space.axes) if not axis.symbolic and at not in (j, k)
-        }
+        others = {space.names[at]: bounds[at] for at in space.lines if at not in (j, k)}
         own = {"axes": [j, k], "symbols": {name: str(one) for name, one in symbols.items()}, "others": others}
         drawn.append({**own, "mean": _short(mean), "std": _short(std)})
     return drawn

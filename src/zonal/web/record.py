@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zonal.plots.lines import along
 from zonal.rounds.events import Asked, Began, Corrected, Ended, Extended, Measured, Observed, Retracted, Taken
 from zonal.rounds.journal import Journal
 from zonal.rounds.outcomes import Outcome, outcomes
@@ -17,7 +16,6 @@ from zonal.spaces.region import Region
 T = TypeVar("T")
 
 SHORT_TIME = len("2026-11-16T00:05:51")
-NAMED = 12  # most points listed for a trial
 SHOWN = 200  # trials whose regions are named before the tree is available
 SPARKS = 400  # measurements in the small plot of the overview
 HAPPENED = {  # what a fact says to people
@@ -92,7 +90,7 @@ class Record:
 
     def place(self, asked: Asked) -> dict[str, Any]:
         """Return where a trial measures, for the page."""
-        return place(self.settings.space, self.settings.space.cell(asked.node), asked.row)
+        return place(self.settings.space.cell(asked.node), asked.row)
 
     def news(self, number: int) -> dict[str, Any]:
         """Return an event as the page hears of it: when it was written, and the kinds of its facts."""
@@ -120,8 +118,8 @@ class Record:
             "made": self.times[0],
             "changed": self.times[-1],
             "last": self.last,
-            "space": space_words(settings.space),
-            "picture": picture(settings.space),
+            "space": settings.space.as_page(),
+            "picture": settings.space.picture,
             "value": {"name": settings.value_name, "unit": settings.value_unit},
             "direction": settings.direction,
             **{name: getattr(self, name) for name in ("budget", "told", "remaining", "spent")},
@@ -176,7 +174,7 @@ class Record:
             past = self._became[True, number]
             valued = next(own for own in reversed(past) if own.value is not None)
             said = _said(past[-1]._replace(value=valued.value, sem=valued.sem))
-            place_of = {"region": place(self.settings.space, fact.region, -1), "slope": fact.feedback.slope}
+            place_of = {"region": place(fact.region, -1), "slope": fact.feedback.slope}
             minus = "" if fact.minus is None else fact.minus.name
             found.append({**said, "ended": self.times[past[0].event], **place_of, "minus": minus})
         return found
@@ -191,56 +189,6 @@ def _said(own: Outcome) -> dict[str, Any]:
     return {"state": own.state, "value": own.value, "sem": own.sem, "note": own.note}
 
 
-def place(space: Any, region: Region, row: int) -> dict[str, Any]:
-    """Return where a region is, for the page: its parts of axes, or its name and number of members."""
-    found: dict[str, Any] = {"row": row, "text": region.name, "name": "", "part": None, "members": None}
-    found["share"] = share(space, region)
-    if space.axes is None:
-        members: Any = region.members  # type: ignore[attr-defined]
-        named = [str(space.ways[0][row]) for row in members[:NAMED].tolist()] if space.columns else []
-        return found | {"name": region.name, "members": len(members), "which": named}
-    if space.spelled:
-        size = len(space.alphabet) ** space.length
-        return found | {"name": region.name, "members": round(found["share"] * size)}
-    symbols: Any = region.symbols  # type: ignore[attr-defined]
-    edges = zip(region.bounds.tolist(), symbols, strict=True)
-    return found | {"part": [bounds if own is None else list(own) for bounds, own in edges]}
-
-
-def share(space: Any, region: Region) -> float:
-    """Return a region's share of a space; every symbol counts as one."""
-    if space.axes is None:
-        return float(region.weight / space.weights.sum())
-    along: Any = region.along  # type: ignore[attr-defined]
-    found = 1.0
-    for axis, part in along:
-        found *= len(axis.symbols_in(part)) / axis.places if axis.symbolic else part[1] / axis.side
-    return found
-
-
-def space_words(space: Any) -> dict[str, Any]:
-    """Return what the page needs to know about a space."""
-    if space.axes is None:
-        return {"kind": "points" if space.columns else "hierarchy", "size": space.size}
-    if space.spelled:
-        return {"kind": "sequences", "length": space.length, "alphabet": list(space.alphabet)}
-    axes: list[dict[str, Any]] = []
-    for axis in space.axes:
-        if not axis.symbolic:
-            low, high = axis.ends
-            kind = {"log": axis.scale == "log", "whole": axis.scale == "integer", "remark": axis.remark}
-            axes.append({"name": axis.name, "unit": axis.unit, "low": low, "high": high, **kind})
-        else:
-            axes.append({"name": axis.name, "unit": "", "symbols": list(axis.symbols)})
-    return {"kind": "box", "axes": axes}
-
-
-def picture(space: Any) -> str:
-    """Return which kind of plot suits a space."""
-    if space.axes is None:
-        return "scatter" if space.columns else "tiles"
-    if not space.lines:
-        return "shelves"
-    if along(space) is not None:
-        return "line"
-    return "map" if len(space.axes) == 2 else "panels"
+def place(region: Region, row: int) -> dict[str, Any]:
+    """Return where a region is, for the page."""
+    return {"row": row, "text": region.name, **region.as_page()}
