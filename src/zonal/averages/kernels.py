@@ -37,7 +37,7 @@ class Along:
     @property
     def variation(self) -> float:
         """The variance of the derivative, at variance one; NaN if there is none."""
-        slope = self.profile.slope_variance
+        slope = self.profile.derivatives[0]
         return math.nan if slope is None else slope / self.lengthscale**2
 
 
@@ -154,9 +154,8 @@ class Term(Kernel, ABC):
 
 def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
-    names = ("slope_variance", "curvature_variance", "third_variance")
     lines = [factor for factor in factors(term, axes) if isinstance(factor, Along)]
-    variances = np.array([[getattr(one.profile, name) for one in lines] for name in names], dtype=float)
+    variances = np.array([one.profile.derivatives for one in lines], dtype=float).T
     scales = np.array([one.lengthscale for one in lines])
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
