@@ -163,8 +163,8 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
 def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
     """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
     values = np.atleast_1d(np.asarray(given, dtype=object))
-    fits = values.ndim == 1 and values.size > 0
-    need(fits, f"{name} must be a number or one number per axis", given, "Flatten it.")
+    if values.ndim != 1 or values.size == 0:
+        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
     numbers = tuple(check(value, name) for value in values)
     return numbers if np.ndim(given) else numbers[0]
 
@@ -188,8 +188,9 @@ def checked_correlation(value: Any, name: str = "correlation") -> float:
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
-    problem = f"the kernel needs one {what}, or one for each of {d} axes"
-    need(values.size in (1, d), problem, given, f"Pass 1 or {d} {what}s.")
+    if values.size not in (1, d):
+        problem = f"the kernel needs one {what}, or one for each of {d} axes"
+        raise InvalidInput(problem, given, f"Pass 1 or {d} {what}s.")
     return np.broadcast_to(values, (d,))
 
 

@@ -180,8 +180,8 @@ class Closed(Profile):
     def _wide_and_point(self, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
         """Return the difference of K1, an odd function, at the interval's ends, relative to the point."""
         low, high = gap - wide / 2, gap + wide / 2
-        at_high, at_low = (np.sign(end) * self.first(np.abs(end)) for end in (high, low))
-        return np.asarray((at_high - at_low) / wide)
+        at_high = np.sign(high) * self.first(np.abs(high))
+        return np.asarray((at_high - np.sign(low) * self.first(np.abs(low))) / wide)
 
     def _both_wide(self, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
         """Evaluate the closed form; for disjoint intervals the linear parts of K2 cancel exactly."""
@@ -338,9 +338,11 @@ def mean_under(
         (own,) = (panels == number).nonzero()
         doubling = _FIRST * 2.0 ** np.arange(number)
         grading = np.concatenate([-doubling[::-1], [0.0], doubling])
-        for some in np.split(own, range(CASES, len(own), CASES)):
+        for start in range(0, len(own), CASES):
+            some = own[start : start + CASES]
             graded = np.clip(grading - gap[some, None], breaks[some, :1], breaks[some, -1:])
-            edges = np.sort(np.concatenate([breaks[some], graded], axis=1), axis=1)
+            edges = np.concatenate([breaks[some], graded], axis=1)
+            edges.sort(axis=1)
             half = np.diff(edges)[..., None] / 2
             away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(some), -1)  # from the gap
             weights = (half * _FINE_WEIGHTS).reshape(len(some), -1)
