@@ -118,7 +118,8 @@ def finite_number(value: Any, name: str, fix: str = "Pass a finite number.") -> 
 def positive_number(value: Any, name: str) -> float:
     """Check that `value` is a number above zero, and return it as a float."""
     number = finite_number(value, name, "Pass a number above 0.")
-    need(number > 0, f"{name} must be positive", value, "Pass a number above 0.")
+    if number <= 0:
+        raise InvalidInput(f"{name} must be positive", value, "Pass a number above 0.")
     return number
 
 

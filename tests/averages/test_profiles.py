@@ -57,10 +57,10 @@ def test_factors_and_slopes_follow_from_the_function(closed: Profile) -> None:
     polynomial, power = bare.factor(r)
     assert polynomial is not None
     np.testing.assert_allclose(polynomial * np.exp(-power), closed.value(r), rtol=1e-14)
-    if closed.slope_variance is None:
-        assert bare.slope_variance is None
+    if closed.derivatives[0] is None:
+        assert bare.derivatives[0] is None
     else:
-        assert bare.slope_variance == pytest.approx(closed.slope_variance, rel=1e-5)
+        assert bare.derivatives[0] == pytest.approx(closed.derivatives[0], rel=1e-5)
 
 
 # A kernel of one's own: its function, and a class that returns it.

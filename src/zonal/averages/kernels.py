@@ -37,7 +37,7 @@ class Along:
     @property
     def variation(self) -> float:
         """The variance of the derivative, at variance one; NaN if there is none."""
-        slope = self.profile.slope_variance
+        slope = self.profile.derivatives[0]
         return math.nan if slope is None else slope / self.lengthscale**2
 
 
@@ -154,9 +154,8 @@ class Term(Kernel, ABC):
 
 def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
     """Return the variances of the first three derivatives along each axis; NaN where one does not exist."""
-    names = ("slope_variance", "curvature_variance", "third_variance")
     lines = [factor for factor in factors(term, axes) if isinstance(factor, Along)]
-    variances = np.array([[getattr(one.profile, name) for one in lines] for name in names], dtype=float)
+    variances = np.array([one.profile.derivatives for one in lines], dtype=float).T
     scales = np.array([one.lengthscale for one in lines])
     return np.asarray(variances / scales ** np.array([[2], [4], [6]]))
 
@@ -164,8 +163,8 @@ def _derivatives(term: Term, axes: Sequence[Any]) -> Floats:
 def _numbers(given: Any, name: str, check: Callable[[Any, str], float]) -> float | tuple[float, ...]:
     """Check a parameter that is one number, or one per axis; a sequence becomes a tuple, which can be hashed."""
     values = np.atleast_1d(np.asarray(given, dtype=object))
-    fits = values.ndim == 1 and values.size > 0
-    need(fits, f"{name} must be a number or one number per axis", given, "Flatten it.")
+    if values.ndim != 1 or values.size == 0:
+        raise InvalidInput(f"{name} must be a number or one number per axis", given, "Flatten it.")
     numbers = tuple(check(value, name) for value in values)
     return numbers if np.ndim(given) else numbers[0]
 
@@ -189,8 +188,9 @@ def checked_correlation(value: Any, name: str = "correlation") -> float:
 def _one_an_axis(given: float | Sequence[float], d: int, what: str) -> Floats:
     """Return a parameter for each of `d` axes, given one for all or one each."""
     values = np.atleast_1d(np.asarray(given, dtype=float))
-    problem = f"the kernel needs one {what}, or one for each of {d} axes"
-    need(values.size in (1, d), problem, given, f"Pass 1 or {d} {what}s.")
+    if values.size not in (1, d):
+        problem = f"the kernel needs one {what}, or one for each of {d} axes"
+        raise InvalidInput(problem, given, f"Pass 1 or {d} {what}s.")
     return np.broadcast_to(values, (d,))
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from zonal.arrays import Floats, Ints
 
+Variances = tuple[float | None, float | None, float | None]
+
 POINT = 1e-12  # lengthscales: anything narrower counts as a point
 WIDE = 9.0  # standard deviations, beyond which a normal density is taken as 0
 NARROW = 0.5  # widths up to here, in lengthscales, are integrated numerically
@@ -37,9 +39,6 @@ class Profile(ABC):
     What is computed for a profile is cached for as long as it, or an equal one, is used.
     """
 
-    # Variances of the second and third derivative of f, None if it does not exist or is not known.
-    curvature_variance: float | None = None
-    third_variance: float | None = None
     spectrum: Callable[[Floats], Floats] | None = None  # density, up to a constant factor
 
     @abstractmethod
@@ -93,11 +92,15 @@ class Profile(ABC):
         return mean
 
     @cached_property
-    def slope_variance(self) -> float | None:
-        """Variance of the derivative of f, None if it does not exist: -value''(0)."""
+    def derivatives(self) -> Variances:
+        """Variances of the first three derivatives of f; None if one does not exist or is not known.
+
+        By default the first is -value''(0), and the others are not known.
+        """
         steps = np.array([1e-3, 5e-4])
         coarse, fine = (2 * (1 - self.value(steps)) / steps**2).tolist()
-        return None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink it diverges
+        slope = None if fine > 1.5 * coarse else 2 * fine - coarse  # with a kink it diverges
+        return slope, None, None
 
     def factor(self, r: Floats) -> tuple[Floats | None, Floats]:
         """Return `value` as a product with exp(-exponent): the other factor (None for 1), and the exponent.
@@ -177,8 +180,8 @@ class Closed(Profile):
     def _wide_and_point(self, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
         """Return the difference of K1, an odd function, at the interval's ends, relative to the point."""
         low, high = gap - wide / 2, gap + wide / 2
-        at_high, at_low = (np.sign(end) * self.first(np.abs(end)) for end in (high, low))
-        return np.asarray((at_high - at_low) / wide)
+        at_high = np.sign(high) * self.first(np.abs(high))
+        return np.asarray((at_high - np.sign(low) * self.first(np.abs(low))) / wide)
 
     def _both_wide(self, gap: Floats, wide: Floats, narrow: Floats) -> Floats:
         """Evaluate the closed form; for disjoint intervals the linear parts of K2 cancel exactly."""
@@ -212,8 +215,7 @@ class RBFProfile(Closed):
 
     _C = math.sqrt(math.pi / 2)
 
-    slope_variance = 1.0
-    curvature_variance, third_variance = 3.0, 15.0
+    derivatives = 1.0, 3.0, 15.0
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
@@ -263,8 +265,9 @@ class MaternProfile(Closed):
         self._root = math.sqrt(2 * nu)
         self._value, self._first = polynomial, _summed(polynomial)
         self._second = _summed(self._first)
-        self.slope_variance = nu / (nu - 1) if nu > 1 else None
-        self.curvature_variance = 3 * nu**2 / ((nu - 1) * (nu - 2)) if nu > 2 else None
+        slope = nu / (nu - 1) if nu > 1 else None
+        curvature = 3 * nu**2 / ((nu - 1) * (nu - 2)) if nu > 2 else None
+        self.derivatives = slope, curvature, None
 
     def value(self, r: Floats) -> Floats:
         """Return the correlation at distance `r`, of either sign."""
@@ -335,9 +338,11 @@ def mean_under(
         (own,) = (panels == number).nonzero()
         doubling = _FIRST * 2.0 ** np.arange(number)
         grading = np.concatenate([-doubling[::-1], [0.0], doubling])
-        for some in np.split(own, range(CASES, len(own), CASES)):
+        for start in range(0, len(own), CASES):
+            some = own[start : start + CASES]
             graded = np.clip(grading - gap[some, None], breaks[some, :1], breaks[some, -1:])
-            edges = np.sort(np.concatenate([breaks[some], graded], axis=1), axis=1)
+            edges = np.concatenate([breaks[some], graded], axis=1)
+            edges.sort(axis=1)
             half = np.diff(edges)[..., None] / 2
             away = ((edges[:, :-1, None] + half) + half * _FINE_NODES).reshape(len(some), -1)  # from the gap
             weights = (half * _FINE_WEIGHTS).reshape(len(some), -1)

@@ -8,13 +8,13 @@ lengthscale longer than the ring costs no more.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from zonal.arrays import Flags, Floats
-from zonal.averages.profiles import WIDE, Profile
+from zonal.averages.profiles import WIDE, Profile, Variances
 from zonal.errors import need
 
 NEGLIGIBLE = 1e-17  # relative to a variance of 1
@@ -100,9 +100,6 @@ class Wrapped(Profile):
         self._gone = float(distances[min(left[-1] + 1, 399)]) if left.size and left[-1] < 399 else np.inf
         self._next = int(self._period / 2 < self._gone)  # images on either side that are not negligible
         self._whole = 1 + float(self._far(0).value(np.zeros(1))[0])
-        self.slope_variance = self._variance(1, profile.slope_variance)
-        self.curvature_variance = self._variance(2, profile.curvature_variance)
-        self.third_variance = None if profile.spectrum is None else self._variance(3, profile.third_variance)
 
     def _far(self, images: int) -> Far:
         """Return the sum over all images but the nearest `images` on either side."""
@@ -169,6 +166,13 @@ class Wrapped(Profile):
             shares = spectrum(rate)
             around = 2 * (rate ** (2 * order) * shares).sum() / (spectrum(0 * rate)[0] + 2 * shares.sum())
         return max(float(around), LEAST * straight)
+
+    @cached_property
+    def derivatives(self) -> Variances:
+        """Variances of the first three derivatives of f; None if one does not exist or is not known."""
+        first, second, third = self._profile.derivatives
+        known = None if self._profile.spectrum is None else third
+        return self._variance(1, first), self._variance(2, second), self._variance(3, known)
 
 
 wrapped = lru_cache(256)(Wrapped)
