@@ -16,8 +16,8 @@ from hypothesis import settings
 
 from effort import tries
 
-# Whatever a busy machine takes; with half of hypothesis's own number of examples but for `make torture`.
-settings.register_profile("patient", deadline=None, max_examples=tries(50, 100))
+# Whatever a busy machine takes; with a third of hypothesis's own number of examples but for `make torture`.
+settings.register_profile("patient", deadline=None, max_examples=tries(33, 100))
 settings.load_profile("patient")
 
 HERE = Path(__file__).parent
