@@ -118,7 +118,7 @@ EVERY_KIND = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @EVERY_KIND
 def test_a_table_is_rehearsed_from_a_file_to_a_report_and_a_picture(
     tmp_path: Path, ending: str, words: list[str]

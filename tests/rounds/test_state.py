@@ -197,7 +197,7 @@ def check_torn(study: zn.Study, step: Callable[[zn.Study], object]) -> None:
     before, after = digest(study), digest(done)
     tried = copy.deepcopy(study)
     first = {line: number for number, line in reversed(list(enumerate(passed, start=1)))}
-    some = {1 + len(passed) * place // 15 for place in range(15)}
+    some = {1 + len(passed) * place // 8 for place in range(8)}
     every = bool(os.environ.get("ZONAL_EVERY_LINE"))
     errors: tuple[type[BaseException], ...] = (Stop, MemoryError)
     for number, error in product(sorted(first.values()), errors) if every else zip(sorted(some), cycle(errors)):
