@@ -18,8 +18,6 @@ def tries(usual: int, whole: int) -> int:
 
 def examples(number: int) -> settings:
     """Return the settings of a law: `make torture` tries `number` examples, `make test` a third of them."""
-    from hypothesis import (
-        settings,
-    )  # not above: scenes of tests that are played in processes of their own need none
+    from hypothesis import settings  # not above: scenes that are played in processes of their own need none
 
     return settings(max_examples=number if EVERYTHING else number // 3, deadline=None)
