@@ -44,11 +44,13 @@ test: $(READY) browser ## lint, and run all tests with three workers
 tests: $(READY)
 	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
-# Debian's Chromium, where it may be installed; without it the tests of the page are skipped, counted and named.
+# Debian's Chromium, where it may be installed, without windows, which is half the work; or any other.
+# Without one the tests of the page are skipped, counted and named.
 browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		export DEBIAN_FRONTEND=noninteractive && { apt-get install -qq -y chromium || \
-		{ apt-get update -qq && apt-get install -qq -y chromium; }; } >/dev/null 2>&1; } || \
+	@command -v chromium-headless-shell >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		export DEBIAN_FRONTEND=noninteractive && { apt-get install -qq -y chromium-headless-shell || \
+		{ apt-get update -qq && { apt-get install -qq -y chromium-headless-shell || command -v chromium || \
+		apt-get install -qq -y chromium; }; }; } >/dev/null 2>&1; } || command -v chromium >/dev/null || \
 		echo "No chromium, and it may not be installed here: the tests of the page will be skipped."
 
 pictures: $(READY) browser ## take screenshots of the page's main states, into build/pictures

@@ -6,6 +6,9 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Generator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -13,11 +16,27 @@ from hypothesis import settings
 
 from effort import tries
 
-# Whatever a busy machine takes; with half of hypothesis's own number of examples but for `make torture`.
-settings.register_profile("patient", deadline=None, max_examples=tries(50, 100))
+# Whatever a busy machine takes; with a third of hypothesis's own number of examples but for `make torture`.
+settings.register_profile("patient", deadline=None, max_examples=tries(33, 100))
 settings.load_profile("patient")
 
+HERE = Path(__file__).parent
 FAILED = pytest.StashKey[bool]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Import a share of the tests first, each worker another: it finds those of the others rewritten and compiled.
+
+    In a fresh clone each would otherwise rewrite all of them, at the same time.
+    """
+    worker = getattr(session.config, "workerinput", {"workerid": "gw0", "workercount": 1})
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    files = sorted(HERE.rglob("test_*.py")) if count > 1 else []
+    for file in files[number * len(files) // count : (number + 1) * len(files) // count]:
+        with suppress(
+            Exception, pytest.skip.Exception
+        ):  # is said again, and to whom it concerns, when they are collected
+            import_module(".".join(file.relative_to(HERE.parent).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,9 +1,12 @@
 """How much is tried each time, and how much by `make torture`."""
 
-import os
-from typing import Final
+from __future__ import annotations
 
-from hypothesis import settings
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from hypothesis import settings
 
 EVERYTHING: Final = bool(os.environ.get("ZONAL_EVERY_LINE"))
 
@@ -14,5 +17,7 @@ def tries(usual: int, whole: int) -> int:
 
 
 def examples(number: int) -> settings:
-    """Return the settings of a law: `make torture` tries `number` examples, `make test` half of them."""
-    return settings(max_examples=number if EVERYTHING else number // 2, deadline=None)
+    """Return the settings of a law: `make torture` tries `number` examples, `make test` a third of them."""
+    from hypothesis import settings  # not above: scenes that are played in processes of their own need none
+
+    return settings(max_examples=number if EVERYTHING else number // 3, deadline=None)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zonal as zn
+from effort import tries
 from zonal.problems import Simulation, draw, true_optimum
 
 pytestmark = pytest.mark.one_in(2)
@@ -206,7 +207,7 @@ def test_bad_data_gives_no_nonsense(name: str) -> None:
         "outlier": lambda x: float(rng.standard_normal()) + (100.0 if rng.random() < 0.03 else 0.0),
     }
     values = kinds[name]
-    study = zn.Study([(0, 1)], budget=1 if name == "single" else 40)
+    study = zn.Study([(0, 1)], budget=1 if name == "single" else tries(28, 40))
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         result = study.optimize(lambda region: values(float(region.center[0])))
@@ -233,19 +234,19 @@ def test_a_wrong_noise_is_noticed_once_and_the_fix_named() -> None:
     ("kernel", "noise", "truth"), [(zn.RBF(0.1, 0.05), 0.025, 0.1), (zn.RBF(0.1, 0.5), 0.02, 0.02)]
 )
 def test_a_noise_or_a_lengthscale_that_is_badly_off_is_noticed(kernel: zn.RBF, noise: float, truth: float) -> None:
-    noticed = 0
-    for seed in range(4):
+    noticed, seeds = 0, tries(2, 4)
+    for seed in range(seeds):
         f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)
         study = zn.Study([(0, 1)], budget=100, kernel=kernel, noise=noise)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             study.optimize(zn.simulate(f, zn.Mean(), truth, rng=seed))
         noticed += any(issubclass(warning.category, zn.ModelWarning) for warning in caught)
-    assert noticed >= 3
+    assert noticed >= seeds - 1
 
 
 def test_a_right_model_raises_no_warning() -> None:
-    for seed in range(3):
+    for seed in range(tries(2, 3)):
         f = draw(zn.RBF(0.1, 0.05), 0, 1, seed)
         study = zn.Study([(0, 1)], budget=100, kernel=zn.RBF(0.1, 0.05), noise=0.1)
         with warnings.catch_warnings():
@@ -312,8 +313,8 @@ def test_pure_noise_rarely_stands_out_at_any_budget(budget: int) -> None:
     ],
 )
 def test_whatever_was_given_badly_is_noticed(given: dict[str, Any], fix: str) -> None:
-    noticed = 0
-    for seed in range(3):
+    noticed, seeds = 0, tries(2, 3)
+    for seed in range(seeds):
         measure = zn.simulate(zn.reward_function("f1"), zn.Average(4), 0.1, rng=seed)
         study = zn.Study([(0, 1)], budget=80, feedback=zn.Average(4), **given)
         with warnings.catch_warnings(record=True) as caught:
@@ -322,7 +323,7 @@ def test_whatever_was_given_badly_is_noticed(given: dict[str, Any], fix: str) ->
         words = [str(one.message) for one in caught if issubclass(one.category, zn.ModelWarning)]
         assert len(words) <= 1
         noticed += any(fix in word for word in words)
-    assert noticed >= 2
+    assert noticed >= seeds - 1
 
 
 @pytest.mark.torture
@@ -405,9 +406,10 @@ def test_noise_that_falls_with_weight_weighs_rewards_as_if_its_size_were_given(c
     np.testing.assert_allclose(noise[: len(told.tree.noise)], told.tree.noise[: len(noise)], rtol=1e-12)
 
 
+@pytest.mark.tries
 def test_how_large_noise_is_that_falls_with_weight_is_learned() -> None:
     found: list[float] = []
-    for seed in range(6):
+    for seed in range(tries(3, 6)):
         measure = zn.simulate(lambda x: np.sin(9 * x[:, 0]), zn.Mean(), noise=zn.PerWeight(0.05), rng=seed)
         study = zn.maximize(measure, [(0, 1)], budget=30, noise=zn.PerWeight(), rng=seed).study
         learned = study.model.noise

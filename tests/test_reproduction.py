@@ -312,7 +312,7 @@ def reduced() -> Iterator[None]:
         patch.setattr(delta, "FUNCTIONS", 1)
         patch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
         patch.setattr(theory, "DRAWS", 2)
-        patch.setattr(theory, "CASES", {case: 15 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
+        patch.setattr(theory, "CASES", {case: 8 for case in list(theory.CASES)[:2] + list(theory.CASES)[5:6]})
         patch.setattr(gradients, "BUDGETS", (6,))
         patch.setattr(figure2, "FEWEST", 4)
         patch.setattr(figure2, "DEPTHS", 2)

@@ -51,7 +51,7 @@ class Problem:
     h_max: int = 10
     mean: float = 0.0
     smallest: tuple[float, ...] | None = None
-    budget: int = 80
+    budget: int = tries(50, 80)
 
     def average(self, node: Node) -> float:
         """Return the true average over a node's representative points."""

@@ -653,7 +653,7 @@ def play_lines(every: int, budget: int = 2, **settings: Any) -> None:
 
 
 def play_lines_of_gpoo() -> None:
-    play_lines(tries(59, 1), budget=5, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
+    play_lines(tries(97, 1), budget=5, kernel=zn.RBF(0.1, 0.2), noise=0.1, feedback=zn.Center(), policy=POLICY)
 
 
 def play_lines_of_the_default() -> None:

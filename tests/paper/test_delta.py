@@ -43,6 +43,7 @@ def test_the_experiment_chooses_the_lowest_mean_and_writes_all_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delta, "PROCEDURES", (("authors", 1), ("text", 10)))
+    monkeypatch.setattr(delta, "GRID", (7, 14, 28))
     table = delta.experiment(Plan(out=tmp_path, runs=2, budget=14, jobs=1))
     names = {"delta.csv", "delta.json", "delta.pdf", "delta.png"}
     assert {path.name for path in tmp_path.iterdir()} >= names

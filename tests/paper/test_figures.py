@@ -97,7 +97,7 @@ def legends(figure: Figure) -> list[Any]:
 # All pictures.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @every_experiment
 def test_picture_and_table_are_written(
     name: str, tmp_path: Path, fewer: None, monkeypatch: pytest.MonkeyPatch

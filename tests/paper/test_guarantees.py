@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from effort import tries
 from zonal.paper import guarantees as g
 from zonal.paper import theory
 from zonal.paper.guarantees import LINE, SQUARE, UNEVEN, VALLEY, Case, Truth
@@ -22,7 +23,7 @@ CERTAIN = (g.STD, g.DRAWS_RIGHT)
 LIKELY = (g.SMOOTH, g.INTERVALS, g.XI, g.EXPANDED, g.COUNT, g.DEEPEST, g.THEOREM_RIGHT)
 
 
-def run(case: Case, budget: int = 25, seed: int = 0) -> Answer:
+def run(case: Case, budget: int = tries(18, 25), seed: int = 0) -> Answer:
     return g.search_run(**asdict(case), budget=budget, seed=[0, seed])
 
 
@@ -35,6 +36,7 @@ def test_the_delta_of_the_bounds_is_the_delta_of_the_search(case: Case) -> None:
     assert study.bands().confidence == pytest.approx(np.sqrt(case.beta(21)) * study.tree.std)
 
 
+@pytest.mark.tries
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_proved_holds_in_every_run(case: Case) -> None:
     held = run(case)["held"]

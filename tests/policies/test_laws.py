@@ -247,7 +247,7 @@ def test_minimising_is_maximising_the_opposite(depths: str) -> None:
 @every_knowledge_gradient
 @pytest.mark.parametrize("kernel", [None, zn.RBF(0.5, 0.15)], ids=["learned", "given"])
 def test_studies_of_the_same_rewards_are_the_same(depths: str, kernel: Any) -> None:
-    one, other = (learn(waves(), depths=depths, kernel=kernel, rng=seed) for seed in (0, 1))
+    one, other = (learn(waves(), 16, depths=depths, kernel=kernel, rng=seed) for seed in (0, 1))
     assert walk(one) == walk(other)  # no random number decides anything
     np.testing.assert_array_equal(one.tree.mean, other.tree.mean)
 

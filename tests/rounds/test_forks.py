@@ -212,11 +212,9 @@ STEPS: dict[str, Callable[[State], State]] = {
 
 
 def steps(kind: str, policy: str) -> dict[str, Callable[[State], State]]:
-    """Return what may be done next; where each takes its time, some of these."""
+    """Return what may be done next: some of it, other things with other cases, but for `make torture`."""
     slow = "learned" in f"{kind} {policy}" or kind in ("beam", "grid")
-    if EVERYTHING or not slow:
-        return STEPS
-    return dict(list(STEPS.items())[len(kind) % 2 :: 3 if policy == "own" else 2])
+    return STEPS if EVERYTHING else dict(list(STEPS.items())[len(kind) % 2 :: 3 if slow else 2])
 
 
 def replayed(problem: Problem, events: Iterable[Event], read: bool) -> State:

@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import zonal as zn
+from effort import tries
 from web.served import Server, line, serving
 
 FEW = settings(
-    max_examples=5, deadline=None, derandomize=True, phases=[Phase.generate], database=None,
+    max_examples=tries(3, 5), deadline=None, derandomize=True, phases=[Phase.generate], database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
@@ -31,13 +32,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield made
 
 
+@pytest.mark.tries
 def test_no_request_that_fits_the_description_breaks_it(server: Server) -> None:
     """Every operation, with what its schemas allow: an answer, or a problem with a sentence; never a 5xx."""
     schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     schema: Any = schemathesis.openapi.from_dict(server.get("/api/openapi.json").json)
     operations = [found.ok() for found in schema.get_all_operations()]
     tried = sum(_fuzz(server, own) for own in operations if "event-stream" not in str(own.definition.raw))
-    assert tried > 120
+    assert tried > tries(70, 120)
 
 
 def _fuzz(server: Server, operation: Any) -> int:
@@ -63,6 +65,7 @@ def _fuzz(server: Server, operation: Any) -> int:
     return tried
 
 
+@pytest.mark.tries
 @given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "correct", "retract", "give-up", "withdraw"]),
                                 st.integers(0, 6), st.floats(-5, 5)), min_size=4, max_size=14))  # fmt: skip
 @FEW
