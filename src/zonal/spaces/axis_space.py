@@ -17,7 +17,7 @@ import numpy as np
 from zonal.arrays import Floats, Ints
 from zonal.averages.feedback import Feedback, Footprints
 from zonal.averages.layout import ProductLayout
-from zonal.errors import InvalidInput, whole_number
+from zonal.errors import InvalidInput, need, whole_number
 from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
 from zonal.spaces.region import Node, Space, checked_node
@@ -59,11 +59,10 @@ class AxisSpace(Space):
 
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
-        if not isinstance(self.axes, tuple) or not self.axes:
-            raise InvalidInput("a space needs at least one axis", self.axes, "Restore what Zonal wrote.")
+        some = isinstance(self.axes, tuple) and self.axes
+        need(some, "a space needs at least one axis", self.axes, "Restore what Zonal wrote.")
         for axis in self.axes:
-            if not isinstance(axis, Axis):
-                raise InvalidInput("this is not an axis", axis, "Restore what Zonal wrote.")
+            need(isinstance(axis, Axis), "this is not an axis", axis, "Restore what Zonal wrote.")
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 
