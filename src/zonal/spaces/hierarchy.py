@@ -286,9 +286,8 @@ def _children(paths: list[tuple[str, ...]], start: int, stop: int, depth: int) -
 
 def _of_tree(tree: Any) -> Leaves:
     """Return the leaves of nested mappings and lists."""
-    if as_frame(tree) is not None:
-        fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
-        raise InvalidInput("a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
+    fix = "Use Hierarchy.from_table(frame[[coarsest, ..., finest]])."
+    need(as_frame(tree) is None, "a data frame is a table of leaves, not a tree", type(tree).__name__, fix)
     paths = list(_paths(tree, ()))
     return Leaves(paths, range(len(paths)))
 

@@ -43,9 +43,10 @@ def _part(above: Level, below: Level) -> bool:
     """Tell whether the cells of a level partition those of the level above."""
     number, children = len(below.start), above.children
     columns = (below.start, below.stop, below.first, below.children)
-    if any(own.dtype.kind != "i" or own.shape != (number,) for own in columns):
+    if {(own.dtype.kind, own.shape) for own in columns} != {("i", (number,))}:
         return False
-    if children.min() < 0 or children.max() > number or children.sum() != number or not number:
+    counted = 0 <= children.min() <= children.max() <= number == children.sum()
+    if not (number and counted):
         return not (number or children.any())
     parent = np.repeat(np.arange(len(children)), children)
     begins = np.append(True, parent[1:] != parent[:-1])
@@ -126,8 +127,7 @@ class MemberSpace(Space):
         checked_least(self.smallest, float(checked_weights(self.weights, size).sum()))
         whole = Level(*(np.array([number]) for number in (0, size, 0, 1)))
         right = (
-            len(self.names) == self.features.shape[1]
-            and all(isinstance(name, str) for name in self.names)
+            list(map(type, self.names)) == [str] * self.features.shape[1]
             and isinstance(self.symbolic, bool)
             and (self.labels is None or len(self.labels) == size)
             and self.features.dtype.kind == "f"
