@@ -22,7 +22,7 @@ from zonal.averages.kernels import Factor
 from zonal.averages.layout import Intervals
 from zonal.averages.measures import Measure
 from zonal.errors import InvalidInput, finite_number, need, positive_number
-from zonal.spaces.region import ROUNDING
+from zonal.spaces.region import RESTORE, ROUNDING
 
 # The centre of a part of an axis, relative to the lower end so that no digits are lost far from 0, its width, and
 # its edges. For symbols: the set of them as a number, its share of the whole, and the set again, twice.
@@ -48,7 +48,7 @@ class Answers:
     def check(self: Any) -> None:
         """Raise if this axis, read from a file, is not possible."""
         made = alike(self, self.again()) and isinstance(self.name, str)
-        need(made, "this is not an axis that Zonal has made", self, "Restore what Zonal wrote.")
+        need(made, "this is not an axis that Zonal has made", self, RESTORE)
 
     def is_part(self: Any, part: Part) -> bool:
         """Tell whether a part, read from a file, is what its own description gives, up to rounding."""

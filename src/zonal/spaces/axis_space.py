@@ -20,7 +20,7 @@ from zonal.averages.layout import ProductLayout
 from zonal.errors import InvalidInput, need, whole_number
 from zonal.spaces.axes import Interval
 from zonal.spaces.product_region import ProductRegion, parts_of
-from zonal.spaces.region import Node, Space, checked_node
+from zonal.spaces.region import RESTORE, Node, Space, checked_node
 from zonal.spaces.symbols import Axis
 from zonal.tables.listings import Cell, Span, labelled
 
@@ -60,9 +60,9 @@ class AxisSpace(Space):
     def check(self) -> None:
         """Raise if this space, read from a file, is not possible."""
         some = isinstance(self.axes, tuple) and self.axes
-        need(some, "a space needs at least one axis", self.axes, "Restore what Zonal wrote.")
+        need(some, "a space needs at least one axis", self.axes, RESTORE)
         for axis in self.axes:
-            need(isinstance(axis, Axis), "this is not an axis", axis, "Restore what Zonal wrote.")
+            need(isinstance(axis, Axis), "this is not an axis", axis, RESTORE)
             axis.check()
         whole_number(self.arity, "arity", 2, MOST_PARTS)
 

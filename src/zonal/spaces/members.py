@@ -22,7 +22,7 @@ from zonal.averages.subset_covariance import SubsetLayout
 from zonal.errors import InvalidInput, need, refuse
 from zonal.spaces.member_columns import by_name, checked_features, checked_least, checked_weights
 from zonal.spaces.member_region import MemberRegion
-from zonal.spaces.region import Node, Space, as_array, checked_node
+from zonal.spaces.region import RESTORE, Node, Space, as_array, checked_node
 from zonal.tables.dataframes import Labels, as_series, in_order
 
 
@@ -136,7 +136,7 @@ class MemberSpace(Space):
             and np.array_equal(np.sort(self.rows), np.arange(size))
             and all(map(_part, [whole, *self._levels], [*self._levels, NO_CELLS]))
         )
-        need(right, "these are not members that Zonal has sorted", self, "Restore what Zonal wrote.")
+        need(right, "these are not members that Zonal has sorted", self, RESTORE)
         hash(self)  # raises if labels cannot be hashed
 
     def level(self, depth: int) -> Level:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from zonal.errors import check_choice, need, refuse, whole_number
 from zonal.spaces.axes import Interval, checked_ends
 from zonal.spaces.axis_space import MOST_PARTS, AxisSpace
-from zonal.spaces.region import unnamed
+from zonal.spaces.region import RESTORE, unnamed
 from zonal.spaces.scales import Integers, Logarithmic, Ring
 from zonal.spaces.symbols import Axis, Category
 
@@ -78,7 +78,7 @@ class Box(AxisSpace):
     def check(self) -> None:
         """Raise if this box, read from a file, is not possible."""
         super().check()
-        need(self.continuous, "a box has no categorical axes", self, "Restore what Zonal wrote.")
+        need(self.continuous, "a box has no categorical axes", self, RESTORE)
 
     def _next_axis(self, splits: tuple[int, ...]) -> int:
         """Return the axis to split next; cells below the smallest exist too, though no search uses them."""

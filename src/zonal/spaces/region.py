@@ -20,6 +20,7 @@ Node = tuple[int, int]
 
 ROUNDING = 1e-9  # of a width or a weight: differences below it are rounding, not intent
 MOST_DRAWN = 10_000_000  # random points
+RESTORE = "Restore what Zonal wrote."  # the fix for what was read from a file and is not possible
 DEEPEST = 10_000  # depth of a cell: far beyond any search, and counts of cells stay exact
 
 

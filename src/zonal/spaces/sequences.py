@@ -15,7 +15,7 @@ from zonal.errors import InvalidInput, finite_number, need, refuse, whole_number
 from zonal.spaces.axes import alike
 from zonal.spaces.axis_space import AxisSpace
 from zonal.spaces.product_region import ProductRegion
-from zonal.spaces.region import Space
+from zonal.spaces.region import RESTORE, Space
 from zonal.spaces.symbols import Category
 from zonal.tables.dataframes import DataFrame, DataSeries, as_frame, as_series, in_order, row_order, useful
 from zonal.tables.listings import Cell
@@ -84,7 +84,8 @@ class Sequences(AxisSpace):
         problem = f"order must name each position from 0 to {length - 1} once"
         need(sorted(steps) == list(range(length)), problem, order, "Leave none out, none twice.")
         number, least = len(symbols) ** length, whole_number(smallest, "smallest", 1)
-        need(least <= number, "smallest exceeds the number of sequences", smallest, f"There are {number}.")
+        if least > number:  # which may have very many digits
+            raise InvalidInput("smallest exceeds the number of sequences", smallest, f"There are {number}.")
         vars(self).update(axes=axes, arity=len(symbols), order=steps, smallest=least)
 
     def __repr__(self) -> str:
@@ -99,8 +100,7 @@ class Sequences(AxisSpace):
         super().check()
         frequencies = [axis.shares for axis in self.axes]
         again = Sequences(self.alphabet, self.length, self.order, frequencies, self.smallest)
-        problem = "these are not sequences that Zonal has made"
-        need(alike(self, again), problem, self, "Restore what Zonal wrote.")
+        need(alike(self, again), "these are not sequences that Zonal has made", self, RESTORE)
 
     @property
     def alphabet(self) -> tuple[Any, ...]:

@@ -46,9 +46,8 @@ class Category(Answers):
         twice = (one for j, one in enumerate(symbols) if one in symbols[:j] or texts[j] in texts[:j])
         refuse(twice, f"axis {name} has a symbol twice", "Name each symbol once.")
         given = [1.0] * size if frequencies is None else list(frequencies)
-        need(
-            len(given) == size, f"axis {name} needs a frequency for each of {size} symbols", given, "Pass as many."
-        )
+        problem = f"axis {name} needs a frequency for each of {size} symbols"
+        need(len(given) == size, problem, given, "Pass as many.")
         shares = [
             positive_number(share, f"the frequency of {symbol} on axis {name}")
             for symbol, share in zip(symbols, given, strict=True)

@@ -53,7 +53,7 @@ def content_of(path: Path, what: str) -> bytes:
         raise InvalidInput(f"{what} cannot be read ({error.strerror})", str(path), "Check the path.") from None
 
 
-def text_of(content: bytes, what: str, path: Path) -> str:
+def text_of(content: bytes, what: str, path: str | Path) -> str:
     """Return the text of a file, with or without a byte order mark; raise if it is not UTF-8."""
     try:
         return content.decode("utf-8-sig")

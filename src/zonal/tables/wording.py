@@ -81,7 +81,7 @@ class Recipe:
 def read_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a TOML file; errors name the line."""
     file = file_path(path)
-    text = text_of(content_of(file, "the recipe"), "the recipe", file)
+    text = text_of(content_of(file, "the recipe"), "the recipe", path)
     return parse_recipe(text, file.name, file.parent)
 
 
@@ -118,11 +118,9 @@ def check_values(recipe: Recipe) -> None:
         elif isinstance(words, list):
             waiting += [(path, own) for own in words]
         elif isinstance(words, int):
-            problem, fix = (
-                f"{recipe.place(path)}: a whole number is too large",
-                "Pass a number of at most 64 bits.",
-            )
-            need(-LARGEST_WHOLE <= words < LARGEST_WHOLE, problem, hex(words)[:20] + "...", fix)
+            small, value = -LARGEST_WHOLE <= words < LARGEST_WHOLE, hex(words)[:20] + "..."
+            problem = f"{recipe.place(path)}: a whole number is too large"
+            need(small, problem, value, "Pass a number of at most 64 bits.")
 
 
 HEADER = re.compile(r"\s*\[+(?P<key>[^\]]+)\]")
