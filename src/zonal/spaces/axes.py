@@ -227,9 +227,8 @@ class Interval(Answers):
         low, high = self.bounds((0.0, high - low, (low, high)))
         size = high - low if high > low else max(abs(low), 1.0) * 1e-3
         digits = max(0, 3 - math.floor(math.log10(size)))
-        shown = [f"{edge:.{digits}f}" for edge in (low, high)]
-        shown = [edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown]
-        return "..".join("0" if edge == "-0" else edge for edge in shown)
+        shown = [f"{edge:z.{digits}f}" for edge in (low, high)]  # z: never -0
+        return "..".join(edge.rstrip("0").rstrip(".") if "." in edge else edge for edge in shown)
 
     def from_text(self, text: str) -> Any:
         """Return, from a text, an argument for `take`; ends of the axis may be rounded as in names."""

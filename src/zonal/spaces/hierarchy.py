@@ -312,7 +312,7 @@ def _named(item: Any, place: int) -> list[tuple[Any, Any]]:
     """Return names and subtrees of one entry of a list: a leaf, a pair, a mapping, or an unnamed list."""
     if isinstance(item, Mapping):
         return list(item.items())
-    if isinstance(item, tuple) and len(item) == 2 and (item[1] is None or isinstance(item[1], (Mapping, list))):
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping | list | None):
         return [item]
     return [(place, item)] if isinstance(item, (list, tuple)) else [(item, None)]
 
