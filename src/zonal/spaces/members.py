@@ -291,8 +291,9 @@ class MemberSpace(Space):
 
     def _listed(self, what: Any) -> NDArray[Any]:
         """Return row numbers for names, row numbers or a mask; anything else as an array that is not valid."""
-        if isinstance(what, str) or (isinstance(what, Hashable) and what in self._row_of):
-            what = [what]
+        row = self._row(what)
+        if row is not None:
+            return np.array([row])
         listed = as_array(what)
         if listed.dtype == bool and listed.shape == (self.size,):
             return np.flatnonzero(listed)
@@ -304,7 +305,7 @@ class MemberSpace(Space):
     def _row(self, name: Any) -> int | None:
         """Return the row of a name, None for what is not a name; raise for a text that is none."""
         row = self._row_of.get(name) if isinstance(name, Hashable) else None
-        if row is None and isinstance(name, str):
+        if row is None and isinstance(name, str) and self._row_of:
             fix = f"Pass names such as {next(iter(self.ways[self.labels is None]))!r}{self._or_else}."
             raise InvalidInput("there is no such member, or several", name, fix)
         return row
